@@ -1,0 +1,1 @@
+"""Reads code and text and returns a report. Never executes, never writes, needs no network."""

@@ -1,0 +1,1 @@
+"""How people and agents use Skillkeep: the composed command lines and the Python API."""

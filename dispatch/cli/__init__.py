@@ -1,0 +1,1 @@
+"""Composes the four console scripts from the folders below."""

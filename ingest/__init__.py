@@ -1,0 +1,1 @@
+"""The only door: sources, fetchers, quarantine, discovery of artifacts, the gate."""

@@ -1,0 +1,1 @@
+"""The only place where vaulted code runs: sandbox backends, limits, policy."""

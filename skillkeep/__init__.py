@@ -1,0 +1,1 @@
+"""The ground floor: errors, digests, the view of an untrusted tree, settings, journal, kernel mechanisms."""

@@ -1,0 +1,1 @@
+"""Keeps approved tools: tiers, registry, content-addressed immutable store, archive."""
