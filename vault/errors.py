@@ -17,7 +17,7 @@ class VaultError(SkillkeepError):
         "not_vaulted": Code("No approved tool has this name or digest in the vault.", Exit.RUN_BLOCKED),
         "vault_tampered": Code("The vaulted copy differs from what was approved.", Exit.RUN_BLOCKED),
         "revoked": Code("The approval of this digest was withdrawn.", Exit.REJECTED),
-        "verdict_refused": Code("The audit's verdict is not PASS or WARN; nothing overrides it.", Exit.REJECTED),
+        "verdict_refused": Code("The verdict is not PASS or WARN; nothing overrides it.", Exit.REJECTED),
         "tree_mismatch": Code("The files to admit are not the files that were audited.", Exit.REJECTED),
         "tree_unsafe": Code("The files to admit hold a link or a special file.", Exit.REJECTED),
         "name_taken": Code("The name belongs to another source.", Exit.REJECTED),

@@ -119,8 +119,8 @@ class ToolRecord:
 class VaultedTool(Sealed):
     """An approved tool whose files were verified when this value was made. Only the vault makes one.
 
-    `path` is the absolute, link-free path of the tool's folder in its object (files 0444 or 0555, folders 0555):
-    mount that, never the name's link. `manifest` lists every file in it.
+    `path` is the absolute, link-free path of the tool's folder in its object (files 0444 or 0555, folders
+    0555): mount that, never the name's link. `manifest` lists every file in it.
     """
 
     name: str
@@ -152,7 +152,7 @@ class MismatchKind(StrEnum):
 
 @dataclass(frozen=True)
 class Mismatch:
-    """One difference. `path` is inside the tool (POSIX, empty for the tool as a whole); escape it for display."""
+    """One difference. `path` is inside the tool (POSIX, empty: the tool as a whole); escape it for display."""
 
     name: str
     digest: str
