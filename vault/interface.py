@@ -152,7 +152,7 @@ class MismatchKind(StrEnum):
 
 @dataclass(frozen=True)
 class Mismatch:
-    """One difference. `path` is inside the tool (POSIX, empty: the tool as a whole); escape it for display."""
+    """One difference. `path` is inside the tool (POSIX; empty: the whole tool); escape it for display."""
 
     name: str
     digest: str
