@@ -53,7 +53,9 @@ class SkillkeepError(Exception):
         "limit_exceeded": Code("The input is larger, deeper or slower than a configured limit allows.", Exit.REJECTED),
         "unsafe_path": Code("A path leaves its root, is absolute, or holds a forbidden component.", Exit.REJECTED),
         "bad_manifest": Code("A manifest cannot be read back: a line is malformed or out of order."),
-        "bad_name": Code("A tool name is not usable: lower-case letters, digits, dot, dash, underscore, 1-64.", Exit.USAGE),
+        "bad_name": Code(
+            "A tool name is not usable: lower-case letters, digits, dot, dash, underscore, 1-64.", Exit.USAGE
+        ),
         "worker_failed": Code("A confined worker died, ran out of time or memory, or broke its protocol."),
         "confinement_unavailable": Code("This machine cannot confine a worker that parses hostile bytes."),
         "kernel_refused": Code("The kernel refused a sandbox mechanism; the context names it and the errno."),

@@ -1,0 +1,222 @@
+"""The journal: append-only JSON lines, each bound to the one before by SHA-256, over file rotation.
+
+A line is ``{"seq": n, "time": …, "event": …, "prev": <hex>, …facts, "hash": <hex>}``; `hash` is the SHA-256 of the
+line's canonical JSON without `hash`. ``HEAD`` repeats the last sequence number and hash, so that a cut tail is seen
+too. This finds changed, dropped, reordered and cut lines; somebody who may write the folder can still rewrite all
+of it consistently, so copy ``HEAD`` elsewhere when that matters.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from skillkeep.clock import SYSTEM_CLOCK, Clock, timestamp
+from skillkeep.errors import SkillkeepError
+from skillkeep.files import FileLock, fsync_dir, io_errors, write_all, write_atomic
+
+__all__ = ["Journal", "JournalLine", "JournalState"]
+
+_GENESIS = "0" * 64
+_PREFIX, _SUFFIX = "journal-", ".jsonl"
+_RESERVED = frozenset({"seq", "time", "event", "prev", "hash"})
+
+
+@dataclass(frozen=True)
+class JournalLine:
+    """One line: sequence number from 1, RFC 3339 time, event name, facts, this line's hash."""
+
+    seq: int
+    time: str
+    event: str
+    facts: dict[str, Any]
+    hash: str
+
+
+@dataclass(frozen=True)
+class JournalState:
+    """Result of a verification that held: lines and files read, last hash."""
+
+    lines: int
+    files: int
+    head: str
+
+
+@dataclass(frozen=True)
+class _Head:
+    seq: int
+    hash: str
+    file: str
+
+
+class Journal:
+    """The journal below `folder` (made when missing). Every call is safe between processes."""
+
+    def __init__(self, folder: Path, clock: Clock = SYSTEM_CLOCK, rotate_bytes: int = 16 << 20) -> None:
+        self._folder = folder
+        self._clock = clock
+        self._rotate_bytes = rotate_bytes
+
+    def append(self, event: str, *, durable: bool = False, **facts: Any) -> str:
+        """Add a line and return its hash. With `durable` it is on the disk before this returns.
+
+        `facts` are JSON-able. Raises `SkillkeepError` (`io_error`, `journal_broken` when the tail was tampered with).
+        """
+        if overlap := _RESERVED & facts.keys():
+            raise ValueError(f"reserved journal keys: {sorted(overlap)}")
+        with io_errors("write the journal"):
+            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            with FileLock(self._folder / ".lock"):
+                return self._append_locked(event, facts, durable)
+
+    def read(self) -> Iterator[JournalLine]:
+        """Every line from the oldest on, not verified. Raises `SkillkeepError` (`journal_broken`) on an unreadable one."""
+        for file in self._files():
+            with io_errors("read the journal"):
+                text = file.read_bytes()
+            for raw in text.splitlines():
+                yield _parse(raw, file.name)
+
+    def verify(self) -> JournalState:
+        """Check the whole chain. Raises `SkillkeepError` (`journal_broken`) naming the first line that does not hold."""
+        with io_errors("read the journal"):
+            if not self._folder.is_dir():
+                return JournalState(0, 0, _GENESIS)
+            with FileLock(self._folder / ".lock"):
+                return self._verify_locked()
+
+    def _verify_locked(self) -> JournalState:
+        expected, previous = 1, _GENESIS
+        files = self._files()
+        for file in files:
+            data = file.read_bytes()
+            if data and not data.endswith(b"\n"):
+                raise _broken(file.name, expected, "the last line is cut")
+            for raw in data.splitlines():
+                line = _parse(raw, file.name)
+                if line.seq != expected:
+                    raise _broken(file.name, expected, f"line {line.seq} stands where {expected} belongs")
+                if json.loads(raw)["prev"] != previous:
+                    raise _broken(file.name, expected, "it does not follow the line before it")
+                if _hash(raw) != line.hash:
+                    raise _broken(file.name, expected, "it was changed after it was written")
+                expected, previous = expected + 1, line.hash
+        head = self._head()
+        if head and (head.seq, head.hash) != (expected - 1, previous):
+            raise _broken(head.file, expected, f"lines up to {head.seq} were written, {expected - 1} are there")
+        if not head and expected > 1:
+            raise _broken("HEAD", expected, "the record of the last line is missing")
+        return JournalState(expected - 1, len(files), previous)
+
+    def _append_locked(self, event: str, facts: dict[str, Any], durable: bool) -> str:
+        head = self._settle(self._head())
+        file = self._file_for(head)
+        body = {
+            "seq": head.seq + 1,
+            "time": timestamp(self._clock.now()),
+            "event": event,
+            "prev": head.hash,
+            **facts,
+        }
+        digest = hashlib.sha256(_canonical(body)).hexdigest()
+        fresh = not file.exists()
+        fd = os.open(file, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+        try:
+            size = os.fstat(fd).st_size
+            try:
+                write_all(fd, _canonical({**body, "hash": digest}) + b"\n")
+                if durable:
+                    os.fsync(fd)
+            except OSError:
+                os.ftruncate(fd, size)
+                raise
+        finally:
+            os.close(fd)
+        if fresh and durable:
+            fsync_dir(self._folder)
+        self._write_head(_Head(head.seq + 1, digest, file.name), durable)
+        return digest
+
+    def _settle(self, head: _Head | None) -> _Head:
+        """The true last line: HEAD, moved over lines that a crash left behind it; a half-written line is cut off."""
+        files = self._files()
+        if not files:
+            if head:
+                raise _broken(head.file, head.seq, "the journal's files are gone")
+            return _Head(0, _GENESIS, "")
+        last = files[-1]
+        data = last.read_bytes()
+        whole = data[: data.rfind(b"\n") + 1]
+        if len(whole) != len(data):
+            os.truncate(last, len(whole))
+        current = head or _Head(0, _GENESIS, files[0].name)
+        lines = [_parse(raw, last.name) for raw in whole.splitlines()]
+        for line, raw in zip(lines, whole.splitlines(), strict=True):
+            if line.seq == current.seq + 1 and json.loads(raw)["prev"] == current.hash and _hash(raw) == line.hash:
+                current = _Head(line.seq, line.hash, last.name)
+        if lines and lines[-1].seq != current.seq:
+            raise _broken(last.name, current.seq, "the tail does not follow from the last line written")
+        return current
+
+    def _file_for(self, head: _Head) -> Path:
+        files = self._files()
+        if files and files[-1].stat().st_size < self._rotate_bytes:
+            return files[-1]
+        return self._folder / f"{_PREFIX}{head.seq + 1:012d}{_SUFFIX}"
+
+    def _files(self) -> list[Path]:
+        if not self._folder.is_dir():
+            return []
+        return sorted(self._folder.glob(f"{_PREFIX}*{_SUFFIX}"))
+
+    def _head(self) -> _Head | None:
+        try:
+            raw = json.loads((self._folder / "HEAD").read_text(encoding="ascii"))
+            return _Head(int(raw["seq"]), str(raw["hash"]), str(raw["file"]))
+        except FileNotFoundError:
+            return None
+        except (ValueError, KeyError, TypeError) as error:
+            raise _broken("HEAD", 0, "it cannot be read") from error
+
+    def _write_head(self, head: _Head, durable: bool) -> None:
+        data = _canonical({"seq": head.seq, "hash": head.hash, "file": head.file}) + b"\n"
+        if durable:
+            write_atomic(self._folder / "HEAD", data)
+            return
+        temporary = self._folder / ".HEAD.tmp"
+        temporary.write_bytes(data)
+        os.rename(temporary, self._folder / "HEAD")
+
+
+def _canonical(value: dict[str, Any]) -> bytes:
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False).encode("ascii")
+
+
+def _hash(raw: bytes) -> str:
+    body = json.loads(raw)
+    body.pop("hash", None)
+    return hashlib.sha256(_canonical(body)).hexdigest()
+
+
+def _parse(raw: bytes, file: str) -> JournalLine:
+    try:
+        body = json.loads(raw)
+        facts = {key: value for key, value in body.items() if key not in _RESERVED}
+        return JournalLine(int(body["seq"]), str(body["time"]), str(body["event"]), facts, str(body["hash"]))
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise _broken(file, 0, "a line cannot be read") from error
+
+
+def _broken(file: str, line: int, what: str) -> SkillkeepError:
+    return SkillkeepError(
+        "journal_broken",
+        f"the journal does not hold at line {line}: {what}",
+        "Keep the folder for investigation, then move it away; a new journal starts by itself.",
+        file=file,
+        line=line,
+    )
