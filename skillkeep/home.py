@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import stat
 from collections.abc import Mapping
@@ -93,10 +94,8 @@ class Home:
 
 def _private_folder(folder: Path) -> None:
     with io_errors("make a folder of the Skillkeep home"):
-        try:
+        with contextlib.suppress(FileExistsError):
             os.mkdir(folder, 0o700)
-        except FileExistsError:
-            pass
         info = os.lstat(folder)
     if not stat.S_ISDIR(info.st_mode):
         raise _bad("a part of the home is not a folder, or is a link", "Move it away; the folder is made anew.", folder)

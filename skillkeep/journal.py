@@ -12,7 +12,7 @@ import hashlib
 import json
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -52,6 +52,7 @@ class _Head:
     seq: int
     hash: str
     file: str
+    offset: int
 
 
 class Journal:
@@ -65,7 +66,7 @@ class Journal:
     def append(self, event: str, *, durable: bool = False, **facts: Any) -> str:
         """Add a line and return its hash. With `durable` it is on the disk before this returns.
 
-        `facts` are JSON-able. Raises `SkillkeepError` (`io_error`, `journal_broken` when the tail was tampered with).
+        `facts` are JSON-able. Raises `SkillkeepError`: `io_error`, or `journal_broken` when the tail was changed.
         """
         if overlap := _RESERVED & facts.keys():
             raise ValueError(f"reserved journal keys: {sorted(overlap)}")
@@ -75,7 +76,7 @@ class Journal:
                 return self._append_locked(event, facts, durable)
 
     def read(self) -> Iterator[JournalLine]:
-        """Every line from the oldest on, not verified. Raises `SkillkeepError` (`journal_broken`) on an unreadable one."""
+        """Every line from the oldest on, not verified. Raises `SkillkeepError` (`journal_broken`) if unreadable."""
         for file in self._files():
             with io_errors("read the journal"):
                 text = file.read_bytes()
@@ -83,7 +84,7 @@ class Journal:
                 yield _parse(raw, file.name)
 
     def verify(self) -> JournalState:
-        """Check the whole chain. Raises `SkillkeepError` (`journal_broken`) naming the first line that does not hold."""
+        """Check the whole chain. Raises `SkillkeepError` (`journal_broken`) naming the first bad line."""
         with io_errors("read the journal"):
             if not self._folder.is_dir():
                 return JournalState(0, 0, _GENESIS)
@@ -129,7 +130,7 @@ class Journal:
         try:
             size = os.fstat(fd).st_size
             try:
-                write_all(fd, _canonical({**body, "hash": digest}) + b"\n")
+                write_all(fd, line := _canonical({**body, "hash": digest}) + b"\n")
                 if durable:
                     os.fsync(fd)
             except OSError:
@@ -139,28 +140,21 @@ class Journal:
             os.close(fd)
         if fresh and durable:
             fsync_dir(self._folder)
-        self._write_head(_Head(head.seq + 1, digest, file.name), durable)
+        self._write_head(_Head(head.seq + 1, digest, file.name, size + len(line)), durable)
         return digest
 
     def _settle(self, head: _Head | None) -> _Head:
-        """The true last line: HEAD, moved over lines that a crash left behind it; a half-written line is cut off."""
+        """The true last line: HEAD, moved over whole lines that a crash left behind it; a half-written one is cut off.
+
+        Reads only what lies behind HEAD's offset, so appending costs the same however long the journal is.
+        """
         files = self._files()
-        if not files:
-            if head:
-                raise _broken(head.file, head.seq, "the journal's files are gone")
-            return _Head(0, _GENESIS, "")
-        last = files[-1]
-        data = last.read_bytes()
-        whole = data[: data.rfind(b"\n") + 1]
-        if len(whole) != len(data):
-            os.truncate(last, len(whole))
-        current = head or _Head(0, _GENESIS, files[0].name)
-        lines = [_parse(raw, last.name) for raw in whole.splitlines()]
-        for line, raw in zip(lines, whole.splitlines(), strict=True):
-            if line.seq == current.seq + 1 and json.loads(raw)["prev"] == current.hash and _hash(raw) == line.hash:
-                current = _Head(line.seq, line.hash, last.name)
-        if lines and lines[-1].seq != current.seq:
-            raise _broken(last.name, current.seq, "the tail does not follow from the last line written")
+        if head and head.file not in {file.name for file in files}:
+            raise _broken(head.file, head.seq, "the file of the last line is gone")
+        current = head or _Head(0, _GENESIS, files[0].name if files else "", 0)
+        for file in files:
+            if file.name >= current.file:
+                current = _follow(file, current)
         return current
 
     def _file_for(self, head: _Head) -> Path:
@@ -177,20 +171,40 @@ class Journal:
     def _head(self) -> _Head | None:
         try:
             raw = json.loads((self._folder / "HEAD").read_text(encoding="ascii"))
-            return _Head(int(raw["seq"]), str(raw["hash"]), str(raw["file"]))
+            return _Head(int(raw["seq"]), str(raw["hash"]), str(raw["file"]), int(raw["offset"]))
         except FileNotFoundError:
             return None
         except (ValueError, KeyError, TypeError) as error:
             raise _broken("HEAD", 0, "it cannot be read") from error
 
     def _write_head(self, head: _Head, durable: bool) -> None:
-        data = _canonical({"seq": head.seq, "hash": head.hash, "file": head.file}) + b"\n"
+        data = _canonical(asdict(head)) + b"\n"
         if durable:
             write_atomic(self._folder / "HEAD", data)
             return
         temporary = self._folder / ".HEAD.tmp"
         temporary.write_bytes(data)
         os.rename(temporary, self._folder / "HEAD")
+
+
+def _follow(file: Path, head: _Head) -> _Head:
+    """Move `head` over the lines of `file` behind it. Raises `journal_broken` when they do not follow from it."""
+    start = head.offset if file.name == head.file else 0
+    with file.open("rb") as stream:
+        size = stream.seek(0, os.SEEK_END)
+        if size < start:
+            raise _broken(file.name, head.seq, "the tail was cut off")
+        stream.seek(start)
+        rest = stream.read()
+    whole = rest[: rest.rfind(b"\n") + 1]
+    if len(whole) != len(rest):
+        os.truncate(file, start + len(whole))
+    for raw in whole.splitlines():
+        line = _parse(raw, file.name)
+        if line.seq != head.seq + 1 or json.loads(raw)["prev"] != head.hash or _hash(raw) != line.hash:
+            raise _broken(file.name, head.seq + 1, "it does not follow from the last line written")
+        head = _Head(line.seq, line.hash, file.name, start + len(whole))
+    return head
 
 
 def _canonical(value: dict[str, Any]) -> bytes:

@@ -48,7 +48,7 @@ class UnreadReason(StrEnum):
 
 @dataclass(frozen=True)
 class TreeEntry:
-    """One entry: path below the root (POSIX, ``surrogateescape``), kind, permission bits, size in bytes, link target."""
+    """One entry: path below the root (POSIX, ``surrogateescape``), kind, permission bits, bytes, link target."""
 
     path: str
     kind: EntryKind
