@@ -1,0 +1,315 @@
+"""What a run is asked with, what it answers, and the one interface every sandbox backend implements.
+
+Standard library only: the native supervisor and the fast command path import it.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import math
+import posixpath
+import secrets
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from enum import IntEnum, StrEnum
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from skillkeep.runner.errors import RunnerError
+
+if TYPE_CHECKING:
+    from skillkeep.vault.store import VaultedTool
+
+__all__ = [
+    "Assurance",
+    "AssuranceLevel",
+    "Availability",
+    "Backend",
+    "Bind",
+    "Cause",
+    "Denial",
+    "Layer",
+    "RunRequest",
+    "RunResult",
+    "SandboxPolicy",
+    "new_run_id",
+]
+
+MIB = 1024 * 1024
+
+
+@dataclass(frozen=True)
+class Bind:
+    """One host path shown inside the sandbox at `target` (absolute); read-only unless `writable`."""
+
+    source: str
+    target: str
+    writable: bool = False
+
+    def __post_init__(self) -> None:
+        _check_path("bind source", self.source)
+        _check_path("bind target", self.target)
+        if posixpath.normpath(self.target) in ("/", "/proc", "/dev", "/run/sandbox"):
+            raise _bad(f"a bind may not replace {self.target}", "Choose a target of its own, such as /data.")
+
+
+@dataclass(frozen=True)
+class SandboxPolicy:
+    """What a run may use; everything not granted here is refused. Sizes in bytes, times in seconds.
+
+    `tool_mount` is where the vaulted tree appears (read-only). `workdir` None means the tool's folder, or the
+    empty home when there is no tool. `env` is the whole environment the caller grants, on top of the
+    backend's own PATH, HOME, TMPDIR and LANG; nothing is inherited from the host.
+    """
+
+    network: str = "none"
+    cpus: float = 1.0
+    memory_bytes: int = 512 * MIB
+    processes: int = 100
+    wall_seconds: float = 60.0
+    output_bytes: int = 1_000_000
+    tmp_bytes: int = 64 * MIB
+    file_bytes: int = 512 * MIB
+    open_files: int = 1024
+    env: tuple[tuple[str, str], ...] = ()
+    binds: tuple[Bind, ...] = ()
+    workdir: str | None = None
+    tool_mount: str = "/tool"
+
+    def __post_init__(self) -> None:
+        if self.network != "none":
+            raise _bad(f"network {self.network!r} is not supported", "Leave the network at 'none'.")
+        for name in ("memory_bytes", "processes", "output_bytes", "tmp_bytes", "file_bytes", "open_files"):
+            if not 0 < getattr(self, name) < 2**62:
+                raise _bad(f"{name} must be a positive number", f"Set {name} to a value above zero.")
+        for name in ("cpus", "wall_seconds"):
+            if not (math.isfinite(getattr(self, name)) and getattr(self, name) > 0):
+                raise _bad(f"{name} must be a positive number", f"Set {name} to a value above zero.")
+        for key, value in self.env:
+            if not key or "=" in key or "\0" in key + value:
+                raise _bad("an environment entry is not usable", "A name needs at least one letter, no '=' or NUL.")
+        for path in (self.tool_mount, *([] if self.workdir is None else [self.workdir])):
+            _check_path("tool_mount or workdir", path)
+
+    def to_json(self) -> dict[str, Any]:
+        """Every field, JSON-able; environment values are left out because they may be secret."""
+        return {**asdict(self), "env": [key for key, _ in self.env]}
+
+    @property
+    def digest(self) -> str:
+        """`sha256:<hex>` over every field in canonical JSON, environment values as their own digest."""
+        shape = {**asdict(self), "env": [[k, hashlib.sha256(_raw(v)).hexdigest()] for k, v in self.env]}
+        text = json.dumps(shape, sort_keys=True, separators=(",", ":"))
+        return "sha256:" + hashlib.sha256(text.encode()).hexdigest()
+
+
+class AssuranceLevel(IntEnum):
+    """How much holds the payload, weakest first; a run refuses a backend below its `min_assurance`."""
+
+    NONE = 0
+    """An ordinary process of the caller."""
+    FILTERED = 1
+    """Landlock and seccomp only, no namespaces."""
+    ISOLATED = 2
+    """Own namespaces and root, no capability, seccomp; limits by rlimits and a watchdog."""
+    BOUNDED = 3
+    """ISOLATED, and memory, processes and CPU are bounded by the kernel's control groups."""
+
+
+@dataclass(frozen=True)
+class Layer:
+    """One protection, and the facts measured about it from outside the sandbox before the payload ran."""
+
+    name: str
+    in_force: bool
+    facts: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Assurance:
+    """What really held during a run. `losses` names in words each protection that is weaker than the best."""
+
+    level: AssuranceLevel
+    layers: tuple[Layer, ...] = ()
+    payload_host_uid: int | None = None
+    losses: tuple[str, ...] = ()
+
+    def layer(self, name: str) -> Layer | None:
+        """The layer of that name, or None."""
+        return next((layer for layer in self.layers if layer.name == name), None)
+
+    def to_json(self) -> dict[str, Any]:
+        """JSON form: `level` by name, layers as objects."""
+        return {
+            "level": self.level.name.lower(),
+            "payload_host_uid": self.payload_host_uid,
+            "layers": [{"name": x.name, "in_force": x.in_force, "facts": dict(x.facts)} for x in self.layers],
+            "losses": list(self.losses),
+        }
+
+
+@dataclass(frozen=True)
+class Denial:
+    """Something the sandbox refused, seen from outside: what it was and which policy line would change it."""
+
+    what: str
+    detail: str
+    hint: str
+
+
+@dataclass(frozen=True)
+class Availability:
+    """Whether a backend works here, found by trying. `reason` and `mend` say why not and what would help."""
+
+    backend: str
+    available: bool
+    reason: str = ""
+    mend: str = ""
+    level: AssuranceLevel = AssuranceLevel.NONE
+    losses: tuple[str, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """JSON form, level by name."""
+        return {**asdict(self), "level": self.level.name.lower(), "losses": list(self.losses)}
+
+
+class Cause(StrEnum):
+    """Why a run ended."""
+
+    EXIT = "exit"
+    SIGNAL = "signal"
+    TIMEOUT = "timeout"
+    OOM = "oom"
+    OUTPUT_CAP = "output_cap"
+    DENIED = "denied"
+
+
+def new_run_id() -> str:
+    """A fresh random run id: 16 hex digits."""
+    return secrets.token_hex(8)
+
+
+@dataclass(frozen=True)
+class RunRequest:
+    """One command to run. `tool` is None only for host programs (a shell, a firewalled command).
+
+    `stdin` is the whole input as bytes, a descriptor to read from, or None for /dev/null.
+    """
+
+    argv: tuple[str, ...]
+    policy: SandboxPolicy = field(default_factory=SandboxPolicy)
+    tool: VaultedTool | None = None
+    stdin: bytes | int | None = None
+    min_assurance: AssuranceLevel = AssuranceLevel.ISOLATED
+    run_id: str = field(default_factory=new_run_id)
+
+    def __post_init__(self) -> None:
+        if not self.argv or not self.argv[0]:
+            raise _bad("there is no command to run", "Give the program and its arguments.")
+        if any("\0" in word for word in self.argv):
+            raise _bad("an argument holds a NUL byte", "Remove the NUL byte from the arguments.")
+
+
+@dataclass(frozen=True)
+class RunResult:
+    """What a run did, as seen from outside it. Exactly one of `exit_code` and `signal` is set."""
+
+    backend: str
+    run_id: str
+    exit_code: int | None
+    signal: int | None
+    cause: Cause
+    stdout: bytes
+    stderr: bytes
+    stdout_truncated: bool
+    stderr_truncated: bool
+    wall_seconds: float
+    user_seconds: float
+    system_seconds: float
+    peak_memory_bytes: int | None
+    peak_processes: int | None
+    assurance: Assurance
+    policy_digest: str
+    tool_digest: str | None = None
+    denials: tuple[Denial, ...] = ()
+
+    @property
+    def ok(self) -> bool:
+        """Whether the payload ended by itself with code 0."""
+        return self.cause is Cause.EXIT and self.exit_code == 0
+
+    def to_json(self) -> dict[str, Any]:
+        """JSON form; a stream that is not UTF-8 is base64, and `<stream>_encoding` says which."""
+        shape = {k: v for k, v in self.__dict__.items() if k not in ("stdout", "stderr", "assurance", "denials")}
+        shape["cause"] = self.cause.value
+        for name, data in (("stdout", self.stdout), ("stderr", self.stderr)):
+            shape[name], shape[f"{name}_encoding"] = _text_or_base64(data)
+        shape["denials"] = [asdict(denial) for denial in self.denials]
+        shape["assurance"] = self.assurance.to_json()
+        return shape
+
+
+class Backend(ABC):
+    """One way to run a command apart from the host.
+
+    `probe` tries for real and never raises for an unusable machine. `run` refuses before anything is
+    executed when the backend is unavailable or holds less than `min_assurance`; a backend fills `_run`,
+    which raises RunnerError when a layer cannot be set up and never runs the payload with less.
+    """
+
+    name: ClassVar[str]
+
+    @abstractmethod
+    def probe(self) -> Availability:
+        """Whether a sandbox can be made here; the answer is cached for the life of the process."""
+
+    @abstractmethod
+    def _run(self, request: RunRequest) -> RunResult:
+        """Run the request; the caller has checked `probe` and `min_assurance`."""
+
+    def run(self, request: RunRequest) -> RunResult:
+        """Run `request.argv` to its end and say what happened.
+
+        Raises RunnerError: `sandbox_unavailable`, `assurance_too_low`, `sandbox_layer_failed`,
+        `program_not_found`, `program_not_runnable`, `sandbox_died`.
+        """
+        state = self.probe()
+        if not state.available:
+            raise RunnerError(
+                "sandbox_unavailable",
+                f"The {self.name} sandbox does not work here: {state.reason}",
+                state.mend or "Run `runner doctor` to see what each backend needs.",
+                backend=self.name,
+            )
+        if state.level < request.min_assurance:
+            raise RunnerError(
+                "assurance_too_low",
+                f"The {self.name} sandbox reaches {state.level.name.lower()}, "
+                f"the run demands {request.min_assurance.name.lower()}",
+                "Choose a stronger backend, or mend what `runner doctor` lists as missing.",
+                backend=self.name,
+                losses=list(state.losses),
+            )
+        return self._run(request)
+
+
+def _check_path(what: str, path: str) -> None:
+    if not path.startswith("/") or "\0" in path or ".." in path.split("/"):
+        raise _bad(f"{what} {path!r} is not an absolute path", "Give an absolute path without '..'.")
+
+
+def _bad(message: str, hint: str) -> RunnerError:
+    return RunnerError("bad_policy", message, hint)
+
+
+def _raw(text: str) -> bytes:
+    return text.encode("utf-8", "surrogateescape")
+
+
+def _text_or_base64(data: bytes) -> tuple[str, str]:
+    try:
+        return data.decode(), "utf-8"
+    except UnicodeDecodeError:
+        return base64.b64encode(data).decode("ascii"), "base64"
