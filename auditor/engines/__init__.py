@@ -1,0 +1,31 @@
+"""One analyser per file. A module that binds ``ENGINE`` is an engine; nothing else registers it."""
+
+from __future__ import annotations
+
+import pkgutil
+from functools import cache
+from importlib import import_module
+
+from skillkeep.auditor.engines.interface import Engine, ProgramEngine
+
+__all__ = ["file_engines", "program_engines"]
+
+
+@cache
+def _all() -> tuple[Engine | ProgramEngine, ...]:
+    found = []
+    for module in sorted(pkgutil.iter_modules(__path__), key=lambda item: item.name):
+        engine = getattr(import_module(f"{__name__}.{module.name}"), "ENGINE", None)
+        if isinstance(engine, Engine | ProgramEngine):
+            found.append(engine)
+    return tuple(found)
+
+
+def file_engines() -> tuple[Engine, ...]:
+    """The engines that read files inside the confined worker, in their order."""
+    return tuple(sorted((e for e in _all() if isinstance(e, Engine)), key=lambda e: (e.order, e.name)))
+
+
+def program_engines() -> tuple[ProgramEngine, ...]:
+    """The engines that are programs of their own."""
+    return tuple(engine for engine in _all() if isinstance(engine, ProgramEngine))

@@ -1,0 +1,200 @@
+"""How an engine plugs in: what it is handed (`SourceFile`, made of `Segment`s) and how it answers (`Emitter`).
+
+To add an engine, add a module to this folder that binds ``ENGINE`` to an instance; nothing else is touched.
+An engine never writes, never connects, never runs anything, and keeps no state between trees.
+An exception that leaves an engine is a finding (incomplete is not clean), never a stopped audit.
+
+Division of work on one piece of code: a language engine (`order` < 50) that has *parsed a segment whole* calls
+`Emitter.understood`; regex rules marked ``fallback: true`` are then not applied to it. Text that will be executed
+(``os.system("…")``, a decoded payload) is handed back with `Emitter.derive` and audited as what it is.
+
+Rule ids: every id an engine reports is an entry of a ``rules/*.yaml`` file (top-level key ``rules``), so that
+`auditor explain` and the verdict know it. An entry without ``patterns`` names its engine (``engine: python_ast``).
+One thing has one id, whichever engine sees it; the same id on the same line is reported once.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from bisect import bisect_right
+from dataclasses import dataclass, field
+from enum import StrEnum
+from functools import cached_property
+from pathlib import Path
+from typing import ClassVar, Protocol
+
+from skillkeep.auditor.interface import AuditOptions, Location, Severity
+
+__all__ = ["Context", "Emitter", "Engine", "ProgramEngine", "Segment", "SourceFile", "SourceTree"]
+
+
+class Context(StrEnum):
+    """What a piece of text is to the machine or agent that will meet it."""
+
+    PYTHON = "python"
+    JAVASCRIPT = "javascript"
+    TYPESCRIPT = "typescript"
+    SHELL = "shell"
+    POWERSHELL = "powershell"
+    RUBY = "ruby"
+    INSTRUCTION = "instruction"  # prose an agent obeys: Markdown body without its fences, comments included
+    FENCED = "fenced"  # every fenced block, besides the language it is sniffed as
+    CONFIG = "config"  # JSON, YAML, TOML, ini, dotfiles
+    METADATA = "metadata"  # front matter
+    FILENAME = "filename"
+    TEXT = "text"  # anything else that decodes
+
+
+@dataclass(frozen=True)
+class Segment:
+    """A piece of one file in one context.
+
+    `first_line` is the file's line of the text's first line; `indent` the columns cut from every line.
+    When `anchor` is set (derived text), every place in the segment is shown as that location.
+    """
+
+    path: str
+    context: Context
+    text: str
+    first_line: int = 1
+    indent: int = 0
+    anchor: Location | None = None
+    provenance: tuple[str, ...] = ()
+
+    @cached_property
+    def _starts(self) -> list[int]:
+        starts = [0]
+        find = self.text.find
+        at = find("\n")
+        while at >= 0:
+            starts.append(at + 1)
+            at = find("\n", at + 1)
+        return starts
+
+    def locate(self, start: int, end: int) -> Location:
+        """The place of the characters ``[start, end)`` of `text`."""
+        if self.anchor is not None:
+            return self.anchor
+        line, column = self._point(start)
+        end_line, end_column = self._point(max(start, end))
+        return Location(self.path, line, column, end_line, end_column)
+
+    def place(self, line: int, column: int, end_line: int, end_column: int) -> Location:
+        """The place of a span given in `text`'s own lines (1-based) and columns (1-based, characters)."""
+        if self.anchor is not None:
+            return self.anchor
+        shift = self.first_line - 1
+        return Location(self.path, line + shift, column + self.indent, end_line + shift, end_column + self.indent)
+
+    def _point(self, offset: int) -> tuple[int, int]:
+        index = bisect_right(self._starts, offset) - 1
+        return self.first_line + index, offset - self._starts[index] + 1 + self.indent
+
+    def line_at(self, offset: int) -> str:
+        """The whole line of `text` that holds the character at `offset`."""
+        start = self.text.rfind("\n", 0, offset) + 1
+        end = self.text.find("\n", offset)
+        return self.text[start : len(self.text) if end < 0 else end]
+
+
+@dataclass(frozen=True)
+class SourceFile:
+    """One file as engines see it. `text` is None when the bytes are not text. Derived text has `depth` > 0."""
+
+    path: str
+    data: bytes
+    text: str | None
+    executable: bool
+    segments: tuple[Segment, ...]
+    depth: int = 0
+
+    def of(self, *contexts: Context) -> tuple[Segment, ...]:
+        """The segments in any of `contexts`."""
+        return tuple(segment for segment in self.segments if segment.context in contexts)
+
+
+@dataclass(frozen=True)
+class SourceTree:
+    """All files of the tree, after every `scan_file`; for what needs more than one file."""
+
+    root: Path
+    files: tuple[SourceFile, ...]
+    options: AuditOptions
+    declared: frozenset[str] = field(default_factory=frozenset)  # names the manifest and documents declare
+
+    def get(self, path: str) -> SourceFile | None:
+        """The file at `path`, or None."""
+        return next((item for item in self.files if item.path == path), None)
+
+
+class Emitter(Protocol):
+    """Where an engine's answers go. Bound to one engine and one file (or the tree)."""
+
+    def finding(
+        self,
+        rule: str,
+        at: Location,
+        excerpt: str,
+        message: str = "",
+        *,
+        segment: Segment | None = None,
+        subject: str = "",
+        severity: Severity | None = None,
+    ) -> None:
+        """Report `rule` (an id of the rulebook; an unknown one raises `AuditError`).
+
+        `segment` gives the provenance. `subject` is what the rule is about, such as a variable's name: a rule
+        with ``when_declared`` becomes that other rule when the tool declares the subject. `severity` overrides
+        the rule's own, for engines that judge one construct by what it holds.
+        """
+
+    def capability(self, kind: str, value: str, at: Location) -> None:
+        """The code wants `value`; `kind` as in `Capability`."""
+
+    def derive(
+        self, text: str | bytes, context: Context | None, at: Location, via: str, parent: Segment | None = None
+    ) -> None:
+        """Audit `text` too, as found at `at` through the step `via` (``base64``, ``os.system``).
+
+        `context` None lets the classifier sniff it. Depth and bytes are bounded; what is cut is a finding.
+        """
+
+    def understood(self, segment: Segment) -> None:
+        """The engine parsed all of `segment`; rules marked ``fallback`` are not needed for it."""
+
+    def incomplete(self, path: str, reason: str) -> None:
+        """The engine could not read `path` fully: a ledger entry and a WARN finding (`audit-incomplete`)."""
+
+
+class Engine(ABC):
+    """Reads files inside the confined worker.
+
+    `order` sorts engines: language parsers below 50, decoders below 50, regex rules 50, the rest above.
+    """
+
+    name: ClassVar[str]
+    order: ClassVar[int] = 60
+    version: ClassVar[str] = "1"
+
+    def scan_file(self, file: SourceFile, emit: Emitter) -> None:
+        """Judge one file. Derived text (`file.depth` > 0) arrives here as well."""
+        return
+
+    def scan_tree(self, tree: SourceTree, emit: Emitter) -> None:
+        """Judge what needs several files. Called once, after every `scan_file`."""
+        return
+
+
+class ProgramEngine(ABC):
+    """An analyser that is a program of its own, run by the parent in its own confined child after the worker."""
+
+    name: ClassVar[str]
+    version: ClassVar[str] = "1"
+
+    @abstractmethod
+    def absent(self) -> str:
+        """Why it cannot run on this machine, or an empty text when it can."""
+
+    @abstractmethod
+    def scan(self, root: Path, options: AuditOptions, emit: Emitter) -> None:
+        """Judge the tree. Any exception is turned into an `audit-incomplete` finding by the caller."""

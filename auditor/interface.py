@@ -1,0 +1,200 @@
+"""What an audit takes and gives: the value types every engine, report format and caller shares. No logic that reads.
+
+Severity, confidence and category are three separate axes. Lines and columns are 1-based and count characters;
+line 0 means the whole file. Every text that came from the audited tree is raw here and is escaped where it is shown.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from skillkeep.auditor.errors import AuditError
+
+__all__ = [
+    "SCHEMA",
+    "AuditOptions",
+    "Capability",
+    "Confidence",
+    "EngineRun",
+    "Finding",
+    "LedgerEntry",
+    "Location",
+    "Observation",
+    "Report",
+    "Severity",
+    "Verdict",
+    "fingerprint_of",
+]
+
+SCHEMA = "skillkeep/report-v1"
+
+
+class Severity(StrEnum):
+    """What a finding does to the verdict: FAIL blocks, WARN needs eyes, INFO is worth knowing."""
+
+    INFO = "info"
+    WARN = "warn"
+    FAIL = "fail"
+
+    @property
+    def rank(self) -> int:
+        """0, 1, 2 from INFO to FAIL."""
+        return _SEVERITY_RANK[self]
+
+
+class Confidence(StrEnum):
+    """How sure the rule is that the finding is what its title says."""
+
+    LOW = "low"
+    MEDIUM = "medium"
+    HIGH = "high"
+
+
+class Verdict(StrEnum):
+    """The worst finding's severity, as an answer."""
+
+    PASS = "PASS"  # noqa: S105 -- a verdict, not a password
+    WARN = "WARN"
+    FAIL = "FAIL"
+
+
+_SEVERITY_RANK = {Severity.INFO: 0, Severity.WARN: 1, Severity.FAIL: 2}
+
+
+@dataclass(frozen=True, order=True)
+class Location:
+    """A place in the audited tree. `end_column` is exclusive, so an empty span has both columns equal."""
+
+    path: str
+    line: int = 0
+    column: int = 0
+    end_line: int = 0
+    end_column: int = 0
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing a rule saw. `provenance` lists the layers the text came through (``fence:bash``, ``base64``)."""
+
+    rule: str
+    title: str
+    severity: Severity
+    confidence: Confidence
+    category: str
+    location: Location
+    excerpt: str
+    message: str
+    engine: str
+    provenance: tuple[str, ...] = ()
+    fingerprint: str = ""
+
+
+@dataclass(frozen=True)
+class Capability:
+    """What the code wants. `kind`: ``network`` ``env`` ``binary`` ``write`` ``package`` ``autorun``.
+
+    `value` is a host, a variable name, a program name, a path, a package name or a trigger. `declared` is True
+    when the tool's own manifest or documentation names it.
+    """
+
+    kind: str
+    value: str
+    evidence: Location
+    declared: bool = False
+
+
+@dataclass(frozen=True)
+class LedgerEntry:
+    """What one engine did with one file. `state` is ``read``, ``skipped`` or ``failed``; `reason` says why not read."""
+
+    path: str
+    engine: str
+    state: str
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class Observation:
+    """What fetching saw and could not materialise; `rule` is an id of ``rules/tree.yaml``."""
+
+    rule: str
+    path: str
+    detail: str = ""
+
+
+@dataclass(frozen=True)
+class EngineRun:
+    """One engine's part of an audit. `state` is ``ran``, ``absent`` (not installed), ``off`` or ``failed``."""
+
+    name: str
+    state: str
+    files: int = 0
+    seconds: float = 0.0
+    version: str = ""
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class AuditOptions:
+    """How far an audit goes. Nothing here comes from the audited tree.
+
+    `engines` None means every engine; names select some. Sizes in bytes, times in seconds.
+    """
+
+    engines: frozenset[str] | None = None
+    semgrep: bool = True
+    bandit: bool = True
+    file_bytes: int = 16 << 20
+    total_bytes: int = 256 << 20
+    entries: int = 20_000
+    depth: int = 64
+    file_seconds: float = 10.0
+    total_seconds: float = 120.0
+    memory_bytes: int = 1 << 30
+
+
+@dataclass(frozen=True)
+class Report:
+    """The whole answer. `digest` is the manifest's (empty when the tree cannot be hashed), `ruleset` the rules'."""
+
+    digest: str
+    verdict: Verdict
+    findings: tuple[Finding, ...]
+    capabilities: tuple[Capability, ...]
+    ledger: tuple[LedgerEntry, ...]
+    ruleset: str
+    engines: tuple[EngineRun, ...] = ()
+    seconds: float = 0.0
+    files: int = 0
+    schema: str = field(default=SCHEMA)
+
+    def to_json(self) -> dict[str, Any]:
+        """JSON-able data, the same shape as `auditor scan --json` (without its ``ok``)."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Report:
+        """Read back `to_json`. Raises `AuditError` (`bad_report`)."""
+        from pydantic import TypeAdapter, ValidationError
+
+        try:
+            report = TypeAdapter(cls).validate_python({key: value for key, value in data.items() if key != "ok"})
+        except ValidationError as error:
+            raise _bad_report(f"{error.error_count()} fields do not fit") from error
+        if report.schema != SCHEMA:
+            raise _bad_report("it has another schema")
+        return report
+
+
+def _bad_report(what: str) -> AuditError:
+    return AuditError("bad_report", f"the report cannot be read: {what}", "Audit the tool again with this version.")
+
+
+def fingerprint_of(rule: str, path: str, excerpt: str) -> str:
+    """A short id of a finding that survives line shifts: 16 hex digits over rule, path and matched text."""
+    joined = "\0".join((rule, path, " ".join(excerpt.split())))
+    return hashlib.sha256(joined.encode("utf-8", "surrogateescape")).hexdigest()[:16]
