@@ -56,9 +56,6 @@ class SkillkeepError(Exception):
         "bad_name": Code(
             "A tool name is not usable: lower-case letters, digits, dot, dash, underscore, 1-64.", Exit.USAGE
         ),
-        "worker_failed": Code("A confined worker died, ran out of time or memory, or broke its protocol."),
-        "confinement_unavailable": Code("This machine cannot confine a worker that parses hostile bytes."),
-        "kernel_refused": Code("The kernel refused a sandbox mechanism; the context names it and the errno."),
     }
 
     def __init__(self, code: str, message: str, hint: str, **context: Any) -> None:
