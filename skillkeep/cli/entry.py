@@ -1,0 +1,108 @@
+"""From an argument list to an exit code: one place where errors become text or JSON."""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+from collections.abc import Sequence
+from typing import Any
+
+import typer
+
+from skillkeep.cli.output import emit, paint, say
+from skillkeep.errors import Exit, SkillkeepError, UsageError
+from skillkeep.text import escape
+
+__all__ = ["run_app"]
+
+_SIGPIPE_EXIT = 141
+_INTERRUPT_EXIT = 130
+
+
+def run_app(app: typer.Typer, arguments: Sequence[str], program: str, usage_exit: int = Exit.USAGE) -> int:
+    """Run `app` on `arguments` and return the exit code. Commands return theirs as an int (None is 0).
+
+    Every `SkillkeepError` is shown as text on stderr, or with ``--json`` as one object on stdout. A closed pipe ends
+    quietly with 141, an interrupt with 130.
+    """
+    as_json = _wants_json(arguments)
+    try:
+        code = _invoke(app, list(arguments), program, usage_exit)
+        sys.stdout.flush()
+    except SkillkeepError as error:
+        code = _report(error, as_json=as_json)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return _SIGPIPE_EXIT
+    except KeyboardInterrupt:
+        say("interrupted")
+        return _INTERRUPT_EXIT
+    except Exception as error:
+        code = _report(_internal(error), as_json=as_json)
+    return code
+
+
+def _wants_json(arguments: Sequence[str]) -> bool:
+    """True when ``--json`` (or ``--format json``) stands before a ``--``; known before arguments are parsed."""
+    own = list(arguments[: arguments.index("--")]) if "--" in arguments else list(arguments)
+    pairs = zip(own, [*own[1:], ""], strict=True)
+    return any(word == "--json" or word == "--format=json" or pair == ("--format", "json")
+               for word, pair in ((first, (first, second)) for first, second in pairs))  # fmt: skip
+
+
+def _invoke(app: typer.Typer, arguments: list[str], program: str, usage_exit: int) -> int:
+    from typer.exceptions import TyperException
+
+    try:
+        outcome = typer.main.get_command(app).main(arguments, prog_name=program, standalone_mode=False)
+    except typer.Exit as wish:
+        return wish.exit_code
+    except typer.Abort:
+        return _INTERRUPT_EXIT
+    except TyperException as error:
+        raise _usage(error, program, usage_exit) from error
+    return outcome if isinstance(outcome, int) else Exit.OK
+
+
+def _usage(error: Any, program: str, usage_exit: int) -> SkillkeepError:
+    message = error.format_message() if hasattr(error, "format_message") else str(error)
+    context = getattr(error, "ctx", None)
+    path = context.command_path if context else program
+    return UsageError("usage", escape(message or "arguments are missing"), f"Run `{path} --help`.", exit=usage_exit)
+
+
+def _report(error: SkillkeepError, *, as_json: bool) -> int:
+    try:
+        if as_json:
+            emit(error.to_json())
+            sys.stdout.flush()
+        else:
+            say(f"{paint('error', 'red', sys.stderr)}[{error.code}]: {escape(error.message)}")
+            for line in _details(error):
+                say(f"  {line}")
+            say(f"{paint('hint', 'blue', sys.stderr)}: {escape(error.hint)}")
+    except BrokenPipeError:
+        return _SIGPIPE_EXIT
+    return int(error.exit_code)
+
+
+def _details(error: SkillkeepError) -> list[str]:
+    """Simple facts of the context, one a line; long or nested ones are for ``--json``."""
+    return [
+        f"{key}: {escape(str(value))}"
+        for key, value in error.context.items()
+        if isinstance(value, str | int | float) and not isinstance(value, bool) and str(value) and len(str(value)) < 200
+    ]
+
+
+def _internal(error: Exception) -> SkillkeepError:
+    if os.environ.get("SKILLKEEP_TRACEBACK"):
+        traceback.print_exception(error)
+    where = traceback.extract_tb(error.__traceback__)[-1] if error.__traceback__ else None
+    return SkillkeepError(
+        "internal_error",
+        f"a defect in Skillkeep: {type(error).__name__}: {escape(str(error))[:500]}",
+        "Please report it with the output of the same command under SKILLKEEP_TRACEBACK=1.",
+        at=f"{os.path.basename(where.filename)}:{where.lineno}" if where else "",
+    )

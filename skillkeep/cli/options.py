@@ -1,0 +1,54 @@
+"""Options that mean the same in every command, so that they are spelt the same."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from skillkeep.home import Home
+from skillkeep.journal import Journal
+from skillkeep.settings import Settings, load_settings
+
+__all__ = [
+    "ConfigOption", "FormatOption", "Ground", "JsonOption", "NoInputOption", "OutputOption", "QuietOption",
+    "VerboseOption", "ground", "new_app",
+]  # fmt: skip
+
+JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output.")]
+FormatOption = Annotated[str, typer.Option("--format", "-f", help="Format of the report.")]
+OutputOption = Annotated[Path | None, typer.Option("--output", "-o", help="Write the report to this file.")]
+QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing on standard error but errors.")]
+VerboseOption = Annotated[bool, typer.Option("--verbose", "-v", help="Say more on standard error.")]
+ConfigOption = Annotated[Path | None, typer.Option("--config", help="Read this file instead of config.toml.")]
+NoInputOption = Annotated[bool, typer.Option("--no-input", help="Never ask, not even at a terminal.")]
+
+
+@dataclass(frozen=True)
+class Ground:
+    """What nearly every command stands on."""
+
+    home: Home
+    settings: Settings
+    journal: Journal
+
+
+def ground(config: Path | None = None) -> Ground:
+    """Resolve and make the home, read the settings, open the journal. Raises `SkillkeepError`."""
+    home = Home.resolve(os.environ).ensure()
+    settings = load_settings(home, config)
+    return Ground(home, settings, Journal(home.journal, rotate_bytes=settings.journal.rotate_bytes))
+
+
+def new_app(help_text: str) -> typer.Typer:
+    """A Typer application with our settings: plain help (a third of the start-up cost), errors left to `run_app`."""
+    return typer.Typer(
+        help=help_text,
+        no_args_is_help=True,
+        rich_markup_mode=None,
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
