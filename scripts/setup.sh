@@ -31,9 +31,9 @@ fi
 
 echo "setup: installing $(grep -c '==' requirements/dev.txt) pinned packages into .venv (a minute or two the first time)"
 pip() { .venv/bin/python -m pip --disable-pip-version-check --no-input "$@"; }
-pip install --quiet --requirement requirements/dev.txt
+pip install -qq --requirement requirements/dev.txt
 # The lock holds everything, so the project itself brings nothing in, its build back end included.
-pip install --quiet --no-deps --no-build-isolation --editable .
+pip install -qq --no-deps --no-build-isolation --editable .
 for command in skill auditor vault runner; do
     .venv/bin/$command --version >/dev/null || fail "the command $command does not start"
 done
