@@ -1,1 +1,1 @@
-"""What all four command lines share: options, output, exit codes. The only part of the ground floor that may import Typer."""
+"""What all four command lines share: options, output, exit codes; the only ground floor part that imports Typer."""

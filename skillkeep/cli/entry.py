@@ -20,7 +20,7 @@ _SIGPIPE_EXIT = 141
 _INTERRUPT_EXIT = 130
 
 
-def run_app(app: typer.Typer, arguments: Sequence[str], program: str, usage_exit: int = Exit.USAGE) -> int:
+def run_app(app: typer.Typer, arguments: Sequence[str], program: str) -> int:
     """Run `app` on `arguments` and return the exit code. Commands return theirs as an int (None is 0).
 
     Every `SkillkeepError` is shown as text on stderr, or with ``--json`` as one object on stdout. A closed pipe ends
@@ -28,7 +28,7 @@ def run_app(app: typer.Typer, arguments: Sequence[str], program: str, usage_exit
     """
     as_json = _wants_json(arguments)
     try:
-        code = _invoke(app, list(arguments), program, usage_exit)
+        code = _invoke(app, list(arguments), program)
         sys.stdout.flush()
     except SkillkeepError as error:
         code = _report(error, as_json=as_json)
@@ -51,7 +51,7 @@ def _wants_json(arguments: Sequence[str]) -> bool:
                for word, pair in ((first, (first, second)) for first, second in pairs))  # fmt: skip
 
 
-def _invoke(app: typer.Typer, arguments: list[str], program: str, usage_exit: int) -> int:
+def _invoke(app: typer.Typer, arguments: list[str], program: str) -> int:
     from typer.exceptions import TyperException
 
     try:
@@ -61,15 +61,15 @@ def _invoke(app: typer.Typer, arguments: list[str], program: str, usage_exit: in
     except typer.Abort:
         return _INTERRUPT_EXIT
     except TyperException as error:
-        raise _usage(error, program, usage_exit) from error
+        raise _usage(error, program) from error
     return outcome if isinstance(outcome, int) else Exit.OK
 
 
-def _usage(error: Any, program: str, usage_exit: int) -> SkillkeepError:
+def _usage(error: Any, program: str) -> SkillkeepError:
     message = error.format_message() if hasattr(error, "format_message") else str(error)
     context = getattr(error, "ctx", None)
     path = context.command_path if context else program
-    return UsageError("usage", escape(message or "arguments are missing"), f"Run `{path} --help`.", exit=usage_exit)
+    return UsageError("usage", escape(message or "arguments are missing"), f"Run `{path} --help`.")
 
 
 def _report(error: SkillkeepError, *, as_json: bool) -> int:

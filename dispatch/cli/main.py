@@ -1,0 +1,41 @@
+"""The four console scripts. ``--version`` is answered before anything heavy is imported."""
+
+from __future__ import annotations
+
+import sys
+
+from skillkeep.version import __version__
+
+__all__ = ["auditor", "runner", "skill", "vault"]
+
+
+def skill() -> int:
+    """`skill`: ingest, run and everything else below one name."""
+    return _start("skill")
+
+
+def auditor() -> int:
+    """`auditor`: read code and report, without the rest of the pipeline."""
+    return _start("auditor")
+
+
+def vault() -> int:
+    """`vault`: what has been approved, and its history."""
+    return _start("vault")
+
+
+def runner() -> int:
+    """`runner`: the sandbox."""
+    return _start("runner")
+
+
+def _start(program: str) -> int:
+    arguments = sys.argv[1:]
+    if arguments and arguments[0] in {"--version", "-V"}:
+        sys.stdout.write(f"{program} {__version__}\n")
+        return 0
+    from skillkeep.dispatch.cli.compose import compose
+
+    from skillkeep.cli.entry import run_app
+
+    return run_app(compose(program, arguments), arguments, program)
