@@ -38,6 +38,7 @@ __all__ = [
 ]
 
 MIB = 1024 * 1024
+_NESTED = frozenset({"stdout", "stderr", "assurance", "denials", "passed_over"})
 
 
 @dataclass(frozen=True)
@@ -214,7 +215,11 @@ class RunRequest:
 
 @dataclass(frozen=True)
 class RunResult:
-    """What a run did, as seen from outside it. Exactly one of `exit_code` and `signal` is set."""
+    """What a run did, as seen from outside it. Exactly one of `exit_code` and `signal` is set.
+
+    A measurement that a backend cannot make is None. `passed_over` names the stronger rungs of the ladder
+    that were not used, and why.
+    """
 
     backend: str
     run_id: str
@@ -226,14 +231,15 @@ class RunResult:
     stdout_truncated: bool
     stderr_truncated: bool
     wall_seconds: float
-    user_seconds: float
-    system_seconds: float
+    user_seconds: float | None
+    system_seconds: float | None
     peak_memory_bytes: int | None
     peak_processes: int | None
     assurance: Assurance
     policy_digest: str
     tool_digest: str | None = None
     denials: tuple[Denial, ...] = ()
+    passed_over: tuple[Availability, ...] = ()
 
     @property
     def ok(self) -> bool:
@@ -242,12 +248,13 @@ class RunResult:
 
     def to_json(self) -> dict[str, Any]:
         """JSON form; a stream that is not UTF-8 is base64, and `<stream>_encoding` says which."""
-        shape = {k: v for k, v in self.__dict__.items() if k not in ("stdout", "stderr", "assurance", "denials")}
+        shape = {k: v for k, v in self.__dict__.items() if k not in _NESTED}
         shape["cause"] = self.cause.value
         for name, data in (("stdout", self.stdout), ("stderr", self.stderr)):
             shape[name], shape[f"{name}_encoding"] = _text_or_base64(data)
         shape["denials"] = [asdict(denial) for denial in self.denials]
         shape["assurance"] = self.assurance.to_json()
+        shape["passed_over"] = [rung.to_json() for rung in self.passed_over]
         return shape
 
 
