@@ -24,11 +24,12 @@ BANNED: dict[str, tuple[str, ...]] = {
     "yaml.full_load": (),
     "tempfile.mktemp": (),
     "shutil.unpack_archive": (),
-    "os.path.realpath": (),
+    # Resolving follows links: nothing that handles a stranger's tree does it.
+    "os.path.realpath": ("skillkeep/", "vault/", "runner/", "dispatch/"),
     "ssl._create_unverified_context": (),
 }
 BANNED_MODULES = {"pickle", "marshal", "shelve", "dill", "multiprocessing", "xml.etree.ElementTree"}
-# Resolving a path follows links. These modules resolve a path that the user typed, never one from a source.
+# These modules resolve a path that the user typed, never one from a source.
 MAY_RESOLVE = ("ingest/source.py",)
 
 
