@@ -1,0 +1,98 @@
+"""Many regular expressions over one text, in linear time. The only importer of re2.
+
+RE2 has no backtracking, so no input makes a pattern slow; a literal prefilter (one pass for all patterns) chooses
+the few that can match at all, and only those are run. Reference: RE2's FilteredRE2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from typing import Any
+
+from skillkeep.auditor.errors import AuditError
+
+__all__ = ["Hit", "PatternSet", "check_pattern"]
+
+_MAX_MEMORY = 64 << 20
+
+
+@dataclass(frozen=True)
+class Hit:
+    """One match: the pattern's index in the set, byte offsets, and the named groups that took part."""
+
+    index: int
+    start: int
+    end: int
+    groups: dict[str, tuple[int, int]]
+
+
+class PatternSet:
+    """Compiled patterns. `flags` of a pattern are written in it, such as ``(?i)``; ``^`` and ``$`` match at lines."""
+
+    def __init__(self, patterns: Sequence[str]) -> None:
+        """Compile. Raises `AuditError` (`bad_rule`) for a pattern RE2 refuses."""
+        re2 = _re2()
+        self._filter = re2.Filter()
+        self._regexps: list[Any] = []
+        for pattern in patterns:
+            try:
+                self._filter.Add(_spell(pattern), _options())
+            except re2.error as error:
+                raise _bad(pattern) from error
+        if patterns:
+            self._filter.Compile()
+            self._regexps = [self._filter.re(index) for index in range(len(patterns))]
+
+    def candidates(self, data: bytes) -> list[int]:
+        """Indexes of the patterns whose literals occur in `data` (UTF-8), sorted."""
+        if not self._regexps:
+            return []
+        return sorted(self._filter.Match(data, True) or [])
+
+    def find(self, index: int, data: bytes, most: int = 50) -> Iterator[Hit]:
+        """The first `most` matches of one pattern, from left to right, without overlap."""
+        regexp = self._regexps[index]
+        for match in regexp.finditer(data):
+            if most <= 0:
+                return
+            most -= 1
+            groups = {name.decode() if isinstance(name, bytes) else name: match.span(number)
+                      for name, number in regexp.groupindex.items() if match.span(number) != (-1, -1)}
+            yield Hit(index, match.start(), match.end(), groups)
+
+
+def check_pattern(pattern: str) -> None:
+    """Raise `AuditError` (`bad_rule`) when RE2 refuses `pattern` or it matches the empty text."""
+    re2 = _re2()
+    try:
+        compiled = re2.compile(_spell(pattern), _options())
+    except re2.error as error:
+        raise _bad(pattern) from error
+    if compiled.search(b""):
+        raise _bad(pattern)
+
+
+@cache
+def _re2() -> Any:
+    return import_module("re2")
+
+
+def _spell(pattern: str) -> bytes:
+    return b"(?m)" + pattern.encode()
+
+
+def _options() -> Any:
+    options = _re2().Options()
+    options.max_mem = _MAX_MEMORY
+    options.log_errors = False
+    return options
+
+
+def _bad(pattern: str) -> AuditError:
+    return AuditError(
+        "bad_rule", "a pattern of the ruleset cannot be used", "Write RE2 syntax: no look-around, no back-references.",
+        pattern=pattern,
+    )
