@@ -1,0 +1,110 @@
+"""Which system calls an ordinary program needs, which are dangerous, and the argument rules between them.
+
+A call in neither list is unknown: filters answer ENOSYS, as an older kernel would, so that programs fall back.
+Dangerous calls answer EPERM. Shared by the filter of confined workers and the filter of the sandbox.
+"""
+
+from __future__ import annotations
+
+import errno
+
+from skillkeep.kernel.seccomp import ALLOW, Action, Check, Rule, deny
+
+__all__ = ["AF_INET", "AF_INET6", "AF_NETLINK", "AF_UNIX", "families", "ordinary_rules"]
+
+AF_UNIX, AF_INET, AF_INET6, AF_NETLINK = 1, 2, 10, 16
+
+_FILES = """
+    read write open close stat fstat lstat lseek pread64 pwrite64 readv writev preadv pwritev preadv2 pwritev2
+    access faccessat faccessat2 openat openat2 creat newfstatat statx readlink readlinkat getdents getdents64
+    getcwd chdir fchdir rename renameat renameat2 mkdir mkdirat rmdir link linkat unlink unlinkat symlink
+    symlinkat mknod mknodat chmod fchmod fchmodat fchmodat2 chown fchown lchown fchownat umask utime utimes
+    utimensat futimesat truncate ftruncate fallocate fadvise64 readahead fsync fdatasync sync_file_range syncfs
+    sync statfs fstatfs flock fcntl dup dup2 dup3 pipe pipe2 sendfile splice tee vmsplice copy_file_range
+    getxattr lgetxattr fgetxattr listxattr llistxattr flistxattr setxattr lsetxattr fsetxattr removexattr
+    lremovexattr fremovexattr inotify_init inotify_init1 inotify_add_watch inotify_rm_watch close_range
+    cachestat memfd_create
+"""
+_WAITING = """
+    poll ppoll select pselect6 epoll_create epoll_create1 epoll_ctl epoll_wait epoll_pwait epoll_pwait2
+    eventfd eventfd2 signalfd signalfd4 timerfd_create timerfd_settime timerfd_gettime pause nanosleep
+    clock_nanosleep alarm getitimer setitimer timer_create timer_settime timer_gettime timer_getoverrun
+    timer_delete restart_syscall
+"""
+_MEMORY = """
+    mmap mprotect munmap brk mremap msync mincore madvise mlock mlock2 mlockall munlock munlockall membarrier
+    pkey_alloc pkey_free pkey_mprotect map_shadow_stack mseal
+"""
+_PROCESSES = """
+    fork vfork execve execveat exit exit_group wait4 waitid kill tkill tgkill rt_sigqueueinfo
+    rt_tgsigqueueinfo rt_sigaction rt_sigprocmask rt_sigreturn rt_sigpending rt_sigtimedwait rt_sigsuspend
+    sigaltstack getpid getppid gettid getpgrp getpgid setpgid getsid setsid set_tid_address futex futex_waitv
+    futex_wake futex_wait futex_requeue set_robust_list get_robust_list rseq arch_prctl pidfd_open
+    pidfd_send_signal sched_yield sched_getaffinity sched_setaffinity sched_getparam sched_setparam
+    sched_getscheduler sched_setscheduler sched_get_priority_max sched_get_priority_min sched_rr_get_interval
+    sched_getattr sched_setattr getpriority setpriority getcpu getrlimit setrlimit getrusage times
+    landlock_create_ruleset landlock_add_rule landlock_restrict_self
+"""
+_IDENTITY = """
+    getuid geteuid getgid getegid getresuid getresgid getgroups setuid setgid setreuid setregid setresuid
+    setresgid setfsuid setfsgid setgroups capget capset uname sysinfo time gettimeofday clock_gettime
+    clock_getres getrandom
+"""
+_MESSAGES = """
+    shmget shmat shmctl shmdt semget semop semctl semtimedop msgget msgsnd msgrcv msgctl mq_open mq_unlink
+    mq_timedsend mq_timedreceive mq_notify mq_getsetattr
+"""
+_SOCKETS = """
+    connect accept accept4 bind listen sendto recvfrom sendmsg recvmsg sendmmsg recvmmsg shutdown getsockname
+    getpeername setsockopt getsockopt
+"""
+_DANGEROUS = """
+    ptrace process_vm_readv process_vm_writev kcmp pidfd_getfd process_madvise process_mrelease
+    mount umount2 pivot_root chroot fsopen fsconfig fsmount fspick move_mount open_tree open_tree_attr
+    mount_setattr statmount listmount quotactl quotactl_fd swapon swapoff
+    unshare setns name_to_handle_at open_by_handle_at
+    bpf perf_event_open userfaultfd lookup_dcookie fanotify_init fanotify_mark
+    init_module finit_module delete_module create_module query_module get_kernel_syms kexec_load
+    kexec_file_load reboot acct syslog vhangup iopl ioperm modify_ldt
+    settimeofday clock_settime clock_adjtime adjtimex sethostname setdomainname
+    mbind set_mempolicy get_mempolicy migrate_pages move_pages set_mempolicy_home_node
+    seccomp
+    nfsservctl uselib ustat sysfs _sysctl personality
+"""
+# Namespace flags that `clone` may not carry; CLONE_NEWTIME cannot be given to it.
+_CLONE_NEW = 0x7E020000
+_TIOCSTI, _TIOCLINUX, _TIOCSETD, _TIOCCONS = 0x5412, 0x541C, 0x5423, 0x541D
+# Names, death signal, dumpable, capability look-ups, timer slack, subreaper, no_new_privs, THP, vector and
+# pointer-authentication state, memory names: nothing that gains or inspects a privilege.
+_PRCTL = (1, 2, 3, 4, 15, 16, 21, 23, 29, 30, 36, 37, 38, 39, 40, 41, 42, 50, 51, 52, 54, 55, 56, 65, 66)
+_PRCTL_VMA, _PRCTL_AUXV = 0x53564D41, 0x41555856
+
+
+def families(*allowed: int, kinds: tuple[int, ...] = ()) -> Rule:
+    """A rule for `socket`: only these address families, and only these socket types when `kinds` is given."""
+    refuse = deny(errno.EAFNOSUPPORT)
+    if not kinds:
+        return Rule((Check(0, allowed, ALLOW),) if allowed else (), refuse)
+    others = tuple(kind for kind in range(16) if kind not in kinds)
+    return Rule((Check(1, others, refuse, mask=0xF), Check(0, allowed, ALLOW)), refuse)
+
+
+def ordinary_rules() -> dict[str, Action | Rule]:
+    """The common base: ordinary calls allowed, dangerous ones EPERM, the rest checked by argument."""
+    rules: dict[str, Action | Rule] = dict.fromkeys(_DANGEROUS.split(), deny())
+    for group in (_FILES, _WAITING, _MEMORY, _PROCESSES, _IDENTITY, _MESSAGES, _SOCKETS):
+        rules |= dict.fromkeys(group.split(), ALLOW)
+    rules["clone"] = Rule(tuple(_any_bit(0, _CLONE_NEW, deny())), ALLOW)
+    # Its flags lie in memory, out of a filter's reach; libraries fall back to clone on ENOSYS (moby#42680).
+    rules["clone3"] = deny(errno.ENOSYS)
+    rules["ioctl"] = Rule((Check(1, (_TIOCSTI, _TIOCLINUX, _TIOCSETD, _TIOCCONS), deny()),), ALLOW)
+    rules["prctl"] = Rule((Check(0, (*_PRCTL, _PRCTL_VMA, _PRCTL_AUXV), ALLOW),), deny())
+    rules["personality"] = Rule((Check(0, (0, 0xFFFFFFFF), ALLOW),), deny())
+    rules["prlimit64"] = Rule((Check(0, (0,), ALLOW),), deny())
+    rules["socket"] = families(AF_UNIX)
+    rules["socketpair"] = families(AF_UNIX)
+    return rules
+
+
+def _any_bit(index: int, bits: int, action: Action) -> list[Check]:
+    return [Check(index, (1 << n,), action, mask=1 << n) for n in range(32) if bits >> n & 1]

@@ -1,0 +1,52 @@
+"""Capability sets of the calling thread (capabilities(7))."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Collection
+
+from skillkeep.kernel.errors import KernelError
+from skillkeep.kernel.libc import guarded, syscall
+
+__all__ = ["CAP_DAC_READ_SEARCH", "LAYER", "drop_bounding", "keep_only", "sets"]
+
+LAYER = "capabilities"
+CAP_DAC_READ_SEARCH, CAP_SETPCAP = 2, 8
+
+_VERSION_3 = 0x20080522
+_PR_CAPBSET_READ, _PR_CAPBSET_DROP, _PR_CAP_AMBIENT, _AMBIENT_CLEAR_ALL = 23, 24, 47, 4
+
+
+class _Header(ctypes.Structure):
+    _fields_ = (("version", ctypes.c_uint32), ("pid", ctypes.c_int))
+
+
+class _Data(ctypes.Structure):
+    _fields_ = (("words", ctypes.c_uint32 * 6),)
+
+
+def drop_bounding() -> None:
+    """Empty the bounding and ambient sets, so that no execve brings anything back. Needs CAP_SETPCAP."""
+    syscall(LAYER, "prctl", _PR_CAP_AMBIENT, _AMBIENT_CLEAR_ALL, 0, 0, 0)
+    with guarded(LAYER, "read cap_last_cap"), open("/proc/sys/kernel/cap_last_cap", encoding="ascii") as file:
+        last = int(file.read())
+    for capability in range(last + 1):
+        syscall(LAYER, "prctl", _PR_CAPBSET_DROP, capability, 0, 0, 0)
+
+
+def keep_only(capabilities: Collection[int] = ()) -> None:
+    """Reduce the effective and permitted sets to `capabilities` (those not held stay absent), inheritable to none."""
+    wanted = sum(1 << capability for capability in capabilities) & sets()["CapPrm"]
+    low, high = wanted & 0xFFFFFFFF, wanted >> 32
+    data = _Data((ctypes.c_uint32 * 6)(low, low, 0, high, high, 0))
+    syscall(LAYER, "capset", _Header(_VERSION_3, 0), data)
+    left = sets()
+    if left["CapEff"] != wanted or left["CapPrm"] != wanted or left["CapInh"]:
+        raise KernelError(LAYER, 0, "capabilities are left after the drop")
+
+
+def sets(pid: str = "self") -> dict[str, int]:
+    """CapInh, CapPrm, CapEff, CapBnd and CapAmb of a process, as bit masks, from /proc/<pid>/status."""
+    with guarded(LAYER, f"read /proc/{pid}/status"), open(f"/proc/{pid}/status", encoding="ascii") as file:
+        lines = [line.split() for line in file if line.startswith("Cap")]
+    return {name.rstrip(":"): int(value, 16) for name, value in lines}

@@ -1,0 +1,83 @@
+"""Raw system calls through ctypes. Every failure is a KernelError that names the layer it belongs to."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from types import TracebackType
+
+from skillkeep.kernel.errors import KernelError
+from skillkeep.kernel.syscalls import number
+
+__all__ = ["AT_FDCWD", "guarded", "raw_fork", "syscall"]
+
+AT_FDCWD = -100
+
+_libc = ctypes.CDLL(None, use_errno=True)
+_libc.syscall.restype = ctypes.c_long
+# Holds the interpreter lock through the call: needed by a call that returns twice.
+_libc_locked = ctypes.PyDLL(None, use_errno=True)
+_libc_locked.syscall.restype = ctypes.c_long
+
+Argument = int | bytes | ctypes.Array[ctypes.c_char] | ctypes.Structure | None
+
+
+def syscall(layer: str, name: str, *arguments: Argument) -> int:
+    """Call `name` of the running architecture's table.
+
+    Integers are passed as long, bytes as NUL-terminated strings, structures and arrays by address, None as
+    NULL. Raises KernelError(layer, errno) when the kernel answers -1.
+    """
+    ctypes.set_errno(0)
+    result = int(_libc.syscall(ctypes.c_long(number(name)), *map(_convert, arguments)))
+    if result == -1:
+        raise KernelError(layer, ctypes.get_errno(), name)
+    return result
+
+
+def raw_fork(layer: str, make: Callable[[Callable[..., int]], int]) -> int:
+    """Make a child by `clone` or `clone3` as os.fork would: the interpreter is told before and after.
+
+    `make` gets a function `(name, *arguments)` that does the raw call and returns -errno on failure. Returns
+    0 in the child and its pid in the caller. The process must have a single thread.
+    """
+
+    def call(name: str, *arguments: Argument) -> int:
+        ctypes.set_errno(0)
+        result = int(_libc_locked.syscall(ctypes.c_long(number(name)), *map(_convert, arguments)))
+        return -ctypes.get_errno() if result == -1 else result
+
+    ctypes.pythonapi.PyOS_BeforeFork()
+    pid = make(call)
+    if pid == 0:
+        ctypes.pythonapi.PyOS_AfterFork_Child()
+        return 0
+    ctypes.pythonapi.PyOS_AfterFork_Parent()
+    if pid < 0:
+        raise KernelError(layer, -pid, "clone")
+    return pid
+
+
+class guarded(AbstractContextManager[None]):  # noqa: N801
+    """`with guarded("root", "mkdir /x"):` turns an OSError of the block into a KernelError of that layer."""
+
+    def __init__(self, layer: str, detail: str) -> None:
+        self.layer = layer
+        self.detail = detail
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if isinstance(error, OSError):
+            raise KernelError(self.layer, error.errno or 0, self.detail) from error
+
+
+def _convert(value: Argument) -> object:
+    if isinstance(value, int):
+        return ctypes.c_long(value)
+    if isinstance(value, bytes):
+        return ctypes.c_char_p(value)
+    if value is None:
+        return ctypes.c_void_p(None)
+    return ctypes.byref(value)

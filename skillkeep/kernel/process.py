@@ -1,0 +1,47 @@
+"""What a process can say about itself for good: prctl(2) switches, open descriptors, threads."""
+
+from __future__ import annotations
+
+import os
+
+from skillkeep.kernel.errors import KernelError
+from skillkeep.kernel.libc import guarded, syscall
+
+__all__ = ["close_above", "die_with_parent", "forbid_new_privileges", "hide_memory", "require_single_thread"]
+
+_PR_SET_PDEATHSIG, _PR_SET_DUMPABLE, _PR_SET_NO_NEW_PRIVS = 1, 4, 38
+_SIGKILL = 9
+
+
+def forbid_new_privileges() -> None:
+    """No later execve gains anything: no setuid, no file capabilities (PR_SET_NO_NEW_PRIVS)."""
+    syscall("no_new_privs", "prctl", _PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
+
+
+def hide_memory() -> None:
+    """No core dump, no ptrace, and /proc/<pid> belongs to root, until the next execve (PR_SET_DUMPABLE 0)."""
+    syscall("dumpable", "prctl", _PR_SET_DUMPABLE, 0, 0, 0, 0)
+
+
+def die_with_parent(parent: int) -> None:
+    """SIGKILL when the thread that made this process ends. Any later change of user id undoes it.
+
+    `parent` is the expected parent's pid (0 when it lives outside this pid namespace): when it has gone
+    already, the process ends at once.
+    """
+    syscall("death_signal", "prctl", _PR_SET_PDEATHSIG, _SIGKILL, 0, 0, 0)
+    if os.getppid() != parent:
+        os._exit(1)
+
+
+def close_above(last: int) -> None:
+    """Close every descriptor above `last`."""
+    syscall("descriptors", "close_range", last + 1, 0xFFFFFFFF, 0)
+
+
+def require_single_thread() -> None:
+    """Raise KernelError when the process has threads: seccomp and Landlock would hold only one of them."""
+    with guarded("threads", "list /proc/self/task"):
+        count = len(os.listdir("/proc/self/task"))
+    if count != 1:
+        raise KernelError("threads", 0, f"{count} threads run, only one could be confined")
