@@ -1,0 +1,206 @@
+"""The rules as data: loads ``rules/*.yaml``, validates every entry, and compiles what a context needs.
+
+A file holds ``rules`` (each becomes findings), ``capabilities`` (patterns whose group ``value`` names what the code
+wants) and nothing else. The digest covers every byte of the rules folder, so equal digests mean equal rules.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from functools import cache, cached_property
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, ValidationError, model_validator
+
+from skillkeep.auditor.engines.interface import Context
+from skillkeep.auditor.errors import AuditError
+from skillkeep.auditor.interface import Confidence, Severity
+from skillkeep.auditor.patterns import PatternSet, check_pattern
+from skillkeep.auditor.strict_yaml import load_yaml
+
+__all__ = ["RULES_FOLDER", "CapabilityRule", "Compiled", "Example", "Pattern", "Rule", "Rulebook", "default_rulebook"]
+
+RULES_FOLDER = Path(__file__).resolve().parent.parent / "rules"
+
+CapabilityKind = Literal["network", "env", "binary", "write", "package", "autorun"]
+Category = Literal[
+    "execution", "obfuscation", "credentials", "egress", "instructions", "persistence", "autorun", "tree", "weakness",
+    "destructive", "privilege", "supply-chain", "audit",
+]
+RuleId = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9]*(-[a-z0-9]+)+$", max_length=64)]
+Prose = Annotated[str, StringConstraints(strip_whitespace=True, min_length=10)]
+
+
+def _checked(pattern: str) -> str:
+    check_pattern(pattern)
+    return pattern
+
+
+Pattern = Annotated[str, AfterValidator(_checked)]
+
+
+class _Model(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Example(_Model):
+    """A file that a rule must (``bad``, ``evasion``) or must not (``good``) find. `files` are its companions."""
+
+    text: str
+    file: str = ""
+    files: dict[str, str] = Field(default_factory=dict)
+
+
+class Rule(_Model):
+    """One rule. Without `patterns` it belongs to `engine`, or to the tree checks.
+
+    `unless` patterns are searched in the matched text only, so text beside a match cannot excuse it.
+    `comments` also searches comment lines of code. `fallback` is for code its language engine could not parse.
+    `when_declared` names the rule that stands instead when the tool declares the subject (group ``subject``).
+    """
+
+    id: RuleId
+    title: Prose
+    severity: Severity
+    confidence: Confidence
+    category: Category
+    contexts: tuple[Context, ...] = ()
+    patterns: tuple[Pattern, ...] = ()
+    unless: tuple[Pattern, ...] = ()
+    engine: str = "patterns"
+    fallback: bool = False
+    comments: bool = False
+    when_declared: str = ""
+    capability: CapabilityKind | None = None
+    why: Prose
+    fix: Prose
+    references: tuple[str, ...] = ()
+    bad: tuple[Example | str, ...] = ()
+    good: tuple[Example | str, ...] = ()
+    evasion: tuple[Example | str, ...] = ()
+
+    @model_validator(mode="after")
+    def _whole(self) -> Rule:
+        if self.patterns and not self.contexts:
+            raise ValueError("a rule with patterns needs contexts")
+        if self.engine == "patterns" and not self.patterns:
+            raise ValueError("a rule without patterns must name its engine")
+        if self.patterns and not (self.bad and self.good):
+            raise ValueError("a rule with patterns needs a bad and a good example")
+        return self
+
+
+class CapabilityRule(_Model):
+    """Patterns whose group ``value`` is something the code wants."""
+
+    id: RuleId
+    kind: CapabilityKind
+    contexts: tuple[Context, ...]
+    patterns: tuple[Pattern, ...]
+    good: tuple[Example | str, ...] = ()
+    bad: tuple[Example | str, ...] = ()
+
+
+class _RuleFile(_Model):
+    rules: tuple[Rule, ...] = ()
+    capabilities: tuple[CapabilityRule, ...] = ()
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """The patterns of one context: `owners[i]` is the rule of pattern `i` of `patterns`."""
+
+    patterns: PatternSet
+    owners: tuple[Rule | CapabilityRule, ...]
+
+
+class Rulebook:
+    """Every rule by id, and the compiled patterns of each context (built on first use)."""
+
+    def __init__(self, rules: tuple[Rule, ...], capabilities: tuple[CapabilityRule, ...], digest: str) -> None:
+        self.rules = {rule.id: rule for rule in rules}
+        self.capabilities = {rule.id: rule for rule in capabilities}
+        self.digest = digest
+        if len(self.rules) + len(self.capabilities) != len(rules) + len(capabilities):
+            raise _bad("two rules have the same id", "")
+        for rule in rules:
+            if rule.when_declared and rule.when_declared not in self.rules:
+                raise _bad(f"{rule.id} names the unknown rule {rule.when_declared}", "")
+        self._compiled: dict[tuple[Context, bool], Compiled] = {}
+        self._unless: dict[str, PatternSet] = {}
+
+    @classmethod
+    def load(cls, folder: Path = RULES_FOLDER) -> Rulebook:
+        """Read and validate a rules folder. Raises `AuditError` (`bad_rule`, `bad_yaml`)."""
+        rules: list[Rule] = []
+        capabilities: list[CapabilityRule] = []
+        for path in sorted(folder.glob("*.yaml")):
+            data = load_yaml(path.read_text(encoding="utf-8"))
+            try:
+                parsed = _RuleFile.model_validate(data or {})
+            except ValidationError as error:
+                first = error.errors(include_url=False)[0]
+                where = ".".join(str(part) for part in first["loc"])
+                raise _bad(f"{where}: {first['msg']}", path.name) from error
+            rules += parsed.rules
+            capabilities += parsed.capabilities
+        return cls(tuple(rules), tuple(capabilities), _digest_of(folder))
+
+    def rule(self, rule_id: str) -> Rule:
+        """The rule with this id. Raises `AuditError` (`unknown_rule`)."""
+        try:
+            return self.rules[rule_id]
+        except KeyError:
+            raise AuditError(
+                "unknown_rule", "no rule has this id", "List the ids with `auditor rules`.", rule=rule_id
+            ) from None
+
+    def compiled(self, context: Context, *, comments: bool) -> Compiled:
+        """The patterns for `context` that look at comment lines too (`comments`) or that do not."""
+        key = (context, comments)
+        if key not in self._compiled:
+            owners: list[Rule | CapabilityRule] = []
+            patterns: list[str] = []
+            everything: tuple[Rule | CapabilityRule, ...] = (*self.rules.values(), *self.capabilities.values())
+            for rule in everything:
+                if context in rule.contexts and (isinstance(rule, Rule) and rule.comments) == comments:
+                    owners += [rule] * len(rule.patterns)
+                    patterns += rule.patterns
+            self._compiled[key] = Compiled(PatternSet(patterns), tuple(owners))
+        return self._compiled[key]
+
+    def excused(self, rule: Rule, matched: bytes) -> bool:
+        """True when one of the rule's `unless` patterns is found inside the matched text."""
+        if not rule.unless:
+            return False
+        if rule.id not in self._unless:
+            self._unless[rule.id] = PatternSet(rule.unless)
+        patterns = self._unless[rule.id]
+        return any(True for index in patterns.candidates(matched) for _ in patterns.find(index, matched, 1))
+
+    @cached_property
+    def pattern_count(self) -> int:
+        """Number of regular expressions in all rules."""
+        return sum(len(rule.patterns) for rule in self.rules.values())
+
+
+@cache
+def default_rulebook() -> Rulebook:
+    """The rules this version ships."""
+    return Rulebook.load()
+
+
+def _digest_of(folder: Path) -> str:
+    state = hashlib.sha256()
+    for path in sorted(folder.rglob("*")):
+        if path.is_file() and path.suffix in {".yaml", ".yml", ".json"}:
+            body = path.read_bytes()
+            state.update(f"{path.relative_to(folder).as_posix()}\0{len(body)}\0".encode())
+            state.update(body)
+    return "sha256:" + state.hexdigest()
+
+
+def _bad(what: str, file: str, **context: Any) -> AuditError:
+    return AuditError("bad_rule", f"the ruleset cannot be used: {what}", "Fix the entry in rules/.", file=file, **context)
