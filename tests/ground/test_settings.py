@@ -1,0 +1,44 @@
+"""Settings come from the home only, and a mistake is an error, not a default."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from skillkeep.errors import SkillkeepError
+from skillkeep.home import Home
+from skillkeep.settings import Settings, load_settings
+
+
+def test_without_a_file_the_defaults_hold(tmp_path: Path) -> None:
+    settings = load_settings(Home(tmp_path))
+    assert settings == Settings()
+    assert settings.limits.artifact_files == 512
+    assert settings.limits.artifact_bytes == 16 << 20
+    assert settings.sandbox.memory_bytes == 512 << 20
+
+
+def test_values_of_the_file_win(tmp_path: Path) -> None:
+    (tmp_path / "config.toml").write_text('[trust]\nowners = ["me"]\n[sandbox]\nwall_seconds = 5\n')
+    settings = load_settings(Home(tmp_path))
+    assert settings.trust.owners == ("me",)
+    assert settings.sandbox.wall_seconds == 5.0
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["[limit]\n", "[limits]\nartifact_file = 1\n", "[limits]\nartifact_files = 0\n", "[auditor]\nseconds = -1\n",
+     "nonsense", "[sandbox]\nmemory_bytes = 'much'\n", "\xff\xfe".encode("latin-1").decode("latin-1") * 3],
+)  # fmt: skip
+def test_an_unknown_key_or_a_bad_value_is_an_error_that_names_it(tmp_path: Path, text: str) -> None:
+    (tmp_path / "config.toml").write_bytes(text.encode("latin-1"))
+    with pytest.raises(SkillkeepError) as caught:
+        load_settings(Home(tmp_path))
+    assert caught.value.code == "bad_config"
+
+
+def test_a_named_file_has_to_exist(tmp_path: Path) -> None:
+    with pytest.raises(SkillkeepError) as caught:
+        load_settings(Home(tmp_path), tmp_path / "other.toml")
+    assert caught.value.code == "bad_config"
