@@ -60,6 +60,11 @@ def _invoke(app: typer.Typer, arguments: list[str], program: str) -> int:
         return wish.exit_code
     except typer.Abort:
         return _INTERRUPT_EXIT
+    except SystemExit as end:
+        # Click turns a closed pipe into exit 1 by itself, even when asked to leave errors alone
+        if isinstance(end.__context__, BrokenPipeError):
+            raise end.__context__ from None
+        raise
     except TyperException as error:
         raise _usage(error, program) from error
     return outcome if isinstance(outcome, int) else Exit.OK
