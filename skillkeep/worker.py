@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import json
 import os
@@ -20,12 +21,12 @@ def main() -> int:
     """Read one request from stdin, write reply lines to what was stdout. Returns the exit status."""
     header = json.loads(sys.stdin.buffer.readline())
     rules = header["confinement"]
-    reply = _reply_stream()
     try:
         _confine(rules)
     except SkillkeepError as error:
-        _send(reply, {"error": _unavailable(error)})
+        _send(1, {"error": _unavailable(error)})
         return 1
+    reply = _reply_stream()
     threading.Thread(target=_die_with_parent, args=(header["parent"],), daemon=True).start()
     try:
         result = _load(header["job"])(header["request"])
@@ -71,7 +72,9 @@ def _die_with_parent(parent: int) -> None:
     """End the whole group when the parent is gone: its end of our stdin closes whatever way it dies."""
     if os.getppid() == parent:
         os.read(0, 1)
-    os.killpg(0, signal.SIGKILL)
+    with contextlib.suppress(OSError):
+        os.killpg(0, signal.SIGKILL)
+    os._exit(1)
 
 
 def _fields(error: SkillkeepError) -> dict[str, Any]:

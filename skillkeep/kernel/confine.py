@@ -31,6 +31,7 @@ _MODE_ARGUMENT = {"chmod": 1, "fchmod": 1, "fchmodat": 2, "fchmodat2": 2}
 _SERVING = "listen accept accept4"
 _OTHERS = "kill tkill tgkill rt_sigqueueinfo rt_tgsigqueueinfo pidfd_send_signal"
 _SHARED = "shmget shmat shmctl semget semop semctl semtimedop msgget msgsnd msgrcv msgctl mq_open mq_unlink"
+_LEAVING = "setsid setpgid"  # what a worker started is found and ended by its process group
 _SCHEDULING = "sched_setaffinity sched_setparam sched_setscheduler sched_setattr setpriority"
 _DEVICES = ("/dev/null",)
 _DEVICES_TO_READ = ("/dev/zero", "/dev/urandom", "/dev/random")
@@ -39,7 +40,7 @@ _DEVICES_TO_READ = ("/dev/zero", "/dev/urandom", "/dev/random")
 def worker_rules(*, network: bool, programs: bool, writes: bool, signals_scoped: bool) -> dict[str, Action | Rule]:
     """The system calls of a worker: the ordinary base without all that Landlock does not see."""
     rules = ordinary_rules()
-    refused = [_OWNERSHIP, _SERVING, _SHARED, _SCHEDULING]
+    refused = [_OWNERSHIP, _SERVING, _SHARED, _SCHEDULING, _LEAVING]
     if not signals_scoped:
         refused.append(_OTHERS)
     if not (programs and writes):
