@@ -42,3 +42,19 @@ def test_a_named_file_has_to_exist(tmp_path: Path) -> None:
     with pytest.raises(SkillkeepError) as caught:
         load_settings(Home(tmp_path), tmp_path / "other.toml")
     assert caught.value.code == "bad_config"
+
+
+def test_the_page_names_every_key_with_its_default() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "configuration.md").read_text(encoding="utf-8")
+    for section, values in Settings().model_dump().items():
+        for key, value in values.items():
+            (row,) = [line for line in page.splitlines() if line.startswith(f"| `{section}.{key}` |")]
+            shown = row.split("|")[2].strip().strip("`")
+            if isinstance(value, bool):
+                assert shown == str(value).lower()
+            elif isinstance(value, int | float):
+                assert float(shown) == value
+            elif key == "owners":
+                assert all(f"`{owner}`" in page for owner in value)
+            else:
+                assert shown == (str(value) if value else "empty" if value == "" else "{}")
