@@ -1,0 +1,165 @@
+"""A sandbox policy as the container engine understands it, and the check that the engine took it as asked.
+
+Field names are those of the Docker Engine API 1.41 ("Create a container"), which Podman's socket speaks too.
+`docs/runner.md` shows the same as command-line flags.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from skillkeep.runner.errors import RunnerError
+from skillkeep.runner.interface import Bind, Layer, RunRequest, SandboxPolicy
+
+__all__ = ["USER", "Image", "container_body", "layers_in_force"]
+
+USER = 65534
+_HOME = "/tmp"  # noqa: S108 - the sandbox's own /tmp, never the host's
+_SHM_BYTES = 64 << 20
+
+
+@dataclass(frozen=True)
+class Image:
+    """The image a run is pinned to: the configured name, the content id, the registry digests known for it."""
+
+    name: str
+    id: str
+    digests: tuple[str, ...] = ()
+
+
+def container_body(request: RunRequest, image: Image, labels: Mapping[str, str], runtime: str) -> dict[str, Any]:
+    """The create call for `request`. Raises `RunnerError` (`bad_policy`) for text the engine cannot take."""
+    policy = request.policy
+    takes_input = request.stdin is not None
+    body = {
+        "Image": image.id,
+        "Entrypoint": [request.argv[0]],
+        "Cmd": list(request.argv[1:]),
+        "User": f"{USER}:{USER}",
+        "WorkingDir": policy.workdir or (policy.tool_mount if request.tool else _HOME),
+        "Env": [f"{name}={value}" for name, value in _environment(policy)],
+        "Labels": dict(labels),
+        "Hostname": "sandbox",
+        "NetworkDisabled": True,
+        "Tty": False,
+        "OpenStdin": takes_input,
+        "StdinOnce": takes_input,
+        "AttachStdin": takes_input,
+        "AttachStdout": True,
+        "AttachStderr": True,
+        "StopSignal": "SIGKILL",
+        "Healthcheck": {"Test": ["NONE"]},
+        "HostConfig": _host_config(policy, request, runtime),
+    }
+    _check_text(body)
+    return body
+
+
+def _host_config(policy: SandboxPolicy, request: RunRequest, runtime: str) -> dict[str, Any]:
+    config: dict[str, Any] = {
+        "NetworkMode": "none",
+        "NanoCpus": max(1, round(policy.cpus * 1e9)),
+        "Memory": policy.memory_bytes,
+        "MemorySwap": policy.memory_bytes,
+        "PidsLimit": policy.processes,
+        "OomScoreAdj": 500,
+        "CapDrop": ["ALL"],
+        "SecurityOpt": ["no-new-privileges"],
+        "Privileged": False,
+        "ReadonlyRootfs": True,
+        "Init": True,
+        "IpcMode": "private",
+        "CgroupnsMode": "private",
+        "ShmSize": min(policy.tmp_bytes, _SHM_BYTES),
+        "Tmpfs": {_HOME: f"rw,noexec,nosuid,nodev,size={policy.tmp_bytes},mode=1777"},
+        "Ulimits": [
+            _ulimit("core", 0),
+            _ulimit("nofile", policy.open_files),
+            _ulimit("fsize", policy.file_bytes),
+        ],
+        "Mounts": [_mount(bind) for bind in (*_tool_bind(request), *policy.binds)],
+        "LogConfig": {"Type": "none"},
+        "AutoRemove": False,
+        "RestartPolicy": {"Name": "no"},
+    }
+    return {**config, "Runtime": runtime} if runtime else config
+
+
+def _tool_bind(request: RunRequest) -> tuple[Bind, ...]:
+    return (Bind(str(request.tool.path), request.policy.tool_mount),) if request.tool else ()
+
+
+def _mount(bind: Bind) -> dict[str, Any]:
+    """A bind as an object and not as ``-v`` text: the engine then refuses a missing source instead of making it."""
+    return {
+        "Type": "bind",
+        "Source": bind.source,
+        "Target": bind.target,
+        "ReadOnly": not bind.writable,
+        "BindOptions": {"Propagation": "rprivate", "NonRecursive": True},
+    }
+
+
+def _ulimit(name: str, value: int) -> dict[str, Any]:
+    return {"Name": name, "Soft": value, "Hard": value}
+
+
+def _environment(policy: SandboxPolicy) -> tuple[tuple[str, str], ...]:
+    """Ours, then what was granted. PATH is the image's own."""
+    return (("HOME", _HOME), ("TMPDIR", _HOME), ("LANG", "C.UTF-8"), *policy.env)
+
+
+def _check_text(value: Any) -> None:
+    if isinstance(value, dict):
+        value = list(value.values())
+    if isinstance(value, list):
+        for item in value:
+            _check_text(item)
+    elif isinstance(value, str) and any("\ud800" <= char <= "\udfff" for char in value):
+        raise RunnerError(
+            "bad_policy",
+            "an argument, path or environment value is not UTF-8, which a container engine cannot be given",
+            "Use the native backend, or names and values in UTF-8.",
+        )
+
+
+def layers_in_force(created: Mapping[str, Any], body: Mapping[str, Any]) -> tuple[Layer, ...]:
+    """What the engine recorded for the created container, measured against what was asked, a layer each.
+
+    `created` is the engine's own description (inspect) before the start, `body` the create call.
+    """
+    host, asked = created["HostConfig"], body["HostConfig"]
+    mounts = {mount["Destination"]: mount for mount in created.get("Mounts") or ()}
+    read_only = [mount for mount in asked["Mounts"] if mount["ReadOnly"]]
+    dropped = set(host.get("CapDrop") or ())
+    return (
+        _layer("network", host.get("NetworkMode") == "none", mode=host.get("NetworkMode")),
+        _layer("root", host.get("ReadonlyRootfs") is True, read_only=host.get("ReadonlyRootfs")),
+        _layer(
+            "tool_mount",
+            all(mount["Target"] in mounts and mounts[mount["Target"]].get("RW") is False for mount in read_only),
+            read_only=",".join(mount["Target"] for mount in read_only),
+        ),
+        _layer(
+            "capabilities",
+            ("ALL" in dropped or len(dropped) >= _DEFAULT_CAPABILITIES)
+            and not host.get("CapAdd")
+            and host.get("Privileged") is False,
+            dropped="all",
+        ),
+        _layer("no_new_privs", any("no-new-privileges" in text for text in host.get("SecurityOpt") or ())),
+        _layer("identity", created["Config"].get("User") == body["User"], user=created["Config"].get("User")),
+        _layer("memory", host.get("Memory") == asked["Memory"], bytes=host.get("Memory")),
+        _layer("swap", host.get("MemorySwap") == asked["MemorySwap"], bytes=host.get("MemorySwap")),
+        _layer("cpu", host.get("NanoCpus") == asked["NanoCpus"], nano_cpus=host.get("NanoCpus")),
+        _layer("processes", host.get("PidsLimit") == asked["PidsLimit"], limit=host.get("PidsLimit")),
+    )
+
+
+_DEFAULT_CAPABILITIES = 11  # Podman lists each capability it dropped from its default set instead of "ALL"
+
+
+def _layer(name: str, in_force: bool, **facts: Any) -> Layer:
+    return Layer(name, in_force, {key: str(value) for key, value in facts.items()})
