@@ -1,4 +1,4 @@
-"""Write the parts of the documentation that follow from the code: docs/errors.md and README's help blocks.
+"""Write the documentation that follows from the code: docs/errors.md, docs/configuration.md, README's help blocks.
 
 `--check` writes nothing, names what is out of date, and exits 1 then. The tests run it.
 """
@@ -7,13 +7,17 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import json
 import os
 import re
 import subprocess
 import sys
 from pathlib import Path
 
+from pydantic import BaseModel
+
 from skillkeep.errors import Code, SkillkeepError, all_codes
+from skillkeep.settings import Settings
 
 ROOT = Path(__file__).resolve().parents[1]
 HELP_BLOCK = re.compile(
@@ -24,6 +28,13 @@ ERRORS_HEAD = """# Error codes
 Written by `make docs` from the code; a test compares. A code never changes its meaning. With `--json` an error is
 `{"ok": false, "error_code": "…", "error_message": "…", "hint": "…", "context": {…}}` on standard output; without it
 the message and the hint are on standard error. The exit codes are explained in [exit-codes.md](exit-codes.md).
+"""
+
+SETTINGS_HEAD = """# Configuration
+
+Written by `make docs` from the code; a test compares. The file is `config.toml` in the Skillkeep home (`$SKILLKEEP_HOME`,
+or `~/.skillkeep`), or the one named by `--config`. Every key may be left out. An unknown key is an error, so that a misspelt
+limit never means the default in silence. Nothing here lifts a FAIL verdict.
 """
 
 
@@ -49,11 +60,29 @@ def errors_page() -> str:
     return "\n".join(parts)
 
 
+def settings_page() -> str:
+    """The whole of docs/configuration.md."""
+    parts = [SETTINGS_HEAD]
+    for section, field in Settings.model_fields.items():
+        model = field.annotation
+        if not (isinstance(model, type) and issubclass(model, BaseModel)):
+            raise TypeError(f"the setting {section} stands outside a section")
+        rows = [f"| `{key}` | `{toml(value.default)}` |" for key, value in model.model_fields.items()]
+        parts += [f"## `[{section}]`\n", f"{inspect.getdoc(model)}\n"]
+        parts.append("\n".join(["| key | default |", "|---|---|", *rows]) + "\n")
+    return "\n".join(parts)
+
+
+def toml(value: object) -> str:
+    """A default value the way it is written in TOML."""
+    return json.dumps(list(value) if isinstance(value, tuple) else value).replace("{}", "{ }")
+
+
 def help_text(command: str) -> str:
     """What a command prints for `--help`, 100 columns wide and without colour."""
     program, *rest = command.split()
     env = {**os.environ, "COLUMNS": "100", "NO_COLOR": "1", "TERM": "dumb", "LC_ALL": "C.UTF-8", "PYTHONUTF8": "1"}
-    argv = [str(Path(sys.executable).parent / program), *rest]
+    argv = [str(Path(sys.executable).parent / program), *rest, "--help"]
     done = subprocess.run(argv, env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=True)
     return "\n".join(line.rstrip() for line in done.stdout.strip("\n").splitlines()) + "\n"
 
@@ -66,7 +95,12 @@ def readme() -> str:
 
 def main() -> int:
     """Write or check every generated file."""
-    wanted = {ROOT / "docs" / "errors.md": errors_page(), ROOT / "README.md": readme()}
+    docs = ROOT / "docs"
+    wanted = {
+        docs / "errors.md": errors_page(),
+        docs / "configuration.md": settings_page(),
+        ROOT / "README.md": readme(),
+    }
     stale = [path for path, text in wanted.items() if not path.is_file() or path.read_text(encoding="utf-8") != text]
     for path in stale:
         if "--check" in sys.argv[1:]:

@@ -1,0 +1,140 @@
+"""What holds for each command there is: --json, JSON errors, help, exit codes, and no question off a terminal."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from support.commands import BIN, PROGRAMS, Command, environment, every_command, run_command
+
+COMMANDS = every_command()
+
+
+def named(command: Command) -> str:
+    return " ".join(command.words)
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("user") / "home"
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=named)
+def test_a_command_offers_json_and_explains_itself(command: Command) -> None:
+    assert "--json" in command.spellings
+    assert len(command.about) > 20
+    assert [names for names, text in command.options if not text] == []
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=named)
+def test_a_misspelt_option_is_a_usage_error_in_json_too(command: Command, home: Path) -> None:
+    done = run_command(*command.words, "--json", "--jsonn", home=home)
+    assert done.code == 2
+    assert done.json["ok"] is False
+    assert done.json["error_code"] == "usage"
+    assert done.json["hint"]
+    assert done.err == ""
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=named)
+def test_a_command_answers_without_a_terminal_and_without_arguments(command: Command, home: Path) -> None:
+    """Whatever it says, it says at once, in one JSON object, and never as a defect."""
+    done = run_command(*command.words, "--json", home=home, seconds=60)
+    assert done.json["ok"] is (done.code in {0, 10}) or done.json["ok"] is True
+    assert done.json.get("error_code") not in {"internal_error"}
+    assert done.json["ok"] or done.json["hint"]
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_version_and_help_are_answered(program: str, home: Path) -> None:
+    version = run_command(program, "--version", home=home)
+    assert (version.code, version.err) == (0, "")
+    assert version.out.startswith(f"{program} 0.")
+    shown = run_command(program, "--help", home=home)
+    assert (shown.code, shown.err) == (0, "")
+    assert shown.out.startswith("Usage: ")
+    assert run_command(program, "-h", home=home).out == shown.out
+
+
+def test_version_loads_nothing_it_does_not_need() -> None:
+    code = (
+        "import sys; before = set(sys.modules); sys.argv = ['skill', '--version']\n"
+        "from skillkeep.dispatch.cli.main import skill; skill()\n"
+        "print(*sorted(set(sys.modules) - before))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    loaded = done.stdout.splitlines()[1].split()
+    assert [name for name in loaded if not name.startswith("skillkeep")] == []
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_a_misspelt_command_names_the_one_that_was_meant(program: str, home: Path) -> None:
+    wrong = {"skill": "ingets", "auditor": "scna", "vault": "lits", "runner": "dcotor"}[program]
+    done = run_command(program, wrong, home=home)
+    assert done.code == 2
+    assert done.out == ""
+    assert "Did you mean" in done.err
+
+
+def test_nothing_is_made_in_the_home_by_asking_for_help(home: Path) -> None:
+    fresh = home.parent / "untouched"
+    run_command("skill", "--help", home=fresh)
+    run_command("skill", "ingest", "--help", home=fresh)
+    assert not fresh.exists()
+
+
+def test_a_reader_that_goes_away_ends_a_command_quietly(home: Path) -> None:
+    run_command("vault", "list", home=home)
+    reader, writer = os.pipe()
+    os.close(reader)
+    done = subprocess.run(
+        [BIN / "skill", "--help"], stdin=subprocess.DEVNULL, stdout=writer, stderr=subprocess.PIPE,
+        env=environment(home), check=False, text=True,
+    )  # fmt: skip
+    os.close(writer)
+    assert done.stderr == ""
+    assert done.returncode in {0, 141}
+
+
+def test_a_command_works_with_all_standard_streams_closed(home: Path) -> None:
+    script = f'exec "{BIN}/vault" list --json <&- >&- 2>&-'
+    done = subprocess.run(["sh", "-c", script], env=environment(home), check=False, timeout=60)
+    assert done.returncode in {0, 1}
+
+
+@pytest.mark.parametrize("bad", ["relative/home", "/dev/null/home", "/proc/skillkeep"])
+def test_a_home_that_cannot_be_is_an_error_with_a_hint(bad: str, tmp_path: Path) -> None:
+    done = run_command("vault", "list", "--json", home=tmp_path / "h", env={"SKILLKEEP_HOME": bad})
+    assert done.code in {1, 2}
+    assert done.json["error_code"] in {"bad_home", "io_error"}
+    assert done.json["hint"]
+
+
+def test_an_unknown_setting_is_refused_by_name(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    home.mkdir(mode=0o700)
+    (home / "config.toml").write_text("[sandbox]\nmemory_bites = 5\n")
+    done = run_command("vault", "list", "--json", home=home)
+    assert (done.code, done.json["error_code"]) == (2, "bad_config")
+    assert "sandbox.memory_bites" in done.json["error_message"]
+
+
+def test_errors_without_json_go_to_standard_error_with_code_and_hint(tmp_path: Path) -> None:
+    done = run_command("vault", "show", "no-such-tool", home=tmp_path / "home")
+    assert done.code != 0
+    assert done.out == ""
+    assert done.err.startswith("error[")
+    assert "\nhint: " in done.err
+
+
+def test_what_a_user_types_comes_back_escaped(tmp_path: Path) -> None:
+    done = run_command("vault", "show", "\x1b[31mred\x1b[0m", home=tmp_path / "home")
+    assert done.code == 2
+    assert "\x1b" not in done.err
+    plain = run_command("vault", "show", "\x1b[31mred", "--json", home=tmp_path / "home")
+    assert json.loads(plain.out)["ok"] is False
+    assert "\x1b" not in plain.out
