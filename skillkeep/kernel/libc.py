@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable
 from contextlib import AbstractContextManager
 from types import TracebackType
 
 from skillkeep.kernel.errors import KernelError
 from skillkeep.kernel.syscalls import number
 
-__all__ = ["AT_FDCWD", "guarded", "raw_fork", "syscall"]
+__all__ = ["AT_FDCWD", "call_twice", "guarded", "syscall"]
 
 AT_FDCWD = -100
 
@@ -36,26 +35,21 @@ def syscall(layer: str, name: str, *arguments: Argument) -> int:
     return result
 
 
-def raw_fork(layer: str, make: Callable[[Callable[..., int]], int]) -> int:
-    """Make a child by `clone` or `clone3` as os.fork would: the interpreter is told before and after.
+def call_twice(layer: str, name: str, *arguments: Argument) -> int:
+    """Call `clone` or `clone3` as os.fork would: the interpreter is told before and after.
 
-    `make` gets a function `(name, *arguments)` that does the raw call and returns -errno on failure. Returns
-    0 in the child and its pid in the caller. The process must have a single thread.
+    Returns 0 in the child and the child's pid in the caller. The process must have a single thread.
     """
-
-    def call(name: str, *arguments: Argument) -> int:
-        ctypes.set_errno(0)
-        result = int(_libc_locked.syscall(ctypes.c_long(number(name)), *map(_convert, arguments)))
-        return -ctypes.get_errno() if result == -1 else result
-
+    call, wanted, words = _libc_locked.syscall, ctypes.c_long(number(name)), list(map(_convert, arguments))
     ctypes.pythonapi.PyOS_BeforeFork()
-    pid = make(call)
+    pid = int(call(wanted, *words))
     if pid == 0:
         ctypes.pythonapi.PyOS_AfterFork_Child()
         return 0
+    failure = ctypes.get_errno()
     ctypes.pythonapi.PyOS_AfterFork_Parent()
-    if pid < 0:
-        raise KernelError(layer, -pid, "clone")
+    if pid == -1:
+        raise KernelError(layer, failure, name)
     return pid
 
 

@@ -1,0 +1,107 @@
+"""Control groups, version 2: one folder for all controllers. Source: Documentation/admin-guide/cgroup-v2.rst."""
+
+from __future__ import annotations
+
+import os
+
+from skillkeep.kernel.cgroups import (
+    CONTROLLERS,
+    LAYER,
+    GroupLimits,
+    Part,
+    Place,
+    group_name,
+    read_number,
+    sweep,
+    write_knob,
+)
+from skillkeep.kernel.errors import KernelError
+from skillkeep.kernel.libc import guarded
+
+__all__ = ["V2Part", "make_part"]
+
+_PERIOD = 100_000
+_LEAST_QUOTA = 1_000
+
+
+class V2Part(Part):
+    """One folder that bounds all it can. The child is born inside it (CLONE_INTO_CGROUP), so `join` does nothing."""
+
+    def __init__(self, path: str, enforces: tuple[str, ...]) -> None:
+        super().__init__(path, enforces)
+        with guarded(LAYER, f"open {path}"):
+            self.into_fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+
+    def join(self) -> None:
+        return
+
+    def facts(self) -> dict[str, int]:
+        files = {
+            "peak_memory": ("memory.peak", None),
+            "oom_kills": ("memory.events", "oom_kill"),
+            "processes": ("pids.current", None),
+            "peak_processes": ("pids.peak", None),
+            "refused_forks": ("pids.events", "max"),
+        }
+        found = {name: read_number(f"{self.path}/{file}", key) for name, (file, key) in files.items()}
+        return {name: value for name, value in found.items() if value is not None}
+
+    def close(self) -> None:
+        if self.into_fd is not None:
+            os.close(self.into_fd)
+            self.into_fd = None
+        super().close()
+
+
+def make_part(place: Place, wanted: tuple[str, ...], limits: GroupLimits, tag: str) -> V2Part | None:
+    """A group below the nearest ancestor that already passes controllers on, or None.
+
+    The ancestor's own settings are never changed: only what an administrator or systemd delegated is used.
+    """
+    parent = place.path
+    while True:
+        passed = _words(f"{parent}/cgroup.subtree_control")
+        enforces = tuple(name for name in CONTROLLERS if name in wanted and name in passed)
+        if enforces and os.access(parent, os.W_OK) and os.access(f"{parent}/cgroup.procs", os.W_OK):
+            part = _make(parent, enforces, limits, tag)
+            if part is not None:
+                return part
+        if parent == place.root or len(parent) <= len(place.root):
+            return None
+        parent = os.path.dirname(parent)
+
+
+def _make(parent: str, enforces: tuple[str, ...], limits: GroupLimits, tag: str) -> V2Part | None:
+    sweep(parent)
+    path = f"{parent}/{group_name(tag)}"
+    try:
+        os.mkdir(path)
+    except OSError:
+        return None
+    try:
+        for controller in enforces:
+            for name, value in _knobs(path, controller, limits):
+                write_knob(f"{path}/{name}", value)
+        return V2Part(path, enforces)
+    except KernelError:
+        os.rmdir(path)
+        raise
+
+
+def _knobs(path: str, controller: str, limits: GroupLimits) -> list[tuple[str, str]]:
+    if controller == "pids":
+        return [("pids.max", str(limits.processes))]
+    if controller == "cpu":
+        return [("cpu.max", f"{max(_LEAST_QUOTA, round(limits.cpus * _PERIOD))} {_PERIOD}")]
+    knobs = [("memory.max", str(limits.memory_bytes))]
+    if os.path.exists(f"{path}/memory.swap.max"):
+        knobs.append(("memory.swap.max", "0"))
+    return knobs
+
+
+def _words(path: str) -> list[str]:
+    try:
+        with open(path, encoding="ascii") as file:
+            return file.read().split()
+    except OSError:
+        return []

@@ -1,0 +1,190 @@
+"""A control group per run: memory, process and CPU bounds by the kernel, on cgroup v1, v2 or a mix of them.
+
+A group is made below the caller's own place in each hierarchy and carries the maker's pid and start time in its
+name, so a later run can remove what a killed one left. Nothing that this module did not make is ever changed.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from skillkeep.kernel.libc import guarded
+
+__all__ = ["CONTROLLERS", "LAYER", "Group", "GroupLimits", "Part", "Place", "places", "read_number", "write_knob"]
+
+LAYER = "cgroup"
+CONTROLLERS = ("memory", "pids", "cpu")
+_NAME = re.compile(r"^skillkeep-(\d+)-(\d+)-(\d+)-\w+$")
+_REMOVE_SECONDS = 2.0
+
+
+@dataclass(frozen=True)
+class GroupLimits:
+    """Bounds of one group; `processes` counts every task, the sandbox's own init included."""
+
+    memory_bytes: int
+    processes: int
+    cpus: float
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where this process sits in one mounted hierarchy: `root` is the mount point, `path` its own folder.
+
+    `controllers` are those of a v1 mount; empty for the v2 hierarchy.
+    """
+
+    root: str
+    path: str
+    controllers: tuple[str, ...]
+
+
+class Part(ABC):
+    """A group in one hierarchy."""
+
+    def __init__(self, path: str, enforces: tuple[str, ...]) -> None:
+        self.path = path
+        self.enforces = enforces
+
+    into_fd: int | None = None
+    """The group's folder, for a child that is to be born inside it (v2)."""
+
+    @abstractmethod
+    def join(self) -> None:
+        """Move the calling process in."""
+
+    @abstractmethod
+    def facts(self) -> dict[str, int]:
+        """What the kernel counted: peak_memory, peak_processes, processes, oom_kills, refused_forks."""
+
+    def close(self) -> None:
+        """Let go of descriptors and remove the folder, once everything inside has ended."""
+        _remove(self.path)
+
+
+@dataclass
+class Group:
+    """The parts of one run's control group; none when the kernel's groups are out of reach."""
+
+    parts: list[Part] = field(default_factory=list)
+
+    @property
+    def enforces(self) -> tuple[str, ...]:
+        """The controllers in force, of `CONTROLLERS`."""
+        return tuple(name for name in CONTROLLERS if any(name in part.enforces for part in self.parts))
+
+    @property
+    def into_fd(self) -> int | None:
+        """The v2 folder a child is to be born in, if any."""
+        return next((part.into_fd for part in self.parts if part.into_fd is not None), None)
+
+    def join(self) -> None:
+        """Move the calling process into every part; raises KernelError."""
+        for part in self.parts:
+            part.join()
+
+    def facts(self) -> dict[str, int]:
+        """The counters of all parts together."""
+        found: dict[str, int] = {}
+        for part in self.parts:
+            found |= part.facts()
+        return found
+
+    def close(self) -> None:
+        """Remove every part."""
+        while self.parts:
+            self.parts.pop().close()
+
+
+def group_name(tag: str) -> str:
+    """A name that says which process made the group, so that a sweep knows when it is dead."""
+    return f"skillkeep-{os.stat('/proc/self/ns/pid').st_ino}-{os.getpid()}-{_started(os.getpid())}-{tag}"
+
+
+def sweep(parent: str) -> None:
+    """Remove the empty groups below `parent` whose maker, in this pid namespace, has ended."""
+    try:
+        names = os.listdir(parent)
+    except OSError:
+        return
+    for name in names:
+        if match := _NAME.match(name):
+            namespace, pid, started = map(int, match.groups())
+            if namespace == os.stat("/proc/self/ns/pid").st_ino and _started(pid) != started:
+                _rmdir(f"{parent}/{name}")
+
+
+def places(mountinfo: str, membership: str) -> Iterator[Place]:
+    """Where the process sits, from the texts of /proc/self/mountinfo and /proc/self/cgroup."""
+    own = {}
+    for line in membership.splitlines():
+        _, names, path = line.split(":", 2)
+        own[names] = path
+    for line in mountinfo.splitlines():
+        left, _, right = line.partition(" - ")
+        kind, _, options = right.split(" ", 2)
+        mount_root, mount_point = (_unescape(word) for word in left.split(" ")[3:5])
+        names = (
+            ""
+            if kind == "cgroup2"
+            else next((n for n in own if n and set(n.split(",")) <= set(options.split(","))), "")
+        )
+        if kind not in ("cgroup", "cgroup2") or (kind == "cgroup" and not names) or names not in own:
+            continue
+        inside = os.path.relpath(own[names], mount_root)
+        if not inside.startswith(".."):
+            path = os.path.normpath(os.path.join(mount_point, inside))
+            yield Place(mount_point, path, tuple(names.split(",")) if names else ())
+
+
+def write_knob(path: str, value: str) -> None:
+    """Write one control file; raises KernelError("cgroup")."""
+    with guarded(LAYER, f"write {value} to {path}"), open(path, "w", encoding="ascii") as file:
+        file.write(value)
+
+
+def read_number(path: str, key: str | None = None) -> int | None:
+    """A control file's number, or that of the line `key N`; None when there is none."""
+    try:
+        with open(path, encoding="ascii") as file:
+            text = file.read()
+    except OSError:
+        return None
+    if key is None:
+        return int(text) if text.strip().isdigit() else None
+    rows = (line.split() for line in text.splitlines())
+    return next((int(row[1]) for row in rows if len(row) == 2 and row[0] == key), None)
+
+
+def _started(pid: int) -> int:
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as file:
+            return int(file.read().rpartition(b")")[2].split()[19])
+    except OSError:
+        return -1
+
+
+def _remove(path: str) -> None:
+    # A group stays busy for a moment after its last process was reaped.
+    deadline = time.monotonic() + _REMOVE_SECONDS
+    while not _rmdir(path) and time.monotonic() < deadline:
+        time.sleep(0.002)
+
+
+def _rmdir(path: str) -> bool:
+    try:
+        os.rmdir(path)
+    except FileNotFoundError:
+        return True
+    except OSError:
+        return False
+    return True
+
+
+def _unescape(word: str) -> str:
+    return re.sub(r"\\([0-7]{3})", lambda match: chr(int(match[1], 8)), word)
