@@ -8,10 +8,10 @@ TEST_ARGS ?= -n auto --dist loadfile
 ARGS ?=
 SOURCE ?=
 
-.PHONY: help setup demo test lint format bench docs lock clean
+.PHONY: help setup demo test lint format bench docs transcript lock clean
 
 help: ## what each target does
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' Makefile
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' Makefile
 
 setup: $(READY) ## make .venv with the product, its extras and the development tools (quick when up to date)
 
@@ -40,6 +40,9 @@ bench: setup ## every benchmark, each against a peer or the bare machine in the 
 
 docs: setup ## write the generated parts again: docs/errors.md, help blocks of README.md
 	@$(BIN)/python scripts/generate_docs.py
+
+transcript: setup ## put a fresh run of the demo into README.md
+	@$(BIN)/python scripts/transcript.py
 
 lock: ## resolve requirements/dev.txt afresh in a temporary environment
 	@sh scripts/lock.sh "$(PYTHON)"

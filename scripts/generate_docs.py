@@ -32,9 +32,9 @@ the message and the hint are on standard error. The exit codes are explained in 
 
 SETTINGS_HEAD = """# Configuration
 
-Written by `make docs` from the code; a test compares. The file is `config.toml` in the Skillkeep home (`$SKILLKEEP_HOME`,
-or `~/.skillkeep`), or the one named by `--config`. Every key may be left out. An unknown key is an error, so that a misspelt
-limit never means the default in silence. Nothing here lifts a FAIL verdict.
+Written by `make docs` from the code; a test compares. The file is `config.toml` in the Skillkeep home
+(`$SKILLKEEP_HOME`, or `~/.skillkeep`), or the one named by `--config`. Every key may be left out. An unknown key is an
+error, so that a misspelt limit never means the default in silence. Nothing here lifts a FAIL verdict.
 """
 
 
