@@ -54,12 +54,12 @@ class SourcePlace:
 class Admission:
     """A decision to vault, made by the gate. `Vault.admit` trusts none of it that it can check itself.
 
-    `digest` is ``sha256:<hex>`` of the audited manifest. `verdict` is ``PASS`` or ``WARN``; anything else is
-    refused. `source` is the source as the user gave it, for display. `source_key` is its canonical identity,
-    to which the name will belong. `artifact_path` is the artifact's folder inside the source (POSIX, ``""``
-    for the root). `kind` is ``skill``, ``plugin``, ``mcp`` or ``script``. `confirmed` says who or what
-    confirmed (``tier 1``, ``--confirm``, ``--expect``, ``terminal``). `report` is the audit report as JSON
-    data. `grants` are texts such as ``net:api.example.com:443``.
+    `digest` is ``sha256:<hex>`` of the audited manifest. `verdict` is ``PASS``, ``WARN`` or, for tier 1 alone,
+    ``BYPASSED``; anything else is refused. `source` is the source as the user gave it, for display. `source_key`
+    is its canonical identity, to which the name will belong. `artifact_path` is the artifact's folder inside the
+    source (POSIX, ``""`` for the root). `kind` is ``skill``, ``plugin``, ``mcp`` or ``script``. `confirmed` says
+    who or what confirmed (``tier 1``, ``--confirm``, ``--expect``, ``terminal``). `report` is the audit report as
+    JSON data. `grants` are texts such as ``net:api.example.com:443``.
     """
 
     name: str

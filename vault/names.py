@@ -1,0 +1,31 @@
+"""Which names a tool may have. A name becomes a file name beside the vault's own files."""
+
+from __future__ import annotations
+
+import re
+
+from skillkeep.errors import SkillkeepError
+from skillkeep.text import escape
+
+__all__ = ["check_name"]
+
+_NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}\Z")
+_DIGEST = re.compile(r"[0-9a-f]{64}\Z")
+_RESERVED_STEMS = frozenset({"objects", "registry"})  # the vault's own entries, and SQLite's side files
+
+
+def check_name(name: str) -> str:
+    """Return `name` unchanged when a tool may have it: 1 to 64 of ``a-z0-9._-``, first a letter or digit.
+
+    Refused besides: a bare SHA-256 (commands take names and digests alike) and the vault's own file names.
+    Raises `SkillkeepError` (`bad_name`).
+    """
+    if not _NAME.match(name) or _DIGEST.match(name) or name.split(".")[0] in _RESERVED_STEMS:
+        raise SkillkeepError(
+            "bad_name",
+            f"'{escape(name[:80])}' cannot be the name of a tool",
+            "Use --name with 1 to 64 lower-case letters, digits, dots, dashes or underscores, "
+            "starting with a letter or digit; 'objects' and 'registry' belong to the vault itself.",
+            name=name[:200],
+        )
+    return name
