@@ -203,4 +203,5 @@ def _digest_of(folder: Path) -> str:
 
 
 def _bad(what: str, file: str, **context: Any) -> AuditError:
-    return AuditError("bad_rule", f"the ruleset cannot be used: {what}", "Fix the entry in rules/.", file=file, **context)
+    message = f"the ruleset cannot be used: {what}"
+    return AuditError("bad_rule", message, "Fix the entry in rules/.", file=file, **context)

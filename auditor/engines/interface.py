@@ -23,7 +23,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import ClassVar, Protocol
 
-from skillkeep.auditor.interface import AuditOptions, Location, Severity
+from skillkeep.auditor.interface import AuditOptions, Location, Observation, Severity
+from skillkeep.tree import TreeEntry, Unread
 
 __all__ = ["Context", "Emitter", "Engine", "ProgramEngine", "Segment", "SourceFile", "SourceTree"]
 
@@ -121,6 +122,9 @@ class SourceTree:
     files: tuple[SourceFile, ...]
     options: AuditOptions
     declared: frozenset[str] = field(default_factory=frozenset)  # names the manifest and documents declare
+    entries: tuple[TreeEntry, ...] = ()
+    unread: tuple[Unread, ...] = ()
+    observations: tuple[Observation, ...] = ()
 
     def get(self, path: str) -> SourceFile | None:
         """The file at `path`, or None."""
@@ -161,6 +165,9 @@ class Emitter(Protocol):
 
     def understood(self, segment: Segment) -> None:
         """The engine parsed all of `segment`; rules marked ``fallback`` are not needed for it."""
+
+    def was_understood(self, segment: Segment) -> bool:
+        """True when a language engine called `understood` for this very segment."""
 
     def incomplete(self, path: str, reason: str) -> None:
         """The engine could not read `path` fully: a ledger entry and a WARN finding (`audit-incomplete`)."""

@@ -1,0 +1,146 @@
+"""Gathers what engines report: the working side of `Emitter`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from skillkeep.auditor.engines.interface import Context, Segment
+from skillkeep.auditor.interface import Capability, Finding, LedgerEntry, Location, Severity, fingerprint_of
+from skillkeep.auditor.rulebook import Rulebook
+
+__all__ = ["Bound", "Collector", "Derived", "Raw"]
+
+MAX_DEPTH = 6
+MAX_DERIVED = 4_000
+MAX_DERIVED_BYTES = 64 << 20
+MAX_FINDINGS_OF_A_RULE = 200
+_EXCERPT = 400
+
+
+@dataclass(frozen=True)
+class Raw:
+    """A finding before the verdict looked at it: `subject` is what `when_declared` asks about."""
+
+    finding: Finding
+    subject: str
+
+
+@dataclass(frozen=True)
+class Derived:
+    """Text found inside text, waiting to be audited as a file of its own."""
+
+    data: str | bytes
+    context: Context | None
+    at: Location
+    via: tuple[str, ...]
+    depth: int
+
+
+@dataclass
+class Collector:
+    """Everything reported about one tree."""
+
+    rulebook: Rulebook
+    raws: list[Raw] = field(default_factory=list)
+    capabilities: dict[Capability, None] = field(default_factory=dict)
+    ledger: dict[LedgerEntry, None] = field(default_factory=dict)
+    queue: list[Derived] = field(default_factory=list)
+    parsed: set[int] = field(default_factory=set)
+    _per_rule: dict[tuple[str, str], int] = field(default_factory=dict)
+    _derived: int = 0
+    _derived_bytes: int = 0
+    _seen: set[tuple[str, int, str | bytes]] = field(default_factory=set)
+
+    def bound(self, engine: str, depth: int = 0) -> Bound:
+        """An `Emitter` for one engine; `depth` is that of the text it reads."""
+        return Bound(self, engine, depth)
+
+    def admit(self, rule: str, path: str) -> bool:
+        """Count a finding; False when a rule has reported enough about one file."""
+        count = self._per_rule[rule, path] = self._per_rule.get((rule, path), 0) + 1
+        return count <= MAX_FINDINGS_OF_A_RULE
+
+    def enqueue(self, derived: Derived) -> bool:
+        """Queue derived text once; False when a bound is reached."""
+        key = (derived.at.path, derived.at.line, derived.data)
+        if key in self._seen:
+            return True
+        if derived.depth > MAX_DEPTH or self._derived >= MAX_DERIVED:
+            return False
+        if self._derived_bytes + len(derived.data) > MAX_DERIVED_BYTES:
+            return False
+        self._seen.add(key)
+        self._derived += 1
+        self._derived_bytes += len(derived.data)
+        self.queue.append(derived)
+        return True
+
+
+class Bound:
+    """The `Emitter` one engine sees."""
+
+    def __init__(self, collector: Collector, engine: str, depth: int) -> None:
+        self._all = collector
+        self._engine = engine
+        self._depth = depth
+
+    def finding(
+        self,
+        rule: str,
+        at: Location,
+        excerpt: str,
+        message: str = "",
+        *,
+        segment: Segment | None = None,
+        subject: str = "",
+        severity: Severity | None = None,
+    ) -> None:
+        """See `Emitter.finding`."""
+        known = self._all.rulebook.rule(rule)
+        if not self._all.admit(rule, at.path):
+            return
+        shown = excerpt if len(excerpt) <= _EXCERPT else excerpt[: _EXCERPT - 1] + "…"
+        finding = Finding(
+            rule=rule,
+            title=known.title,
+            severity=severity or known.severity,
+            confidence=known.confidence,
+            category=known.category,
+            location=at,
+            excerpt=shown,
+            message=message or known.title,
+            engine=self._engine,
+            provenance=segment.provenance if segment else (),
+            fingerprint=fingerprint_of(rule, at.path, shown),
+        )
+        self._all.raws.append(Raw(finding, subject))
+
+    def capability(self, kind: str, value: str, at: Location) -> None:
+        """See `Emitter.capability`."""
+        if value:
+            self._all.capabilities[Capability(kind, value[:200], at)] = None
+
+    def derive(
+        self, text: str | bytes, context: Context | None, at: Location, via: str, parent: Segment | None = None
+    ) -> None:
+        """See `Emitter.derive`."""
+        if not text.strip():
+            return
+        chain = (*(parent.provenance if parent else ()), via)
+        if not self._all.enqueue(Derived(text, context, at, chain, self._depth + 1)):
+            self.incomplete(at.path, f"too much text inside text ({via})")
+
+    def understood(self, segment: Segment) -> None:
+        """See `Emitter.understood`."""
+        self._all.parsed.add(id(segment))
+
+    def was_understood(self, segment: Segment) -> bool:
+        """See `Emitter.was_understood`."""
+        return id(segment) in self._all.parsed
+
+    def incomplete(self, path: str, reason: str) -> None:
+        """See `Emitter.incomplete`."""
+        entry = LedgerEntry(path, self._engine, "failed", reason)
+        if entry not in self._all.ledger:
+            self._all.ledger[entry] = None
+            self.finding("audit-incomplete", Location(path), "", f"{self._engine}: {reason}")

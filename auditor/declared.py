@@ -1,0 +1,54 @@
+"""What a tool says it needs: names of variables, programs and hosts in its manifest and its documentation.
+
+A declaration only turns a blocking finding about *that* name into a warning with a capability; hidden text
+(HTML comments) declares nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from skillkeep.auditor.engines.interface import Context, SourceFile
+from skillkeep.auditor.frontmatter import parse_frontmatter
+
+__all__ = ["declared_names"]
+
+_VARIABLE = re.compile(r"\b[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+\b")
+_COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
+_TEMPLATES = (".env.example", ".env.sample", ".env.template", "env.example", ".mcp.json", "plugin.json", "server.json")
+_MAX_NODES = 2_000
+
+
+def declared_names(files: Iterable[SourceFile]) -> frozenset[str]:
+    """Every variable named in Markdown, front matter or an example of the environment, and listed requirements."""
+    names: set[str] = set()
+    for file in files:
+        if file.text is None:
+            continue
+        if file.path.rpartition("/")[2].lower() in _TEMPLATES:
+            names.update(_VARIABLE.findall(file.text))
+        for segment in file.of(Context.INSTRUCTION, Context.FENCED, Context.METADATA):
+            names.update(_VARIABLE.findall(_COMMENT.sub(" ", segment.text)))
+        if file.of(Context.METADATA):
+            names.update(_requirements(parse_frontmatter(file.text).fields))
+    return frozenset(names)
+
+
+def _requirements(fields: Any) -> Iterator[str]:
+    """The strings below any key that lists requirements (``requires.bins``, ``env`` …), whoever defined the format."""
+    stack: list[tuple[Any, bool]] = [(fields, False)]
+    for _ in range(_MAX_NODES):
+        if not stack:
+            return
+        node, inside = stack.pop()
+        if isinstance(node, dict):
+            stack += [(value, inside or str(key) in {"requires", "env", "bins", "primaryEnv"})
+                      for key, value in node.items()]
+            if inside:
+                yield from (str(key) for key in node)
+        elif isinstance(node, list):
+            stack += [(item, inside) for item in node]
+        elif inside and isinstance(node, str):
+            yield node

@@ -1,0 +1,150 @@
+"""What starts without being asked: hooks, servers, lifecycle scripts, editor tasks.
+
+Each command found is audited as the shell text it is.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from skillkeep.auditor.engines.instructions import commands_below
+from skillkeep.auditor.engines.interface import Context, Emitter, Engine, Segment, SourceFile
+from skillkeep.auditor.interface import Location
+
+__all__ = ["ENGINE", "AutorunEngine"]
+
+_LIFECYCLE = ("preinstall", "install", "postinstall", "preprepare", "prepare", "postprepare", "prepublish")
+_CONTAINER = ("initializeCommand", "onCreateCommand", "updateContentCommand", "postCreateCommand", "postStartCommand",
+              "postAttachCommand")  # fmt: skip
+_LINE_COMMENT = re.compile(r"^\s*//.*$", re.MULTILINE)
+_TRAILING_COMMA = re.compile(r",(\s*[}\]])")
+
+Started = Iterator[tuple[str, str, str]]  # rule, trigger, command line
+
+
+class AutorunEngine(Engine):
+    """See the module."""
+
+    name = "autorun"
+    order = 30
+
+    def scan_file(self, file: SourceFile, emit: Emitter) -> None:
+        """Find the commands of one configuration file."""
+        reader = _reader(file.path)
+        if reader is None or file.text is None or file.depth:
+            return
+        try:
+            data = tomllib.loads(file.text) if file.path.endswith(".toml") else _json(file.text)
+        except (ValueError, RecursionError) as error:
+            emit.incomplete(file.path, f"the configuration cannot be parsed: {str(error)[:80]}")
+            return
+        whole = Segment(file.path, Context.CONFIG, file.text)
+        for rule, trigger, command in reader(data):
+            at = _find(whole, command, trigger)
+            emit.finding(rule, at, command or trigger, f"{trigger}: {command}" if command else trigger)
+            emit.capability("autorun", trigger, at)
+            emit.derive(command, Context.SHELL, at, trigger)
+
+
+def _reader(path: str) -> Callable[[Any], Started] | None:
+    folders, _, name = path.lower().rpartition("/")
+    agent_folder = folders.rpartition("/")[2] in {".claude", ".gemini", ".codex"}
+    if agent_folder and name in {"settings.json", "settings.local.json"}:
+        return _agent_settings
+    if name == "hooks.json" or (folders.endswith("hooks") and name.endswith(".json")):
+        return _hooks
+    if name == "plugin.json":
+        return _plugin
+    if name in {".mcp.json", "mcp.json", "mcp_config.json", "claude_desktop_config.json", "config.toml", "server.json"}:
+        return _servers
+    if name == "package.json":
+        return _package
+    if name == "tasks.json" and folders.endswith(".vscode"):
+        return _tasks
+    if name in {"devcontainer.json", ".devcontainer.json"}:
+        return _container
+    return None
+
+
+def _agent_settings(data: Any) -> Started:
+    settings = data if isinstance(data, dict) else {}
+    yield from _hooks(settings)
+    yield from _servers(settings)
+    for key in ("apiKeyHelper", "awsAuthRefresh", "awsCredentialExport", "otelHeadersHelper"):
+        if isinstance(settings.get(key), str):
+            yield "autorun-hook", key, settings[key]
+    if isinstance(line := settings.get("statusLine"), dict) and isinstance(line.get("command"), str):
+        yield "autorun-hook", "statusLine", line["command"]
+
+
+def _hooks(data: Any) -> Started:
+    hooks = data.get("hooks") if isinstance(data, dict) else data
+    if not isinstance(hooks, dict):
+        return
+    for event, entries in hooks.items():
+        for command in commands_below(entries):
+            yield "autorun-hook", f"hook {event}", command
+
+
+def _plugin(data: Any) -> Started:
+    yield from _hooks(data)
+    yield from _servers(data)
+
+
+def _servers(data: Any) -> Started:
+    root = data if isinstance(data, dict) else {}
+    for key in ("mcpServers", "mcp_servers", "servers"):
+        servers = root.get(key)
+        if not isinstance(servers, dict):
+            continue
+        for name, server in servers.items():
+            if isinstance(server, dict) and isinstance(server.get("command"), str):
+                arguments = server.get("args")
+                words = [str(item) for item in arguments] if isinstance(arguments, list) else []
+                yield "autorun-mcp-server", f"mcp server {name}"[:120], " ".join([server["command"], *words])
+
+
+def _package(data: Any) -> Started:
+    scripts = data.get("scripts") if isinstance(data, dict) else None
+    for key in _LIFECYCLE:
+        if isinstance(scripts, dict) and isinstance(scripts.get(key), str):
+            yield "autorun-package-script", f"npm {key}", scripts[key]
+
+
+def _tasks(data: Any) -> Started:
+    for task in data.get("tasks", []) if isinstance(data, dict) else []:
+        options = task.get("runOptions") if isinstance(task, dict) else None
+        if isinstance(options, dict) and options.get("runOn") == "folderOpen":
+            words = [str(task.get("command", ""))] + [str(item) for item in task.get("args") or []]
+            yield "autorun-editor-task", "folder open", " ".join(words)
+
+
+def _container(data: Any) -> Started:
+    for key in _CONTAINER:
+        value = data.get(key) if isinstance(data, dict) else None
+        for command in value.values() if isinstance(value, dict) else [value]:
+            if command:
+                line = " ".join(map(str, command)) if isinstance(command, list) else str(command)
+                yield "autorun-editor-task", key, line
+
+
+def _json(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError:
+        return json.loads(_TRAILING_COMMA.sub(r"\1", _LINE_COMMENT.sub("", text)))
+
+
+def _find(segment: Segment, *needles: str) -> Location:
+    for needle in needles:
+        start = segment.text.find(json.dumps(needle)[1:-1]) if needle else -1
+        if start >= 0:
+            return segment.locate(start, start + len(needle))
+    return segment.locate(0, 0)
+
+
+ENGINE = AutorunEngine()

@@ -1,0 +1,113 @@
+"""Instructions are code: front matter that grants or hooks, commands run at load, characters nobody sees."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from skillkeep.auditor.engines.interface import Context, Emitter, Engine, Segment, SourceFile
+from skillkeep.auditor.frontmatter import Frontmatter, parse_frontmatter
+from skillkeep.auditor.interface import Location
+
+__all__ = ["ENGINE", "InstructionEngine"]
+
+_AT_LOAD = re.compile(r"(?:^|(?<=[\s(:>|]))!`([^`\n]{1,2000})`", re.MULTILINE)
+_COMMENT = re.compile(r"<!--(.{12,20000}?)-->", re.DOTALL)
+_TAGS = re.compile("[\U000e0020-\U000e007f]{4,}")
+_FLAG = re.compile("\U0001f3f4[\U000e0061-\U000e007a\U000e0030-\U000e0039]{2,6}\U000e007f")
+_BIDI = re.compile("[\u202a-\u202e\u2066-\u2069]")
+_ZERO_WIDTH = re.compile(
+    "(?<=[A-Za-z])[\u200b\u200c\u200d\u2060\ufeff\u00ad\u180e]+(?=[A-Za-z])|[\u200b\u200c\u2060]{4,}"
+)
+_SELECTORS = re.compile("[\ufe00-\ufe0f\U000e0100-\U000e01ef]{3,}")
+_MOST = 10
+
+
+class InstructionEngine(Engine):
+    """See the module."""
+
+    name = "instructions"
+    order = 20
+
+    def scan_file(self, file: SourceFile, emit: Emitter) -> None:
+        """Judge one file's instructions, and the invisible characters of any text."""
+        if file.text is None:
+            return
+        if not file.text.isascii():
+            _hidden(file, emit)
+        for segment in file.of(Context.INSTRUCTION):
+            if file.depth == 0:
+                _at_load(segment, emit)
+                _comments(segment, emit)
+        if file.of(Context.METADATA):
+            _metadata(file.path, parse_frontmatter(file.text), emit)
+        for segment in file.of(Context.FENCED):
+            if segment.provenance == ("fence:!",):
+                emit.finding("autorun-load-command", segment.locate(0, 1), segment.text, segment=segment)
+                emit.capability("autorun", "load", segment.locate(0, 1))
+                emit.derive(segment.text, Context.SHELL, segment.locate(0, 1), "load", segment)
+
+
+def _at_load(segment: Segment, emit: Emitter) -> None:
+    for match in _AT_LOAD.finditer(segment.text):
+        at = segment.locate(*match.span())
+        emit.finding("autorun-load-command", at, match.group(), segment=segment)
+        emit.capability("autorun", "load", at)
+        emit.derive(match.group(1), Context.SHELL, at, "load", segment)
+
+
+def _comments(segment: Segment, emit: Emitter) -> None:
+    for match in _COMMENT.finditer(segment.text):
+        emit.derive(match.group(1), Context.INSTRUCTION, segment.locate(*match.span()), "html comment", segment)
+        emit.derive(match.group(1), Context.FENCED, segment.locate(*match.span()), "html comment", segment)
+
+
+def _hidden(file: SourceFile, emit: Emitter) -> None:
+    whole = Segment(file.path, Context.TEXT, file.text or "", anchor=file.segments[0].anchor if file.depth else None)
+    text = _FLAG.sub(lambda match: " " * len(match.group()), whole.text)
+    for rule, pattern in (
+        ("hidden-tag-characters", _TAGS),
+        ("hidden-bidi-control", _BIDI),
+        ("hidden-zero-width", _ZERO_WIDTH),
+        ("hidden-variation-selectors", _SELECTORS),
+    ):
+        for count, match in enumerate(pattern.finditer(text)):
+            if count >= _MOST:
+                break
+            at = whole.locate(*match.span())
+            emit.finding(rule, at, whole.line_at(match.start())[:200])
+            if rule == "hidden-tag-characters":
+                plain = "".join(chr(ord(char) - 0xE0000) for char in match.group())
+                emit.derive(plain, Context.INSTRUCTION, at, "tag characters")
+
+
+def _metadata(path: str, front: Frontmatter, emit: Emitter) -> None:
+    at = Location(path, 2)
+    if front.error:
+        emit.finding("metadata-malformed", at, "", f"The front matter cannot be read: {front.error}")
+    for tool in front.allowed_tools:
+        if tool in {"*", "Bash(*)", "Bash(*:*)", "Shell(*)", "Bash(:*)"}:
+            emit.finding("metadata-any-tool", at, tool)
+    if len(front.description) > 1024:
+        emit.finding("metadata-long-description", at, front.description[:200])
+    hooks = front.fields.get("hooks")
+    if hooks:
+        emit.finding("autorun-hook", at, "hooks", "The front matter installs hooks")
+        emit.capability("autorun", "hooks", at)
+        for command in commands_below(hooks):
+            emit.derive(command, Context.SHELL, at, "hook")
+
+
+def commands_below(node: Any, depth: int = 0) -> list[str]:
+    """The strings under every key ``command`` below `node`."""
+    if depth > 20:
+        return []
+    if isinstance(node, list):
+        return [found for item in node for found in commands_below(item, depth + 1)]
+    if not isinstance(node, dict):
+        return []
+    found = [value for key, value in node.items() if key == "command" and isinstance(value, str)]
+    return found + [inner for value in node.values() for inner in commands_below(value, depth + 1)]
+
+
+ENGINE = InstructionEngine()

@@ -1,0 +1,133 @@
+"""Which language a file or a fenced block is in. Names and labels are chosen by the author, so content counts too."""
+
+from __future__ import annotations
+
+import re
+
+from skillkeep.auditor.engines.interface import Context
+
+__all__ = ["language_of_label", "languages_of_file", "sniff"]
+
+_SUFFIXES: dict[Context, str] = {
+    Context.PYTHON: "py pyw pyi pyx pth wsgi",
+    Context.JAVASCRIPT: "js mjs cjs jsx",
+    Context.TYPESCRIPT: "ts tsx mts cts",
+    Context.SHELL: "sh bash zsh ksh fish command bats mk envrc bashrc zshrc profile bash_profile zprofile zshenv",
+    Context.POWERSHELL: "ps1 psm1 psd1 bat cmd",
+    Context.RUBY: "rb gemspec rake ru",
+    Context.INSTRUCTION: (
+        "md mdx markdown mdc mkd rst adoc txt prompt skill cursorrules windsurfrules clinerules goosehints"
+    ),
+    Context.CONFIG: (
+        "json jsonc json5 jsonl yaml yml toml ini cfg conf env xml plist properties service timer desktop npmrc "
+        "yarnrc gitattributes gitmodules gitconfig lfsconfig editorconfig lock tf hcl ipynb"
+    ),
+}
+_BY_SUFFIX = {suffix: context for context, suffixes in _SUFFIXES.items() for suffix in suffixes.split()}
+_BY_NAME = {
+    "makefile": Context.SHELL, "gnumakefile": Context.SHELL, "justfile": Context.SHELL, "crontab": Context.SHELL,
+    "dockerfile": Context.SHELL, "containerfile": Context.SHELL, "procfile": Context.SHELL, "pkgbuild": Context.SHELL,
+    "gemfile": Context.RUBY, "rakefile": Context.RUBY, "podfile": Context.RUBY, "brewfile": Context.RUBY,
+    "vagrantfile": Context.RUBY, "sconstruct": Context.PYTHON, "wscript": Context.PYTHON, "readme": Context.INSTRUCTION,
+    "pip.conf": Context.CONFIG, "requirements.txt": Context.CONFIG,
+}  # fmt: skip
+_LABELS = {
+    Context.SHELL: "bash sh shell zsh ksh fish console terminal shell-session shellsession sh-session cmdline command",
+    Context.PYTHON: "python py python3 ipython pycon py3 sage",
+    Context.JAVASCRIPT: "javascript js jsx node mjs cjs",
+    Context.TYPESCRIPT: "typescript ts tsx",
+    Context.POWERSHELL: "powershell ps1 pwsh ps batch bat cmd dos",
+    Context.RUBY: "ruby rb irb",
+}
+_BY_LABEL = {label: context for context, labels in _LABELS.items() for label in labels.split()}
+_INTERPRETERS = (
+    ("python", Context.PYTHON), ("node", Context.JAVASCRIPT), ("deno", Context.TYPESCRIPT), ("bun", Context.TYPESCRIPT),
+    ("tsx", Context.TYPESCRIPT), ("ts-node", Context.TYPESCRIPT), ("ruby", Context.RUBY), ("pwsh", Context.POWERSHELL),
+    ("sh", Context.SHELL),
+)  # fmt: skip
+_SHEBANG = re.compile(r"#!\s*\S*?([\w.-]+)(?:[ \t]+(?:-\S+[ \t]+)*([\w./-]+))?")
+
+_SHELL_WORDS = (
+    "curl wget bash sh zsh sudo npm npx pnpm yarn pip pip3 pipx uv uvx git chmod chown export source eval exec echo "
+    "cat mkdir rm cp mv cd docker podman brew apt apt-get yum dnf python python3 node ruby go cargo make tar unzip "
+    "base64 nc ncat socat ssh scp rsync openssl crontab systemctl launchctl nohup xattr osascript open "
+    "clawhub openclaw claude"
+)
+_SNIFFS: tuple[tuple[Context, re.Pattern[str]], ...] = (
+    (
+        Context.SHELL,
+        re.compile(
+            r"^[ \t]*(?:[$%❯][ \t]+)?(?:[A-Z_][A-Z0-9_]*=\S*[ \t]+)*(?:/(?:usr/)?(?:local/)?s?bin/)?"
+            rf"(?:{'|'.join(_SHELL_WORDS.split())})(?:[ \t]+[^\s=(:].*|[ \t]*\|.*|[ \t]+\(.*)?$"
+            r"|\|[ \t]*(?:sudo[ \t]+)?(?:ba|z|da|k)?sh\b"
+            r"|^[ \t]*(?:if[ \t]+\[|for[ \t]+\w+[ \t]+in\b.*;[ \t]*do\b)|\$\(\w+[ \t]",
+            re.MULTILINE,
+        ),
+    ),
+    (
+        Context.PYTHON,
+        re.compile(
+            r"^[ \t]*(?:>>>[ \t]+)?(?:import[ \t]+\w[\w.]*(?:[ \t]*,[ \t]*\w+)*(?:[ \t]+as[ \t]+\w+)?[ \t]*(?:#.*)?$"
+            r"|from[ \t]+[\w.]+[ \t]+import[ \t(]|(?:async[ \t]+)?def[ \t]+\w+\(.*\).*:|class[ \t]+\w+.*:[ \t]*$"
+            r"|(?:exec|eval|__import__|print)\(|if[ \t]+__name__)",
+            re.MULTILINE,
+        ),
+    ),
+    (
+        Context.JAVASCRIPT,
+        re.compile(
+            r"^[ \t]*(?:(?:const|let|var)[ \t]+[\w{\[]|import[ \t].*[ \t]from[ \t]+['\"]"
+            r"|export[ \t]+(?:default|const|function)\b"
+            r"|(?:async[ \t]+)?function\b[ \t]*\w*\(|module\.exports|console\.log\()|\brequire\(['\"]|=>[ \t]*\{",
+            re.MULTILINE,
+        ),
+    ),
+    (
+        Context.POWERSHELL,
+        re.compile(r"^[ \t]*(?:PS[^>\n]*>[ \t]*)?(?:powershell|pwsh)(?:\.exe)?[ \t]|\b(?:iex|iwr|irm)\b|\$env:|"
+                   r"\b(?:Invoke|New|Set|Get|Start|Write|Import)-[A-Z]\w+", re.MULTILINE),
+    ),
+)  # fmt: skip
+_SNIFF_CHARACTERS = 64 << 10
+
+
+def languages_of_file(path: str, text: str, executable: bool) -> tuple[Context, ...]:
+    """The contexts of a file: by its name, by its ``#!`` line, and by its content where neither tells."""
+    name = path.rpartition("/")[2].lower()
+    suffix = name.rpartition(".")[2] if "." in name else ""
+    found: list[Context] = []
+    by_name = _BY_NAME.get(name) or _BY_NAME.get(name.partition(".")[0] if suffix not in _BY_SUFFIX else "")
+    if name.startswith((".env", "dockerfile.")) and suffix not in {"md"}:
+        by_name = by_name or (Context.CONFIG if name.startswith(".env") and name != ".envrc" else Context.SHELL)
+    if context := by_name or _BY_SUFFIX.get(suffix):
+        found.append(context)
+    if text.startswith("#!") and (context := _by_shebang(text)) and context not in found:
+        found.append(context)
+    if not found:
+        found.extend(sniff(text) if executable or not suffix else ())
+    return tuple(found) or (Context.TEXT,)
+
+
+def language_of_label(label: str) -> Context | None:
+    """The language a fence's info string claims, or None when it claims none that we read as code."""
+    words = re.split(r"[\s{,:}]+", label.strip().lower().lstrip("{."), maxsplit=1)
+    return _BY_LABEL.get(words[0].lstrip(".")) if words and words[0] else None
+
+
+def sniff(text: str) -> tuple[Context, ...]:
+    """Every language whose typical lines occur in the first 64 Ki characters of `text`."""
+    head = text[:_SNIFF_CHARACTERS]
+    found = [context for context, pattern in _SNIFFS if pattern.search(head)]
+    if head.startswith("#!") and (context := _by_shebang(head)) and context not in found:
+        found.insert(0, context)
+    return tuple(found)
+
+
+def _by_shebang(text: str) -> Context | None:
+    match = _SHEBANG.match(text)
+    if not match:
+        return None
+    program = match.group(1)
+    if program == "env" and match.group(2):
+        program = match.group(2).rpartition("/")[2]
+    return next((context for stem, context in _INTERPRETERS if stem in program), None)

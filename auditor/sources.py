@@ -1,0 +1,169 @@
+"""Bytes of a file made into segments: what each part is to the machine or the agent that will meet it.
+
+Nothing is left out because of its name, its folder or a label: a part whose label is no language is still sniffed.
+Replacements keep the length, so offsets in a segment are offsets in the file.
+"""
+
+from __future__ import annotations
+
+import codecs
+import json
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from skillkeep.auditor.engines.interface import Context, Segment, SourceFile
+from skillkeep.auditor.frontmatter import parse_frontmatter
+from skillkeep.auditor.interface import Location
+from skillkeep.auditor.languages import language_of_label, languages_of_file, sniff
+from skillkeep.auditor.markdown import Fence, code_blocks, without_blocks
+
+__all__ = ["CODE", "Decoded", "decode", "derived_file", "source_file"]
+
+CODE = frozenset(
+    {Context.PYTHON, Context.JAVASCRIPT, Context.TYPESCRIPT, Context.SHELL, Context.POWERSHELL, Context.RUBY}
+)
+_LONE_CR = re.compile(r"\r(?!\n)")
+_PROMPT = re.compile(r"^([ \t]*)[$%❯](?=[ \t])", re.MULTILINE)
+_MARKUP = frozenset({"html", "htm", "xhtml", "svg", "vue", "svelte", "astro"})
+_TEXT_SUFFIX = re.compile(
+    r"\.(?:py|pyw|js|mjs|cjs|jsx|ts|tsx|sh|bash|zsh|ps1|bat|cmd|rb|pl|php|lua|md|mdx|mdc|txt|json|ya?ml|toml|ini|cfg|conf|env|"
+    r"html?|svg|xml|csv|rst)$",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True)
+class Decoded:
+    """`text` is None for what is not text; `note` says what was odd about the encoding."""
+
+    text: str | None
+    note: str = ""
+
+
+def decode(path: str, data: bytes) -> Decoded:
+    """Read `data` as UTF-8, by its byte order mark, or as Latin-1. Bytes with NUL are text only by name or ``#!``."""
+    for mark, codec in ((codecs.BOM_UTF32_LE, "utf-32"), (codecs.BOM_UTF32_BE, "utf-32"),
+                        (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16")):
+        if data.startswith(mark):
+            return Decoded(_lines(data.decode(codec, "replace")), f"encoded as {codec}")
+    note = ""
+    if b"\0" in data:
+        if not (data.startswith(b"#!") or _TEXT_SUFFIX.search(path)):
+            return Decoded(None)
+        data = data.replace(b"\0", b"")
+        note = "holds NUL bytes"
+    try:
+        return Decoded(_lines(data.decode("utf-8-sig")), note)
+    except UnicodeDecodeError:
+        if not note and _looks_binary(data) and not (data.startswith(b"#!") or _TEXT_SUFFIX.search(path)):
+            return Decoded(None)
+        return Decoded(_lines(data.decode("latin-1")), note or "is not UTF-8")
+
+
+def source_file(path: str, data: bytes, decoded: Decoded, executable: bool) -> SourceFile:
+    """Cut one file into segments."""
+    if decoded.text is None:
+        return SourceFile(path, data, None, executable, (_name_segment(path),))
+    text = decoded.text
+    contexts = languages_of_file(path, text, executable)
+    segments = [_name_segment(path)]
+    if Context.INSTRUCTION in contexts:
+        segments += _instruction_segments(path, text)
+        contexts = tuple(context for context in contexts if context is not Context.INSTRUCTION)
+    if path.endswith(".ipynb"):
+        segments += _notebook_segments(path, text)
+    segments += [Segment(path, context, text) for context in contexts]
+    if path.rpartition(".")[2].lower() in _MARKUP:
+        segments += _script_segments(path, text)
+    return SourceFile(path, data, text, executable, tuple(segments))
+
+
+def derived_file(
+    parent: Location, data: str | bytes, context: Context | None, via: tuple[str, ...], depth: int
+) -> SourceFile:
+    """Text found inside other text, as a file of its own whose every place is shown at `parent`."""
+    raw = data.encode("utf-8", "surrogatepass") if isinstance(data, str) else data
+    text = _lines(data) if isinstance(data, str) else decode(parent.path if context else "", raw).text
+    if text is None:
+        return SourceFile(parent.path, raw, None, False, (), depth)
+    contexts = (context,) if context else sniff(text) or (Context.TEXT,)
+    segments = tuple(Segment(parent.path, each, text, anchor=parent, provenance=via) for each in contexts)
+    return SourceFile(parent.path, raw, text, False, segments, depth)
+
+
+def _lines(text: str) -> str:
+    text = text.encode("utf-8", "replace").decode("utf-8") if not text.isascii() else text
+    return _LONE_CR.sub("\n", text) if "\r" in text else text
+
+
+def _looks_binary(data: bytes) -> bool:
+    head = data[:8192]
+    controls = sum(byte < 9 or 13 < byte < 32 for byte in head)
+    return controls > len(head) // 20
+
+
+def _name_segment(path: str) -> Segment:
+    text = path.encode("utf-8", "replace").decode("utf-8")
+    return Segment(path, Context.FILENAME, text, anchor=Location(path))
+
+
+def _instruction_segments(path: str, text: str) -> list[Segment]:
+    front = parse_frontmatter(text)
+    blocks = code_blocks(_emptied(text, front.body_line))
+    segments = [Segment(path, Context.INSTRUCTION, without_blocks(text, blocks, front.body_line))]
+    if front.present:
+        segments.append(Segment(path, Context.METADATA, front.text, first_line=2))
+    for block in blocks:
+        segments += _block_segments(path, block)
+    return segments
+
+
+def _emptied(text: str, body_line: int) -> str:
+    """`text` with its front matter's lines emptied: its closing line is not a heading's underline."""
+    return text if body_line <= 1 else without_blocks(text, (), body_line)
+
+
+def _block_segments(path: str, block: Fence) -> list[Segment]:
+    label = block.label.split()[0] if block.label else ""
+    provenance = (f"fence:{label[:40]}" if label else "fence",)
+    claimed = language_of_label(block.label)
+    contexts = dict.fromkeys(([claimed] if claimed else []) + list(sniff(block.text)))
+    segments = []
+    for context in (Context.FENCED, *contexts):
+        text = _PROMPT.sub(r"\1 ", block.text) if context is Context.SHELL else block.text
+        segments.append(Segment(path, context, text, block.first_line, block.indent, provenance=provenance))
+    return segments
+
+
+def _script_segments(path: str, text: str) -> list[Segment]:
+    lowered = text.lower() if text.isascii() else text
+    segments = []
+    at = lowered.find("<script")
+    while at >= 0:
+        start = lowered.find(">", at) + 1
+        end = lowered.find("</script", start) if start else -1
+        end = len(text) if end < 0 else end
+        line = text.count("\n", 0, start) + 1
+        segments.append(Segment(path, Context.JAVASCRIPT, text[start:end], line, provenance=("script",)))
+        at = lowered.find("<script", end) if start else -1
+    return segments
+
+
+def _notebook_segments(path: str, text: str) -> list[Segment]:
+    try:
+        cells = json.loads(text).get("cells", [])
+    except (ValueError, RecursionError, AttributeError):
+        return [Segment(path, context, text) for context in sniff(text)]
+    segments = []
+    for number, cell in enumerate(cells if isinstance(cells, list) else [], 1):
+        if not isinstance(cell, dict):
+            continue
+        body, kind = _cell_text(cell.get("source")), cell.get("cell_type")
+        context = Context.PYTHON if kind == "code" else Context.INSTRUCTION
+        segments.append(Segment(path, context, body, anchor=Location(path), provenance=(f"cell {number}",)))
+    return segments
+
+
+def _cell_text(source: Any) -> str:
+    return "".join(str(line) for line in source) if isinstance(source, list) else str(source or "")
