@@ -1,4 +1,4 @@
-"""Write the documentation that follows from the code: docs/errors.md, docs/configuration.md, README's help blocks.
+"""Write the documentation that follows from the code: docs/errors.md and README's help blocks.
 
 `--check` writes nothing, names what is out of date, and exits 1 then. The tests run it.
 """
@@ -7,17 +7,13 @@ from __future__ import annotations
 
 import importlib
 import inspect
-import json
 import os
 import re
 import subprocess
 import sys
 from pathlib import Path
 
-from pydantic import BaseModel
-
 from skillkeep.errors import Code, SkillkeepError, all_codes
-from skillkeep.settings import Settings
 
 ROOT = Path(__file__).resolve().parents[1]
 HELP_BLOCK = re.compile(
@@ -28,13 +24,6 @@ ERRORS_HEAD = """# Error codes
 Written by `make docs` from the code; a test compares. A code never changes its meaning. With `--json` an error is
 `{"ok": false, "error_code": "…", "error_message": "…", "hint": "…", "context": {…}}` on standard output; without it
 the message and the hint are on standard error. The exit codes are explained in [exit-codes.md](exit-codes.md).
-"""
-
-SETTINGS_HEAD = """# Configuration
-
-Written by `make docs` from the code; a test compares. The file is `config.toml` in the Skillkeep home
-(`$SKILLKEEP_HOME`, or `~/.skillkeep`), or the one named by `--config`. Every key may be left out. An unknown key is an
-error, so that a misspelt limit never means the default in silence. Nothing here lifts a FAIL verdict.
 """
 
 
@@ -60,24 +49,6 @@ def errors_page() -> str:
     return "\n".join(parts)
 
 
-def settings_page() -> str:
-    """The whole of docs/configuration.md."""
-    parts = [SETTINGS_HEAD]
-    for section, field in Settings.model_fields.items():
-        model = field.annotation
-        if not (isinstance(model, type) and issubclass(model, BaseModel)):
-            raise TypeError(f"the setting {section} stands outside a section")
-        rows = [f"| `{key}` | `{toml(value.default)}` |" for key, value in model.model_fields.items()]
-        parts += [f"## `[{section}]`\n", f"{inspect.getdoc(model)}\n"]
-        parts.append("\n".join(["| key | default |", "|---|---|", *rows]) + "\n")
-    return "\n".join(parts)
-
-
-def toml(value: object) -> str:
-    """A default value the way it is written in TOML."""
-    return json.dumps(list(value) if isinstance(value, tuple) else value).replace("{}", "{ }")
-
-
 def help_text(command: str) -> str:
     """What a command prints for `--help`, 100 columns wide and without colour."""
     program, *rest = command.split()
@@ -98,7 +69,6 @@ def main() -> int:
     docs = ROOT / "docs"
     wanted = {
         docs / "errors.md": errors_page(),
-        docs / "configuration.md": settings_page(),
         ROOT / "README.md": readme(),
     }
     stale = [path for path, text in wanted.items() if not path.is_file() or path.read_text(encoding="utf-8") != text]
