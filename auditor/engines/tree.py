@@ -63,7 +63,8 @@ class TreeEngine(Engine):
         if head.startswith(b"version https://git-lfs.github.com/spec/"):
             emit.finding("tree-lfs-pointer", at, head[:120].decode("ascii", "replace"))
         if program or (suffix in _names("program_suffixes") and file.text is None):
-            rule = "tree-native-binary" if suffix in _names("program_suffixes") or not suffix else "tree-disguised-binary"
+            expected = not suffix or suffix in _names("program_suffixes")
+            rule = "tree-native-binary" if expected else "tree-disguised-binary"
             emit.finding(rule, at, program or suffix, f"{program or suffix} program")
         elif file.text is None:
             _binary(file, suffix, at, emit)

@@ -1,0 +1,217 @@
+"""The confined side of an audit: reads the tree once, hands each file to every engine, returns plain data.
+
+A file's number is written to stderr before it is read, so that the parent knows which file killed its reader.
+"""
+
+from __future__ import annotations
+
+import signal
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from functools import partial
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+from skillkeep.auditor.collect import Collector
+from skillkeep.auditor.declared import declared_names
+from skillkeep.auditor.engines import file_engines
+from skillkeep.auditor.engines.interface import Engine, SourceFile, SourceTree
+from skillkeep.auditor.interface import AuditOptions, EngineRun, LedgerEntry, Location, Observation
+from skillkeep.auditor.rulebook import Rulebook, default_rulebook
+from skillkeep.auditor.sources import decode, derived_file, source_file
+from skillkeep.auditor.verdict import settle, settle_capabilities
+from skillkeep.errors import SkillkeepError
+from skillkeep.manifest import Manifest
+from skillkeep.tree import TreeEntry, TreeLimits, TreeView
+
+__all__ = ["FILE_MARK", "options_from", "options_to", "read_tree", "scan"]
+
+FILE_MARK = "@skillkeep-file "
+
+
+class _TooSlowError(Exception):
+    """An engine used up its time for one file."""
+
+
+@dataclass
+class _Audit:
+    options: AuditOptions
+    rulebook: Rulebook
+    engines: Sequence[Engine]
+    collector: Collector
+    deadline: float
+    seconds: dict[str, float] = field(default_factory=dict)
+    files: dict[str, int] = field(default_factory=dict)
+    failed: dict[str, str] = field(default_factory=dict)
+
+
+def scan(request: Mapping[str, Any]) -> dict[str, Any]:
+    """The job: ``root``, ``options``, ``observations``, ``skip`` (paths not to read) in, findings and more out."""
+    observations = tuple(Observation(**item) for item in request.get("observations", ()))
+    options = options_from(request["options"])
+    return read_tree(Path(request["root"]), options, observations, frozenset(request.get("skip", ())))
+
+
+def read_tree(
+    root: Path, options: AuditOptions, observations: Sequence[Observation] = (), skip: frozenset[str] = frozenset()
+) -> dict[str, Any]:
+    """Audit a tree in this very process. Only `scan` and tests of rules on our own examples call it."""
+    rulebook = default_rulebook()
+    chosen = [engine for engine in file_engines() if _wanted(engine, options)]
+    audit = _Audit(options, rulebook, chosen, Collector(rulebook), time.monotonic() + options.total_seconds * 0.9)
+    limits = TreeLimits(options.entries, options.file_bytes, options.total_bytes, options.depth, options.total_seconds)
+    with TreeView.open(root, limits) as view:
+        files = [file for number, entry in enumerate(view.files()) if (file := _one(audit, view, number, entry, skip))]
+        _observed(audit, observations)
+        tree = SourceTree(
+            root, tuple(files), options, declared_names(files), view.entries, view.unread, tuple(observations)
+        )
+        for engine in chosen:
+            _call(audit, engine, "", partial(engine.scan_tree, tree, audit.collector.bound(engine.name)))
+        _drain(audit)
+        digest = _digest(view)
+    return _answer(audit, tree, digest)
+
+
+def options_to(options: AuditOptions) -> dict[str, Any]:
+    """Options as JSON-able data."""
+    return {**asdict(options), "engines": None if options.engines is None else sorted(options.engines)}
+
+
+def options_from(data: Mapping[str, Any]) -> AuditOptions:
+    """The reverse of `options_to`."""
+    engines = data.get("engines")
+    return AuditOptions(**{**data, "engines": None if engines is None else frozenset(engines)})
+
+
+def _wanted(engine: Engine, options: AuditOptions) -> bool:
+    if engine.name == "bandit" and not options.bandit:
+        return False
+    return options.engines is None or engine.name in options.engines
+
+
+def _one(audit: _Audit, view: TreeView, number: int, entry: TreeEntry, skip: frozenset[str]) -> SourceFile | None:
+    ledger = audit.collector.ledger
+    if entry.path in skip:
+        return None
+    if time.monotonic() > audit.deadline:
+        audit.collector.bound("audit").incomplete(entry.path, "out of time before it was read")
+        return None
+    print(f"{FILE_MARK}{number}", file=sys.stderr, flush=True)  # noqa: T201 -- the parent reads it
+    try:
+        data = view.read(entry.path)
+    except SkillkeepError as error:
+        audit.collector.bound("audit").incomplete(entry.path, error.message)
+        return None
+    emit = audit.collector.bound("audit")
+    made: list[SourceFile] = []
+
+    def cut() -> None:
+        decoded = decode(entry.path, data)
+        made.append(source_file(entry.path, data, decoded, entry.executable))
+        if decoded.note:
+            rule = "tree-text-nul" if "NUL" in decoded.note else "tree-text-encoding"
+            emit.finding(rule, Location(entry.path), decoded.note, f"The text {decoded.note}")
+
+    _guarded(audit, "audit", entry.path, cut)
+    if not made:
+        return None
+    state = LedgerEntry(entry.path, "audit", "read" if made[0].text is not None else "skipped",
+                        "" if made[0].text is not None else "not text")
+    ledger[state] = None
+    _judge(audit, made[0])
+    _drain(audit)
+    return made[0]
+
+
+def _judge(audit: _Audit, file: SourceFile) -> None:
+    for engine in audit.engines:
+        emit = audit.collector.bound(engine.name, file.depth)
+        _call(audit, engine, file.path, partial(engine.scan_file, file, emit))
+    audit.collector.parsed.clear()
+
+
+def _drain(audit: _Audit) -> None:
+    while audit.collector.queue:
+        found = audit.collector.queue.pop()
+        if time.monotonic() > audit.deadline:
+            audit.collector.bound("audit").incomplete(found.at.path, "out of time for text inside text")
+            continue
+        _judge(audit, derived_file(found.at, found.data, found.context, found.via, found.depth))
+
+
+def _call(audit: _Audit, engine: Engine, path: str, work: Callable[[], None]) -> None:
+    start = time.perf_counter()
+    _guarded(audit, engine.name, path, work)
+    audit.seconds[engine.name] = audit.seconds.get(engine.name, 0.0) + time.perf_counter() - start
+    audit.files[engine.name] = audit.files.get(engine.name, 0) + bool(path)
+
+
+def _guarded(audit: _Audit, name: str, path: str, work: Callable[[], None]) -> None:
+    """Run `work`; whatever it raises, running out of time and memory included, is a finding about `path`."""
+    reason = ""
+    try:
+        with _time_limit(audit.options.file_seconds):
+            work()
+    except _TooSlowError:
+        reason = "out of time"
+    except MemoryError:
+        reason = "out of memory"
+    except RecursionError:
+        reason = "nested too deep"
+    except Exception as error:  # the law: a crash of an analyser is a finding
+        reason = f"failed: {type(error).__name__}: {str(error)[:160]}"
+        audit.failed[name] = reason
+    if reason:
+        audit.collector.bound(name).incomplete(path, reason)
+
+
+@contextmanager
+def _time_limit(seconds: float) -> Iterator[None]:
+    def ring(_signal: int, _frame: FrameType | None) -> None:
+        raise _TooSlowError
+
+    before = signal.signal(signal.SIGALRM, ring)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def _observed(audit: _Audit, observations: Sequence[Observation]) -> None:
+    emit = audit.collector.bound("fetch")
+    for seen in observations:
+        rule = seen.rule if seen.rule in audit.rulebook.rules else "tree-anomaly"
+        emit.finding(rule, Location(seen.path), seen.detail, seen.detail)
+
+
+def _digest(view: TreeView) -> str:
+    try:
+        return Manifest.of_tree(view).digest
+    except SkillkeepError:
+        return ""
+
+
+def _answer(audit: _Audit, tree: SourceTree, digest: str) -> dict[str, Any]:
+    collector = audit.collector
+    runs = [
+        EngineRun(engine.name, "failed" if engine.name in audit.failed else "ran", audit.files.get(engine.name, 0),
+                  round(audit.seconds.get(engine.name, 0.0), 4), engine.version, audit.failed.get(engine.name, ""))
+        for engine in audit.engines
+    ]
+    return {
+        "digest": digest,
+        "findings": [asdict(finding) for finding in settle(collector.raws, tree.declared, audit.rulebook)],
+        "capabilities": [asdict(item) for item in settle_capabilities(collector.capabilities, tree.declared)],
+        "ledger": [asdict(entry) for entry in collector.ledger],
+        "engines": [asdict(run) for run in runs],
+        "ruleset": audit.rulebook.digest,
+        "declared": sorted(tree.declared),
+        "files": len(tree.files),
+    }
