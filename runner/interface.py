@@ -9,8 +9,8 @@ import base64
 import hashlib
 import json
 import math
+import os
 import posixpath
-import secrets
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from skillkeep.runner.errors import RunnerError
 
 if TYPE_CHECKING:
-    from skillkeep.vault.store import VaultedTool
+    from skillkeep.vault.interface import VaultedTool
 
 __all__ = [
     "Assurance",
@@ -189,7 +189,7 @@ class Cause(StrEnum):
 
 def new_run_id() -> str:
     """A fresh random run id: 16 hex digits."""
-    return secrets.token_hex(8)
+    return os.urandom(8).hex()
 
 
 @dataclass(frozen=True)

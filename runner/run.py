@@ -1,0 +1,131 @@
+"""Running a vaulted tool: verified now, bounded by its grants, sandboxed, journaled before it starts and after."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+from skillkeep.clock import Clock, timestamp
+from skillkeep.errors import SkillkeepError
+from skillkeep.home import Home
+from skillkeep.journal import Journal
+from skillkeep.runner.errors import RunnerError
+from skillkeep.runner.interface import AssuranceLevel, RunRequest, RunResult, SandboxPolicy
+from skillkeep.runner.ladder import Choice, Factories, backend_factories, choose
+from skillkeep.runner.policy import check_granted
+from skillkeep.runner.records import run_facts, write_record
+from skillkeep.settings import Settings
+from skillkeep.vault.interface import VaultedTool
+from skillkeep.vault.store import Vault
+
+__all__ = ["RunFloor", "RunOptions", "run_tool"]
+
+
+class RunFloor(Protocol):
+    """What a run stands on; ingest's `Floor` fits."""
+
+    @property
+    def home(self) -> Home: ...
+    @property
+    def settings(self) -> Settings: ...
+    @property
+    def vault(self) -> Vault: ...
+    @property
+    def journal(self) -> Journal: ...
+    @property
+    def clock(self) -> Clock: ...
+
+
+@dataclass(frozen=True)
+class RunOptions:
+    """How one run differs from the next.
+
+    `backend` is a name or ``auto``; empty means the settings'. `stdin` is the whole input, a descriptor, or None.
+    `min_assurance` None accepts any sandbox, and for a tier 1 tool none where none works. `paranoid` hashes
+    every byte of the tool again.
+    """
+
+    backend: str = ""
+    stdin: bytes | int | None = None
+    min_assurance: AssuranceLevel | None = None
+    paranoid: bool = False
+
+
+def run_tool(
+    tool: VaultedTool,
+    argv: Sequence[str],
+    policy: SandboxPolicy,
+    floor: RunFloor,
+    options: RunOptions = RunOptions(),
+    factories: Factories | None = None,
+) -> RunResult:
+    """Run `argv` in the folder of `tool` and return what happened, also when the tool failed or was stopped.
+
+    The vault verifies the tool again before anything else, whenever it was opened. `factories` replaces the
+    backends of `backend_factories`. Raises `SkillkeepError` when nothing ran: from the vault `not_vaulted`,
+    `vault_tampered`, `revoked`; from the runner `tool_changed`, `not_granted`, `sandbox_unavailable` and the
+    other codes of `RunnerError`. Every refusal is in the journal.
+    """
+    if not isinstance(tool, VaultedTool):
+        raise TypeError("only a VaultedTool can be run")
+    facts = run_facts(tool, argv, policy)
+    try:
+        verified = _verified(floor.vault, tool, paranoid=options.paranoid)
+        check_granted(policy, verified)
+        backends = factories or backend_factories(floor.settings.sandbox, floor.clock)
+        wanted = options.backend or floor.settings.sandbox.backend
+        choice = choose(wanted, verified.tier, options.min_assurance, backends)
+        request = _request(verified, argv, policy, options, choice)
+    except SkillkeepError as refusal:
+        floor.journal.append("run.refused", durable=True, code=refusal.code, **facts)
+        raise
+    return _journaled_run(choice, request, floor, facts)
+
+
+def _verified(vault: Vault, tool: VaultedTool, *, paranoid: bool) -> VaultedTool:
+    """`tool` as the vault knows it at this moment, its files checked at this moment."""
+    verified = vault.open(tool.name, paranoid=paranoid)
+    if verified.digest != tool.digest:
+        raise RunnerError(
+            "tool_changed",
+            f"{tool.name} was updated or rolled back since this run was prepared",
+            "Run it again: the present version is then the one that runs.",
+            expected=tool.digest,
+            found=verified.digest,
+        )
+    return verified
+
+
+def _request(
+    tool: VaultedTool, argv: Sequence[str], policy: SandboxPolicy, options: RunOptions, choice: Choice
+) -> RunRequest:
+    unsandboxed = choice.backend.name == "local" and options.min_assurance is None
+    least = AssuranceLevel.NONE if unsandboxed else options.min_assurance or AssuranceLevel.ISOLATED
+    return RunRequest(tuple(argv), policy, tool, options.stdin, least)
+
+
+def _journaled_run(choice: Choice, request: RunRequest, floor: RunFloor, facts: dict[str, object]) -> RunResult:
+    backend, run_id = choice.backend, request.run_id
+    started = timestamp(floor.clock.now())
+    floor.journal.append("run.start", durable=True, run_id=run_id, backend=backend.name, **facts)
+    try:
+        result = replace(backend.run(request), passed_over=choice.passed_over)
+    except BaseException as error:
+        code = error.code if isinstance(error, SkillkeepError) else type(error).__name__
+        floor.journal.append("run.failed", run_id=run_id, backend=backend.name, code=code)
+        raise
+    floor.journal.append(
+        "run.end",
+        run_id=run_id,
+        backend=backend.name,
+        cause=result.cause.value,
+        exit_code=result.exit_code,
+        signal=result.signal,
+        assurance=result.assurance.level.name.lower(),
+        wall_seconds=round(result.wall_seconds, 3),
+    )
+    write_record(
+        floor.home, {"run_id": run_id, **facts}, (started, timestamp(floor.clock.now())), request.policy, result
+    )
+    return result
