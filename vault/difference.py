@@ -11,7 +11,7 @@ from skillkeep.manifest import Manifest, ManifestDiff, ManifestEntry
 from skillkeep.text import escape, printable_path
 from skillkeep.tree import TreeLimits, TreeView
 
-__all__ = ["Change", "Side", "changes_between"]
+__all__ = ["Change", "Side", "VersionDiff", "changes_between"]
 
 _TEXT_BYTES = 256 << 10
 _TEXT_LINES = 4_000  # difflib is quadratic, and the text is a stranger's
@@ -38,6 +38,16 @@ class Change:
     path: str
     note: str
     lines: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class VersionDiff:
+    """What changed in the tool `name` from the digest `old` to the digest `new`."""
+
+    name: str
+    old: str
+    new: str
+    changes: tuple[Change, ...]
 
 
 def changes_between(old: Side, new: Side) -> list[Change]:
@@ -86,8 +96,6 @@ def _change(what: str, path: str, left: list[str] | str, right: list[str] | str)
     shown = printable_path(path)
     old_name = "/dev/null" if what == "added" else f"a/{shown}"
     new_name = "/dev/null" if what == "removed" else f"b/{shown}"
-    # Escaping comes first, so that a stray carriage return or escape can neither hide a change nor make a line
-    diff = difflib.unified_diff(
-        [escape(line) for line in left], [escape(line) for line in right], old_name, new_name, n=_CONTEXT, lineterm=""
-    )
-    return Change(what, path, "", tuple(diff))
+    # Compared raw and escaped after, so that two texts which look alike when escaped still show as a change
+    diff = difflib.unified_diff(left, right, old_name, new_name, n=_CONTEXT, lineterm="")
+    return Change(what, path, "", tuple(escape(line) for line in diff))

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 
+from skillkeep.digest import DIGEST_PREFIX
 from skillkeep.errors import SkillkeepError
 from skillkeep.text import escape
 
-__all__ = ["check_name"]
+__all__ = ["check_name", "is_digest"]
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}\Z")
 _DIGEST = re.compile(r"[0-9a-f]{64}\Z")
@@ -20,7 +21,7 @@ def check_name(name: str) -> str:
     Refused besides: a bare SHA-256 (commands take names and digests alike) and the vault's own file names.
     Raises `SkillkeepError` (`bad_name`).
     """
-    if not _NAME.match(name) or _DIGEST.match(name) or name.split(".")[0] in _RESERVED_STEMS:
+    if not _NAME.match(name) or is_digest(name) or name.split(".")[0] in _RESERVED_STEMS:
         raise SkillkeepError(
             "bad_name",
             f"'{escape(name[:80])}' cannot be the name of a tool",
@@ -29,3 +30,8 @@ def check_name(name: str) -> str:
             name=name[:200],
         )
     return name
+
+
+def is_digest(text: str) -> bool:
+    """True when a command's argument is a whole SHA-256, with or without ``sha256:``, and so no name."""
+    return bool(_DIGEST.match(text.removeprefix(DIGEST_PREFIX)))

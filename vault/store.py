@@ -28,6 +28,7 @@ from skillkeep.journal import Journal
 from skillkeep.manifest import Manifest
 from skillkeep.progress import SILENT, Progress
 from skillkeep.vault import changes, maintenance, refusals
+from skillkeep.vault.difference import Side, VersionDiff, changes_between
 from skillkeep.vault.evidence import Evidence
 from skillkeep.vault.interface import (
     Admission,
@@ -42,7 +43,7 @@ from skillkeep.vault.interface import (
     seal_tool,
 )
 from skillkeep.vault.layout import Layout
-from skillkeep.vault.names import check_name
+from skillkeep.vault.names import check_name, is_digest
 from skillkeep.vault.pointers import check_free
 from skillkeep.vault.publish import publish
 from skillkeep.vault.registry import Registry, Stamp, StoredTool
@@ -84,6 +85,13 @@ class Vault:
         found = self._registry.current(name)
         return found.record if found else None
 
+    def find(self, target: str) -> Records:
+        """The record of a name, or of every name that holds a digest. Raises `bad_name`, `not_vaulted`."""
+        found = self._registry.holders(target) if is_digest(target) else [self._current(check_name(target))]
+        if not found:
+            raise refusals.not_vaulted(target)
+        return [each.record for each in found]
+
     def versions(self, name: str) -> Records:
         """Every stored version of `name`, newest approval first. Raises `not_vaulted`."""
         self._current(name)
@@ -115,6 +123,18 @@ class Vault:
         """Every event of `name`, oldest first. Raises `not_vaulted`."""
         self._current(name)
         return self._registry.history(name)
+
+    def diff(self, name: str, old: str | None = None, new: str | None = None) -> VersionDiff:
+        """What changed between two stored versions of `name`: from `old` (default: the one before the current) to
+        `new` (default: the current one). Digests or prefixes. Raises `not_vaulted`, `not_in_history`, `vault_tampered`.
+        """
+        current = self._current(name)
+        after = self._version(name, new) if new else current
+        before = self._version(name, old) if old else self._registry.before(current)
+        if before is None:
+            raise refusals.not_in_history(name, "it has no earlier version to compare with")
+        sides = [Side(each.record.path, self.manifest(each.record.digest)) for each in (before, after)]
+        return VersionDiff(name, before.record.digest, after.record.digest, tuple(changes_between(*sides)))
 
     # decisions
 
@@ -297,10 +317,9 @@ class Vault:
 
     def _revocable(self, target: str, *, every_version: bool) -> set[str]:
         """The digests that `target`, a name or a digest, means."""
-        if self._registry.current(target) is None:
-            with contextlib.suppress(SkillkeepError):
-                return {spell(parse_digest(target))}
-        current = self._current(target)
+        if is_digest(target):
+            return {spell(parse_digest(target))}
+        current = self._current(check_name(target))
         found = self._registry.versions(target) if every_version else [current]
         return {each.record.digest for each in found}
 
