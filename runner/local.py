@@ -9,7 +9,6 @@ import resource
 import select
 import signal
 import subprocess
-import sys
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -194,7 +193,14 @@ def _start(request: RunRequest, tool: VaultedTool, home: str) -> subprocess.Pope
         _at_most(math.ceil(policy.wall_seconds * policy.cpus) + 1, resource.RLIMIT_CPU),
         _at_most(policy.memory_bytes, resource.RLIMIT_DATA) // 1024,
     )
-    environment = {"PATH": _PATH, "HOME": home, "TMPDIR": home, "LANG": "C.UTF-8", **dict(policy.env)}
+    environment = {
+        "PATH": _PATH,
+        "HOME": home,
+        "TMPDIR": home,
+        "LANG": "C.UTF-8",
+        "PYTHONDONTWRITEBYTECODE": "1",  # root could write beside the tool's files, and they would no longer verify
+        **dict(policy.env),
+    }
     try:
         return subprocess.Popen(
             ["/bin/sh", "-c", _LAUNCH, "skillkeep", *(str(limit) for limit in limits), *request.argv],
@@ -245,7 +251,7 @@ def _result(request: RunRequest, seen: _Seen, code: int, wall: float, usage: res
         wall_seconds=wall,
         user_seconds=usage.ru_utime,
         system_seconds=usage.ru_stime,
-        peak_memory_bytes=usage.ru_maxrss * (1 if sys.platform == "darwin" else 1024),
+        peak_memory_bytes=None,  # ru_maxrss counts what the caller held when it started the process
         peak_processes=None,
         assurance=Assurance(AssuranceLevel.NONE, (Layer("rlimits", True),), os.geteuid(), LOSSES),
         policy_digest=request.policy.digest,

@@ -77,9 +77,9 @@ def _audit(app: typer.Typer) -> None:
 
 
 def _run(app: typer.Typer) -> None:
-    from skillkeep.runner.cli import run
+    from skillkeep.runner.cli import add_run
 
-    app.command("run")(run)
+    add_run(app)
 
 
 def _journal(app: typer.Typer) -> None:

@@ -1,0 +1,248 @@
+"""The `runner` command line: parses and prints. `skill run` is the same function as `runner run`."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, TextIO
+
+import typer
+from typer.core import TyperCommand
+
+from skillkeep.cli.options import ConfigOption, Ground, JsonOption, QuietOption, ground, new_app
+from skillkeep.cli.output import columns, emit, is_terminal, paint, say, write
+from skillkeep.clock import SYSTEM_CLOCK, Clock
+from skillkeep.errors import Exit, UsageError
+from skillkeep.home import Home
+from skillkeep.journal import Journal
+from skillkeep.runner.entry import list_entries, resolve_entry
+from skillkeep.runner.interface import AssuranceLevel, Availability, Cause, RunResult
+from skillkeep.runner.ladder import LOCAL, RUNGS, backend_factories
+from skillkeep.runner.policy import Limits, build_policy, pass_environment, unheld_grants
+from skillkeep.runner.records import run_facts
+from skillkeep.runner.run import RunOptions, run_tool
+from skillkeep.runner.words import split_words
+from skillkeep.settings import Settings
+from skillkeep.text import escape
+from skillkeep.vault.interface import VaultedTool
+from skillkeep.vault.store import Vault
+
+__all__ = ["TIMEOUT_EXIT", "add_run", "doctor", "run", "runner_app"]
+
+TIMEOUT_EXIT = 124  # as timeout(1) gives
+_SIZE = re.compile(r"(\d{1,15})(?:([kmgt])(?:i?b)?)?\Z", re.IGNORECASE)
+_UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
+
+
+@dataclass(frozen=True)
+class _Floor:
+    home: Home
+    settings: Settings
+    vault: Vault
+    journal: Journal
+    clock: Clock = SYSTEM_CLOCK
+
+
+class RunCommand(TyperCommand):
+    """`run` with its own idea of where options end: see `split_words`."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Put a ``--`` before the tool's words, so that none of them is taken for an option of ours."""
+        takes_value = {
+            name
+            for param in self.params
+            if param.param_type_name == "option" and not getattr(param, "is_flag", False)
+            for name in param.opts
+        }
+        ours, theirs = split_words(args, takes_value)
+        return super().parse_args(ctx, [*ours, "--", *theirs] if theirs else ours)
+
+
+def runner_app() -> typer.Typer:
+    """A fresh `runner` application; the caller may add commands that stand on higher floors."""
+    app = new_app("Run vaulted tools in a sandbox, and nothing else.")
+    add_run(app)
+    app.command("doctor")(doctor)
+    return app
+
+
+def add_run(app: typer.Typer) -> None:
+    """Add `run` to an application: to `runner`, and to `skill`."""
+    app.command("run", cls=RunCommand)(run)
+
+
+def run(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The tool's name in the vault.")],
+    words: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[ENTRY|-- COMMAND] [ARGS]...", help="What to run; nothing lists the entries."),
+    ] = None,
+    backend: Annotated[str, typer.Option("--backend", help="auto, native, docker, or local (tier 1 only).")] = "",
+    timeout: Annotated[float | None, typer.Option("--timeout", help="Seconds until everything is killed.")] = None,
+    memory: Annotated[str, typer.Option("--memory", help="Memory for all processes, such as 256m or 2g.")] = "",
+    cpus: Annotated[float | None, typer.Option("--cpus", help="Processors, such as 0.5.")] = None,
+    processes: Annotated[int | None, typer.Option("--processes", help="How many processes at once.")] = None,
+    output_limit: Annotated[str, typer.Option("--output-limit", help="Bytes kept of each stream, as 64k.")] = "",
+    env: Annotated[
+        list[str] | None,
+        typer.Option("--env", help="Pass only this granted variable; may be repeated. Default: all granted ones."),
+    ] = None,
+    stdin: Annotated[
+        bool | None,
+        typer.Option("--stdin/--no-stdin", help="Pass standard input on. Default: when it is not a terminal."),
+    ] = None,
+    paranoid: Annotated[bool, typer.Option("--paranoid", help="Hash every byte of the tool before it runs.")] = False,
+    min_assurance: Annotated[
+        str, typer.Option("--min-assurance", help="Refuse to run in less: filtered, isolated, bounded.")
+    ] = "",
+    json_: JsonOption = False,
+    quiet: QuietOption = False,
+    config: ConfigOption = None,
+) -> int:
+    """Run a vaulted tool in a sandbox, verified first. Example: skill run pdf extract.py --page 1
+
+    Options of ours come before ENTRY or --; all after that is the tool's. Exit code: the tool's own, 128 + n for a
+    signal, 124 at the time limit, 125 runner failed, 126 blocked, 127 not found.
+    """
+    floor = _floor(ground(config))
+    tool = floor.vault.open(name)
+    if not words:
+        return _show_entries(tool, as_json=json_)
+    argv = tuple(words[1:]) if words[0] == "--" else resolve_entry(tool, words[0], words[1:])
+    if not argv:
+        raise UsageError("usage", "there is no command after --", f"Example: skill run {tool.name} -- ls -l")
+    limits = Limits(timeout, _size(memory, "--memory"), cpus, processes, _size(output_limit, "--output-limit"))
+    policy = build_policy(tool, floor.settings.sandbox, floor.home, limits)
+    policy = pass_environment(policy, tool, os.environ, env or ())
+    options = RunOptions(backend, _stdin(stdin), _level(min_assurance), paranoid)
+    result = run_tool(tool, argv, policy, floor, options)
+    notes = [f"the grant {grant} is not honoured yet: the run has no network" for grant in unheld_grants(tool)]
+    if json_:
+        about = run_facts(tool, argv, policy)
+        emit({"ok": True, "schema": "skillkeep/run-v1", **about, **result.to_json(), "notes": notes})
+    else:
+        _pass_on(result)
+        for line in [*_remarks(result), *notes]:
+            say(f"{paint('run', 'yellow', sys.stderr)}: {escape(line)}", quiet=quiet)
+    return _exit_code(result)
+
+
+def doctor(json_: JsonOption = False, config: ConfigOption = None) -> int:
+    """Try every sandbox on this machine: what works, what it loses, how to mend the rest. Example: runner doctor"""
+    settings = ground(config).settings
+    found = [make().probe() for make in backend_factories(settings.sandbox).values()]
+    usable = [each.backend for each in found if each.backend in RUNGS and each.available]
+    hint = "" if usable else "Tools of tier 2 and 3 do not run here until one of the sandboxes is mended."
+    if json_:
+        emit({"ok": bool(usable), "schema": "skillkeep/doctor-v1", "chosen": usable[0] if usable else None,
+              "hint": hint, "backends": [each.to_json() for each in found]})  # fmt: skip
+    else:
+        write(_doctor_text(found))
+        say(hint or f"Runs use: {usable[0]}")
+    return Exit.OK if usable else Exit.TOOL_FAILURE
+
+
+def _floor(base: Ground) -> _Floor:
+    vault = Vault(base.home, base.journal)
+    vault.recover()
+    return _Floor(base.home, base.settings, vault, base.journal)
+
+
+def _show_entries(tool: VaultedTool, *, as_json: bool) -> int:
+    entries = list_entries(tool)
+    if as_json:
+        shown = [
+            {"name": escape(each.name), "path": escape(each.path), "interpreter": list(each.interpreter)}
+            for each in entries
+        ]
+        emit({"ok": True, "schema": "skillkeep/entries-v1", "tool": tool.name, "digest": tool.digest, "entries": shown})
+    elif entries:
+        rows = [(each.name, each.path, " ".join(each.interpreter) or "(itself)") for each in entries]
+        write(columns(rows, ("entry", "file", "run by")))
+    else:
+        say(f"{tool.name} has no script; run a program in its folder: skill run {tool.name} -- COMMAND")
+    return Exit.OK
+
+
+def _pass_on(result: RunResult) -> None:
+    """The tool's bytes to our streams: as they are into a file or pipe, escaped at a terminal."""
+    for stream, data in ((sys.stdout, result.stdout), (sys.stderr, result.stderr)):
+        if stream is not None and data:
+            _pass_to(stream, data)
+
+
+def _pass_to(stream: TextIO, data: bytes) -> None:
+    if is_terminal(stream):
+        stream.write(escape(data, keep_newlines=True))
+    else:
+        stream.flush()
+        stream.buffer.write(data)
+    stream.flush()
+
+
+def _remarks(result: RunResult) -> list[str]:
+    """What a person has to know beyond the tool's own output: how it was stopped, what was cut, what did not hold."""
+    passed = [f"{each.backend} was passed over: {each.reason}" for each in result.passed_over]
+    if passed or result.backend == LOCAL:
+        passed.append(f"ran by {result.backend}")
+    if result.assurance.level is AssuranceLevel.NONE:
+        passed.append(f"{result.assurance.losses[0]}" if result.assurance.losses else "no sandbox")
+    cut = [
+        f"{stream} was cut after {len(data)} bytes (--output-limit)"
+        for stream, data, truncated in (
+            ("stdout", result.stdout, result.stdout_truncated),
+            ("stderr", result.stderr, result.stderr_truncated),
+        )
+        if truncated
+    ]
+    return [*passed, *cut, *_STOPPED.get(result.cause, ()), *(f"denied: {each.what}" for each in result.denials)]
+
+
+_STOPPED: Mapping[Cause, tuple[str, ...]] = {
+    Cause.TIMEOUT: ("killed at the time limit (--timeout)",),
+    Cause.OOM: ("killed at the memory limit (--memory)",),
+    Cause.OUTPUT_CAP: ("killed at the output limit (--output-limit)",),
+}
+
+
+def _exit_code(result: RunResult) -> int:
+    if result.cause is Cause.TIMEOUT:
+        return TIMEOUT_EXIT
+    return 128 + result.signal if result.signal is not None else int(result.exit_code or 0)
+
+
+def _doctor_text(found: list[Availability]) -> str:
+    rows = [(each.backend, "yes" if each.available else "no", each.level.name.lower()) for each in found]
+    lines = [columns(rows, ("backend", "works", "assurance"))]
+    for each in found:
+        facts = [f"not here: {each.reason}", f"to mend: {each.mend}"] if not each.available else []
+        lines += [f"{each.backend}: {escape(text)}" for text in (*facts, *(f"loses: {loss}" for loss in each.losses))]
+    return "\n".join(lines)
+
+
+def _stdin(wanted: bool | None) -> int | None:
+    """Descriptor 0, or None for an empty input. A terminal is passed on only when asked for."""
+    if sys.stdin is None or wanted is False:
+        return None
+    return 0 if wanted or not is_terminal(sys.stdin) else None
+
+
+def _size(text: str, option: str) -> int | None:
+    if not text:
+        return None
+    match = _SIZE.match(text.strip())
+    if not match:
+        raise UsageError(
+            "usage", f"{option} is not a size: {escape(text)}", "Write a number of bytes, or 64k, 512m, 2g."
+        )
+    return int(match[1]) * _UNITS[(match[2] or "").lower()]
+
+
+def _level(text: str) -> AssuranceLevel | None:
+    levels = {level.name.lower(): level for level in AssuranceLevel if level is not AssuranceLevel.NONE}
+    if text and text not in levels:
+        raise UsageError("usage", f"there is no assurance {escape(text)}", f"Choose one of: {', '.join(levels)}.")
+    return levels.get(text)
