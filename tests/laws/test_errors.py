@@ -8,7 +8,7 @@ import pickle
 import re
 
 import pytest
-from support.sources import Source, product_sources
+from support.sources import Source, imports_of, product_sources
 
 from skillkeep.errors import Exit, SkillkeepError, all_codes
 
@@ -87,13 +87,19 @@ def test_an_error_crosses_a_process_border_whole() -> None:
     assert after.exit_code is Exit.TOOL_FAILURE
 
 
-def test_errors_meant_for_callers_descend_from_the_one_tree() -> None:
-    """An exception of ours that is not a `SkillkeepError` must be private to its module: it may cross no border."""
-    strays = []
+def test_an_exception_outside_the_tree_stays_in_its_own_folder() -> None:
+    """Only `SkillkeepError` crosses a border; what a folder raises and catches within itself nobody else may name."""
+    inside: dict[str, str] = {}
     for source in product_sources():
-        for node in source.tree.body:
-            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+        for node in ast.walk(source.tree):
+            if isinstance(node, ast.ClassDef) and node.name != "SkillkeepError":
                 bases = {base.id for base in node.bases if isinstance(base, ast.Name)}
                 if bases & {"Exception", "BaseException", "RuntimeError", "ValueError", "OSError"}:
-                    strays.append(f"{source.relative}: {node.name}")
-    assert strays == ["skillkeep/errors.py: SkillkeepError"]
+                    inside[f"{source.module}.{node.name}"] = source.folder
+    crossing = [
+        f"{source.relative}: {found.name}"
+        for source in product_sources()
+        for found in imports_of(source)
+        if inside.get(found.name, source.folder) != source.folder
+    ]
+    assert crossing == []
