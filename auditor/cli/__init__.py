@@ -1,0 +1,1 @@
+"""`auditor scan`, `auditor rules`, `auditor explain`: parses arguments and prints, nothing else."""

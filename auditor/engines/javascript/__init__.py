@@ -1,0 +1,1 @@
+"""JavaScript and TypeScript read as tokens: imports and aliases, calls, template literals, sinks and sources."""

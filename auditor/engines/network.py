@@ -1,0 +1,45 @@
+"""What an address in code means: the host it names, and whether that host is this machine or a bare number."""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from dataclasses import dataclass
+
+__all__ = ["Host", "host_of"]
+
+_URL = re.compile(
+    r"^\s*(?:[a-z][a-z0-9+.-]{1,15}:)?//(?:[^/@\s?#]*@)?(\[[0-9a-fA-F:.]+\]|[^/:?#\s\"'<>\\]+)", re.IGNORECASE
+)
+_BARE = re.compile(
+    r"^\s*(?:[\w.+-]+@)?((?:[a-z0-9_-]+\.)+[a-z]{2,24}|\d{1,3}(?:\.\d{1,3}){3}|localhost)(?::\d+)?(?:[/?#]|\s*$)",
+    re.IGNORECASE,
+)
+_LOCAL_NAMES = frozenset({"localhost", "localhost.localdomain", "ip6-localhost", "host.docker.internal"})
+
+
+@dataclass(frozen=True)
+class Host:
+    """`name` is the host, or ``*`` when the code does not tell. `local`: this machine. `bare`: an address, no name."""
+
+    name: str
+    local: bool = False
+    bare: bool = False
+
+
+def host_of(text: str, hole: str = "\uf8ff") -> Host:
+    """The host that the URL or address `text` names; a `hole` in it makes it unknown."""
+    found = _URL.match(text[:2048]) or _BARE.match(text[:2048])
+    if found is None:
+        return Host("*")
+    name = found[1].strip("[]").rstrip(".").lower()
+    if hole in name or "{" in name or "$" in name or "%" in name:
+        tail = name.rpartition(hole)[2] if hole in name else ""
+        return Host(f"*{tail}" if tail.count(".") >= 2 or (tail.startswith(".") and "." in tail[1:]) else "*")
+    if name in _LOCAL_NAMES:
+        return Host(name, local=True)
+    try:
+        address = ipaddress.ip_address(int(name, 0) if re.fullmatch(r"0x[0-9a-f]{1,8}|\d{6,10}", name) else name)
+    except ValueError:
+        return Host(name)
+    return Host(str(address), local=address.is_loopback or address.is_unspecified, bare=True)

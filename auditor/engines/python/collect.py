@@ -1,0 +1,340 @@
+"""One walk over a syntax tree: scopes and what binds their names, calls, subscripts and texts. No judgement here.
+
+The walk is iterative, so a deeply nested tree cannot exhaust the stack, and visits every node once.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections import defaultdict
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Final
+
+__all__ = ["Binding", "Collected", "Function", "Scope", "collect"]
+
+Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
+_SKIPPED: Final = frozenset(
+    {
+        str, bytes, int, float, complex, bool, type(None), type(...), ast.Load, ast.Store, ast.Del, ast.Name,
+        ast.Pass, ast.Break, ast.Continue,
+        *ast.operator.__subclasses__(), *ast.cmpop.__subclasses__(), *ast.boolop.__subclasses__(),
+        *ast.unaryop.__subclasses__(),
+    }
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Binding:
+    """One thing a name may hold.
+
+    `kind`: ``value`` (the node's value), ``import`` (the module or member `name`), ``augment`` (the earlier value
+    with `operator` and the node), ``element`` (an element of the node), ``param`` (argument `index` of the function
+    `node`), ``define`` (a function or class), ``opaque``.
+    """
+
+    kind: str
+    line: int
+    node: ast.AST | None = None
+    name: str = ""
+    index: int = 0
+    operator: ast.operator | None = None
+
+
+@dataclass(eq=False, slots=True)
+class Scope:
+    """A module, class or function body, and the names it binds."""
+
+    kind: str
+    parent: Scope | None
+    owner: ast.AST
+    bindings: dict[str, list[Binding]] = field(default_factory=dict)
+    outer: set[str] = field(default_factory=set)  # names declared global or nonlocal
+    loops: list[tuple[int, int]] = field(default_factory=list)
+    returns: list[ast.expr] = field(default_factory=list)
+    stars: list[str] = field(default_factory=list)  # modules of ``from x import *``
+
+    def bind(self, name: str, binding: Binding) -> None:
+        """Add one possible value of `name`."""
+        home = self
+        if name in self.outer and self.parent is not None:
+            while home.parent is not None:
+                home = home.parent
+        home.bindings.setdefault(name, []).append(binding)
+
+    def lookup(self, name: str) -> tuple[Scope, list[Binding]] | None:
+        """The scope that binds `name` as seen from here, and its bindings."""
+        scope: Scope | None = self
+        while scope is not None:
+            if (scope is self or scope.kind != "class") and (found := scope.bindings.get(name)):
+                return scope, found
+            scope = scope.parent
+        return None
+
+
+@dataclass(eq=False)
+class Collected:
+    """What one walk found. `attributes` are the values stored under an attribute's name anywhere in the file."""
+
+    module: Scope
+    calls: list[tuple[ast.Call, Scope]] = field(default_factory=list)
+    subscripts: list[tuple[ast.Subscript, Scope]] = field(default_factory=list)
+    texts: list[tuple[ast.Constant, Scope]] = field(default_factory=list)
+    decorators: list[tuple[ast.expr, Scope]] = field(default_factory=list)
+    environments: list[tuple[ast.Attribute, Scope]] = field(default_factory=list)
+    attributes: dict[str, list[tuple[Binding, Scope]]] = field(default_factory=lambda: defaultdict(list))
+    scopes: dict[int, Scope] = field(default_factory=dict)  # id of a function node -> its scope
+    callers: dict[str, list[tuple[ast.Call, Scope]]] = field(default_factory=lambda: defaultdict(list))
+    nodes: int = 0
+
+
+class _Walk:
+    """State of one walk."""
+
+    def __init__(self, tree: ast.Module) -> None:
+        module = Scope("module", None, tree)
+        self.found = Collected(module)
+        self.queue: list[tuple[Scope, list[ast.AST]]] = [(module, list(tree.body))]
+
+    def run(self) -> Collected:
+        while self.queue:
+            scope, nodes = self.queue.pop()
+            self._scope(scope, nodes)
+        self.found.calls.sort(key=lambda pair: (pair[0].lineno, pair[0].col_offset))
+        return self.found
+
+    def _scope(self, scope: Scope, stack: list[ast.AST]) -> None:
+        handlers, skipped, count = _HANDLERS, _SKIPPED, 0
+        pop, push, extend = stack.pop, stack.append, stack.extend
+        while stack:
+            node = pop()
+            kind = node.__class__
+            if kind in skipped:
+                continue
+            count += 1
+            handler = handlers.get(kind)
+            if handler is not None and handler(self, scope, node, stack):
+                continue
+            values = node.__dict__
+            for name in kind._fields:
+                value = values.get(name)
+                if value.__class__ is list:
+                    extend(value)
+                elif value.__class__ not in skipped:
+                    push(value)  # type: ignore[arg-type]
+        self.found.nodes += count
+
+    def enter(self, scope: Scope, owner: ast.AST, kind: str, body: Iterable[ast.AST]) -> Scope:
+        inner = Scope(kind, scope, owner)
+        self.found.scopes[id(owner)] = inner
+        self.queue.append((inner, list(body)))
+        return inner
+
+    def bind_target(self, scope: Scope, target: ast.AST, binding: Binding) -> None:
+        if isinstance(target, ast.Name):
+            scope.bind(target.id, binding)
+            if scope.kind == "class":
+                self.found.attributes[target.id].append((binding, scope))
+        elif isinstance(target, ast.Attribute):
+            self.found.attributes[target.attr].append((binding, scope))
+        elif isinstance(target, ast.Starred):
+            self.bind_target(scope, target.value, Binding("opaque", binding.line, binding.node))
+        elif isinstance(target, ast.Tuple | ast.List):
+            self._unpack(scope, target, binding)
+        elif isinstance(target, ast.Subscript) and isinstance(target.value, ast.Name):
+            scope.bind(target.value.id, Binding("opaque", binding.line, binding.node))
+
+    def _unpack(self, scope: Scope, target: ast.Tuple | ast.List, binding: Binding) -> None:
+        source = binding.node
+        if binding.kind == "value" and isinstance(source, ast.Tuple | ast.List):
+            starred = any(isinstance(item, ast.Starred) for item in (*source.elts, *target.elts))
+            if len(source.elts) == len(target.elts) and not starred:
+                for item, value in zip(target.elts, source.elts, strict=True):
+                    self.bind_target(scope, item, Binding("value", binding.line, value))
+                return
+        kind = "item" if binding.kind == "value" else "opaque"
+        for index, item in enumerate(target.elts):
+            self.bind_target(scope, item, Binding(kind, binding.line, source, index=index))
+
+
+def _import(walk: _Walk, scope: Scope, node: ast.Import, _stack: list[ast.AST]) -> bool:
+    for alias in node.names:
+        top = alias.name.split(".")[0]
+        bound, target = (alias.asname, alias.name) if alias.asname else (top, top)
+        walk.bind_target(scope, ast.Name(bound), Binding("import", node.lineno, None, target))
+    return True
+
+
+def _import_from(walk: _Walk, scope: Scope, node: ast.ImportFrom, _stack: list[ast.AST]) -> bool:
+    module = "." * node.level + (node.module or "")
+    for alias in node.names:
+        if alias.name == "*":
+            walk.found.module.stars.append(module)
+        else:
+            target = f"{module}.{alias.name}"
+            walk.bind_target(scope, ast.Name(alias.asname or alias.name), Binding("import", node.lineno, None, target))
+    return True
+
+
+def _assign(walk: _Walk, scope: Scope, node: ast.Assign, stack: list[ast.AST]) -> bool:
+    for target in node.targets:
+        walk.bind_target(scope, target, Binding("value", node.lineno, node.value))
+    return False
+
+
+def _annotated(walk: _Walk, scope: Scope, node: ast.AnnAssign, stack: list[ast.AST]) -> bool:
+    if node.value is not None:
+        walk.bind_target(scope, node.target, Binding("value", node.lineno, node.value))
+        stack.append(node.value)
+    stack.append(node.target)
+    return True  # an annotation is not run for its value
+
+
+def _augmented(walk: _Walk, scope: Scope, node: ast.AugAssign, stack: list[ast.AST]) -> bool:
+    walk.bind_target(scope, node.target, Binding("augment", node.lineno, node.value, operator=node.op))
+    return False
+
+
+def _named(walk: _Walk, scope: Scope, node: ast.NamedExpr, stack: list[ast.AST]) -> bool:
+    walk.bind_target(scope, node.target, Binding("value", node.lineno, node.value))
+    return False
+
+
+def _loop(walk: _Walk, scope: Scope, node: ast.For | ast.AsyncFor, stack: list[ast.AST]) -> bool:
+    scope.loops.append((node.lineno, node.end_lineno or node.lineno))
+    walk.bind_target(scope, node.target, Binding("element", node.lineno, node.iter))
+    return False
+
+
+def _while(walk: _Walk, scope: Scope, node: ast.While, stack: list[ast.AST]) -> bool:
+    scope.loops.append((node.lineno, node.end_lineno or node.lineno))
+    return False
+
+
+def _comprehension(walk: _Walk, scope: Scope, node: ast.comprehension, stack: list[ast.AST]) -> bool:
+    walk.bind_target(scope, node.target, Binding("element", getattr(node.target, "lineno", 0), node.iter))
+    return False
+
+
+def _with(walk: _Walk, scope: Scope, node: ast.With | ast.AsyncWith, stack: list[ast.AST]) -> bool:
+    for item in node.items:
+        if item.optional_vars is not None:
+            walk.bind_target(scope, item.optional_vars, Binding("value", node.lineno, item.context_expr))
+    return False
+
+
+def _function(walk: _Walk, scope: Scope, node: Function, stack: list[ast.AST]) -> bool:
+    arguments = node.args
+    if isinstance(node, ast.Lambda):
+        body: list[ast.AST] = [node.body]
+    else:
+        body = list(node.body)
+        walk.bind_target(scope, ast.Name(node.name), Binding("define", node.lineno, node))
+        walk.found.decorators.extend((item, scope) for item in node.decorator_list)
+        stack.extend(node.decorator_list)
+    inner = walk.enter(scope, node, "function", body)
+    if isinstance(node, ast.Lambda):
+        inner.returns.append(node.body)
+    names = [*arguments.posonlyargs, *arguments.args]
+    for index, argument in enumerate(names):
+        inner.bind(argument.arg, Binding("param", node.lineno, node, argument.arg, index))
+    for argument, default in zip(reversed(names), reversed(arguments.defaults), strict=False):
+        inner.bind(argument.arg, Binding("value", node.lineno, default))
+    for argument in arguments.kwonlyargs:
+        inner.bind(argument.arg, Binding("param", node.lineno, node, argument.arg, -1))
+    for spread in (arguments.vararg, arguments.kwarg):
+        if spread is not None:
+            inner.bind(spread.arg, Binding("opaque", node.lineno))
+    stack.extend(default for default in (*arguments.defaults, *arguments.kw_defaults) if default is not None)
+    return True
+
+
+def _class(walk: _Walk, scope: Scope, node: ast.ClassDef, stack: list[ast.AST]) -> bool:
+    walk.bind_target(scope, ast.Name(node.name), Binding("define", node.lineno, node))
+    walk.found.decorators.extend((item, scope) for item in node.decorator_list)
+    stack.extend((*node.decorator_list, *node.bases, *node.keywords))
+    walk.enter(scope, node, "class", node.body)
+    return True
+
+
+def _handler(walk: _Walk, scope: Scope, node: ast.ExceptHandler, stack: list[ast.AST]) -> bool:
+    if node.name:
+        scope.bind(node.name, Binding("opaque", node.lineno))
+    return False
+
+
+def _outer(walk: _Walk, scope: Scope, node: ast.Global | ast.Nonlocal, stack: list[ast.AST]) -> bool:
+    scope.outer.update(node.names)
+    return True
+
+
+def _return(walk: _Walk, scope: Scope, node: ast.Return | ast.Yield, stack: list[ast.AST]) -> bool:
+    if node.value is not None:
+        scope.returns.append(node.value)
+    return False
+
+
+def _call(walk: _Walk, scope: Scope, node: ast.Call, stack: list[ast.AST]) -> bool:
+    walk.found.calls.append((node, scope))
+    if isinstance(node.func, ast.Name):
+        walk.found.callers[node.func.id].append((node, scope))
+    elif isinstance(node.func, ast.Attribute):
+        walk.found.callers[node.func.attr].append((node, scope))
+    return False
+
+
+def _expression(walk: _Walk, scope: Scope, node: ast.Expr, stack: list[ast.AST]) -> bool:
+    return isinstance(node.value, ast.Constant)  # a docstring or a bare constant is prose
+
+
+def _constant(walk: _Walk, scope: Scope, node: ast.Constant, stack: list[ast.AST]) -> bool:
+    if isinstance(node.value, str | bytes) and len(node.value) > 3:
+        walk.found.texts.append((node, scope))
+    return True
+
+
+def _subscript(walk: _Walk, scope: Scope, node: ast.Subscript, stack: list[ast.AST]) -> bool:
+    walk.found.subscripts.append((node, scope))
+    return False
+
+
+def _attribute(walk: _Walk, scope: Scope, node: ast.Attribute, stack: list[ast.AST]) -> bool:
+    if node.attr in {"environ", "environb"}:
+        walk.found.environments.append((node, scope))
+    stack.append(node.value)
+    return True
+
+
+_HANDLERS: Final[dict[type[ast.AST], Callable[..., bool]]] = {
+    ast.Import: _import,
+    ast.ImportFrom: _import_from,
+    ast.Assign: _assign,
+    ast.AnnAssign: _annotated,
+    ast.AugAssign: _augmented,
+    ast.NamedExpr: _named,
+    ast.For: _loop,
+    ast.AsyncFor: _loop,
+    ast.While: _while,
+    ast.comprehension: _comprehension,
+    ast.With: _with,
+    ast.AsyncWith: _with,
+    ast.FunctionDef: _function,
+    ast.AsyncFunctionDef: _function,
+    ast.Lambda: _function,
+    ast.ClassDef: _class,
+    ast.ExceptHandler: _handler,
+    ast.Global: _outer,
+    ast.Nonlocal: _outer,
+    ast.Return: _return,
+    ast.Yield: _return,
+    ast.Call: _call,
+    ast.Expr: _expression,
+    ast.Constant: _constant,
+    ast.Subscript: _subscript,
+    ast.Attribute: _attribute,
+}
+
+
+def collect(tree: ast.Module) -> Collected:
+    """Walk `tree` once."""
+    return _Walk(tree).run()

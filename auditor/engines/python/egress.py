@@ -1,0 +1,133 @@
+"""Judges connections and writes: where data may leave to, which secrets flow along, which files are written."""
+
+from __future__ import annotations
+
+import ast
+from typing import Any, Final
+
+from skillkeep.auditor.engines.network import Host, host_of
+from skillkeep.auditor.engines.python.collect import Scope
+from skillkeep.auditor.engines.python.flow import Flow, secret_labels
+from skillkeep.auditor.engines.python.site import Site
+from skillkeep.auditor.engines.python.values import HOLE, alternatives
+from skillkeep.auditor.engines.tables import secrets
+from skillkeep.auditor.interface import Severity
+
+__all__ = ["Egress"]
+
+_HTTP_METHODS: Final = frozenset(
+    {
+        "get",
+        "post",
+        "put",
+        "patch",
+        "delete",
+        "request",
+        "urlopen",
+        "send",
+        "connect",
+        "fetch",
+        "stream",
+        "open",
+        "goto",
+    }
+)
+_SCHEMES: Final = ("http://", "https://", "ws://", "wss://", "ftp://", "tcp://")
+
+
+class Egress:
+    """Judges one call at a time; a host is reported once a segment, a secret that flows out every time."""
+
+    def __init__(self, site: Site, flow: Flow, table: dict[str, Any]) -> None:
+        self._site = site
+        self._flow = flow
+        self._table = table
+        self._hosts: set[str] = set()
+
+    def judge(self, call: ast.Call, scope: Scope, names: tuple[str, ...]) -> None:
+        """Judge `call`, whose callee may be any of `names`."""
+        for name in names:
+            if (where := self._table["network"].get(name)) is not None:
+                self._connect(call, scope, name, self._site.argument(call, where))
+                break
+        else:
+            self._url_method(call, scope)
+        self._writes(call, scope, names)
+
+    def _url_method(self, call: ast.Call, scope: Scope) -> None:
+        """``anything.post("https://…")``: a client whose type the file does not tell."""
+        if not isinstance(call.func, ast.Attribute) or call.func.attr not in _HTTP_METHODS:
+            return
+        if any(True for _ in alternatives(self._site.fold(call.func.value, scope))):
+            return  # a table or a text has methods of these names too
+        for item in call.args[:2]:
+            texts = [text for text in alternatives(self._site.fold(item, scope)) if isinstance(text, str)]
+            if any(text.lower().startswith(_SCHEMES) for text in texts):
+                self._connect(call, scope, call.func.attr, item)
+                return
+
+    def _connect(self, call: ast.Call, scope: Scope, name: str, address: ast.expr | None) -> None:
+        value = self._site.fold(address, scope)
+        texts = [item[0] if isinstance(item, tuple) and item else item for item in alternatives(value)]
+        hosts = [host_of(text, HOLE) for text in texts if isinstance(text, str)] or [Host("*")]
+        for host in hosts:
+            self._host(call, name, host)
+        if not all(host.local for host in hosts):
+            self._sent(call, scope, name)
+
+    def _host(self, call: ast.Call, name: str, host: Host) -> None:
+        self._site.capability("network", host.name, call)
+        if host.name in self._hosts:
+            return
+        self._hosts.add(host.name)
+        if host.local:
+            self._site.report("code-network", call, f"{name} connects to this machine", severity=Severity.INFO)
+        elif host.bare:
+            self._site.report("code-network-address", call, f"{name} connects to the bare address {host.name}")
+        else:
+            where = "an address made at run time" if host.name == "*" else host.name
+            self._site.report("code-network", call, f"{name} connects to {where}")
+
+    def _sent(self, call: ast.Call, scope: Scope, name: str) -> None:
+        labels: frozenset[str] = frozenset()
+        for item in (*call.args, *(keyword.value for keyword in call.keywords)):
+            labels |= self._flow.labels(item, scope)
+        if isinstance(call.func, ast.Attribute):
+            labels |= self._flow.labels(call.func.value, scope)
+        for what in secret_labels(labels):
+            subject = what if what.isidentifier() else ""
+            self._site.report("code-credential-sent", call, f"{what} flows into {name}", subject=subject)
+        if "environment" in labels:
+            self._site.report("code-environment-sent", call, f"the whole environment flows into {name}")
+
+    def _writes(self, call: ast.Call, scope: Scope, names: tuple[str, ...]) -> None:
+        for name in names:
+            if (where := self._table["write"].get(name)) is not None:
+                self._write(call, self._site.argument(call, where), scope)
+            elif name in {"builtins.open", "io.open", "codecs.open", "aiofiles.open"}:
+                self._opened(call, scope)
+        if isinstance(call.func, ast.Attribute) and (
+            call.func.attr in self._table["write_methods"]
+            or (call.func.attr == "open" and self._mode_writes(call, scope, 0))
+        ):
+            self._write(call, call.func.value, scope)
+
+    def _opened(self, call: ast.Call, scope: Scope) -> None:
+        if self._mode_writes(call, scope, 1):
+            self._write(call, self._site.argument(call, [0, "file", "filename"]), scope)
+
+    def _mode_writes(self, call: ast.Call, scope: Scope, position: int) -> bool:
+        mode = self._site.argument(call, [position, "mode"])
+        modes = [item for item in alternatives(self._site.fold(mode, scope)) if isinstance(item, str)]
+        return any(set(item) & set("wax+") for item in modes)
+
+    def _write(self, call: ast.Call, path: ast.expr | None, scope: Scope) -> None:
+        for text in alternatives(self._site.fold(path, scope)):
+            if not isinstance(text, str):
+                continue
+            meaning = secrets().persistence(text)
+            if meaning is not None:
+                message = f"writes {meaning.what}: {text.replace(HOLE, '…')[:120]}"
+                self._site.report("code-persistence", call, message, severity=meaning.severity)
+            if text.startswith(("/", "~")) or ".." in text.split("/"):
+                self._site.capability("write", text.replace(HOLE, "*")[:200], call)

@@ -1,0 +1,221 @@
+"""Judges calls that run something: source text, shell commands, programs, serialised objects, chosen modules."""
+
+from __future__ import annotations
+
+import ast
+import shlex
+from typing import Any, Final
+
+from skillkeep.auditor.engines.interface import Context
+from skillkeep.auditor.engines.python.collect import Scope
+from skillkeep.auditor.engines.python.flow import Flow
+from skillkeep.auditor.engines.python.site import Site
+from skillkeep.auditor.engines.python.values import HOLE, UNKNOWN, Unknown, Value, alternatives, is_whole
+from skillkeep.auditor.interface import Severity
+
+__all__ = ["Execution"]
+
+_HOLE_WORD: Final = '"$NOT_KNOWN"'
+_ONLY_SYNTAX: Final = 0x400  # ast.PyCF_ONLY_AST: compile() returns a tree and no code
+_SAFE_LOADERS: Final = ("SafeLoader", "CSafeLoader", "BaseLoader", "CBaseLoader")
+_SPREAD_ARGUMENTS: Final = ("os.execl", "os.spawnl", "asyncio.create_subprocess_exec")
+_PROGRAM_FIRST: Final = ("os.execv", "os.spawnv", "os.posix_spawn")
+
+
+class Execution:
+    """Judges one call at a time by the names it may resolve to."""
+
+    def __init__(self, site: Site, flow: Flow, table: dict[str, Any]) -> None:
+        self._site = site
+        self._flow = flow
+        self._table = table
+        self._dangerous = frozenset(table["dangerous_modules"])
+        self._handed = frozenset(table["code"]) | frozenset(table["shell"]) | frozenset(table["deserialise"])
+
+    def judge(self, call: ast.Call, scope: Scope, names: tuple[str, ...]) -> None:
+        """Judge `call`, whose callee may be any of `names`."""
+        for name in names:
+            if (where := self._table["code"].get(name)) is not None:
+                self._code(call, scope, name, where)
+            elif (where := self._table["shell"].get(name)) is not None:
+                self._shell(call, scope, name, self._site.argument(call, where))
+            elif (where := self._table["process"].get(name)) is not None:
+                self._process(call, scope, name, where)
+            elif name in self._table["deserialise"] or name in self._table["deserialise_file"]:
+                self._deserialise(call, scope, name)
+            elif (where := self._table["import"].get(name)) is not None:
+                self._import(call, scope, name, where, "python-dynamic-import")
+            elif (where := self._table["import_soft"].get(name)) is not None:
+                self._import(call, scope, name, where, "python-chosen-import")
+            elif name in self._table["native"]:
+                self._site.report("python-native-code", call, f"{name} loads machine code that this audit cannot read")
+            elif name.endswith(".?"):
+                self._hidden(call, name)
+        self._handed_on(call, scope)
+
+    def decorated(self, decorator: ast.expr, scope: Scope) -> None:
+        """A decorator is called with what it decorates."""
+        for name in self._site.names.resolve(decorator, scope):
+            if name in self._handed:
+                self._site.report("python-handed-execution", decorator, f"{name} is used as a decorator")
+
+    def _code(self, call: ast.Call, scope: Scope, name: str, where: list[int | str]) -> None:
+        argument = self._site.argument(call, where)
+        if argument is None and not call.args and not call.keywords:
+            return
+        if name == "builtins.compile" and self._only_syntax(call, scope):
+            return
+        value, layers = self._judged(argument, scope)
+        short = name.removeprefix("builtins.")
+        if is_whole(value) and all(isinstance(item, str | bytes) for item in alternatives(value)):
+            if layers:
+                self._decoded(call, short, layers)
+            for item in alternatives(value):
+                self._site.derive(item, Context.PYTHON, argument or call, short)
+            return
+        self._unknown(call, scope, argument, layers, "python-eval", f"{short} runs text that is made at run time")
+
+    def _only_syntax(self, call: ast.Call, scope: Scope) -> bool:
+        flags = self._site.argument(call, [3, "flags"])
+        if flags is None:
+            return False
+        names = self._site.names.resolve(flags, scope)
+        return "ast.PyCF_ONLY_AST" in names or self._site.fold(flags, scope) == _ONLY_SYNTAX
+
+    def _judged(self, argument: ast.expr | None, scope: Scope) -> tuple[Value, tuple[str, ...]]:
+        return self._site.folder.judged(argument, scope) if argument is not None else (UNKNOWN, ())
+
+    def _decoded(self, call: ast.Call, short: str, layers: tuple[str, ...]) -> None:
+        self._site.report("python-decoded-execution", call, f"{short} runs a text hidden by {', '.join(layers)}")
+
+    def _unknown(
+        self, call: ast.Call, scope: Scope, argument: ast.expr | None, layers: tuple[str, ...], rule: str, message: str
+    ) -> None:
+        """Report execution of something the file does not tell, by the worst that flows into it."""
+        labels = self._flow.labels(argument, scope)
+        if "download" in labels:
+            self._site.report("python-downloaded-execution", call, f"{message}, and it comes from the network")
+        elif "decoded" in labels or layers:
+            self._site.report("python-decoded-execution", call, f"{message}, out of a decoder")
+        else:
+            self._site.report(rule, call, message)
+
+    def _shell(self, call: ast.Call, scope: Scope, name: str, argument: ast.expr | None) -> None:
+        value, layers = self._judged(argument, scope)
+        if isinstance(value, tuple):
+            value = value[0] if value else ""
+        if is_whole(value) and all(isinstance(item, str | bytes) for item in alternatives(value)):
+            if layers:
+                self._decoded(call, name, layers)
+            for item in alternatives(value):
+                self._site.derive(item, Context.SHELL, argument or call, name)
+            return
+        rule = "python-shell-true" if name in self._table["process"] else "python-os-command"
+        known = next((item for item in alternatives(value) if isinstance(item, str)), "")
+        shape = f": {known.replace(HOLE, '…')[:120]}" if known.strip(HOLE) else ""
+        self._unknown(call, scope, argument, layers, rule, f"{name} has a shell run a command made at run time{shape}")
+
+    def _process(self, call: ast.Call, scope: Scope, name: str, where: list[int | str]) -> None:
+        argument = self._site.argument(call, where)
+        shell = list(alternatives(self._site.keyword(call, "shell", scope)))
+        if any(shell):
+            self._shell(call, scope, name, argument)
+            return
+        words = self._words(call, scope, name, argument, where)
+        if not shell and not self._forwards(call, scope):
+            message = "whether a shell is used is decided at run time"
+            self._site.report("python-shell-true", call, message, severity=Severity.WARN)
+        if words is None:
+            if "download" in self._flow.labels(argument, scope):
+                self._site.report("python-downloaded-execution", call, f"{name} starts what came from the network")
+            self._site.capability("binary", "*", call)
+            return
+        self._site.derive(" ".join(words), Context.SHELL, argument or call, name)
+
+    def _forwards(self, call: ast.Call, scope: Scope) -> bool:
+        """True when the unknown options are the caller's own ``**kwargs``, handed through."""
+        spreads = [item.value for item in call.keywords if item.arg is None]
+        bound = [scope.lookup(item.id) if isinstance(item, ast.Name) else None for item in spreads]
+        opaque = [found is not None and all(each.kind == "opaque" for each in found[1]) for found in bound]
+        return bool(opaque) and all(opaque)
+
+    def _words(
+        self, call: ast.Call, scope: Scope, name: str, argument: ast.expr | None, where: list[int | str]
+    ) -> list[str] | None:
+        """The command as shell words, unknown ones as a variable; None when nothing is known."""
+        position = where[0] if isinstance(where[0], int) else 0
+        if name.startswith(_SPREAD_ARGUMENTS):
+            skip = 1 if name.startswith("asyncio.") else 2
+            chosen = [*call.args[position : position + 1], *call.args[position + skip :]]
+            return [_word(self._site.fold(item, scope)) for item in chosen] or None
+        value = self._site.fold(argument, scope)
+        if isinstance(value, tuple):
+            words = [_word(item) for item in value]
+            if name.startswith(_PROGRAM_FIRST) and 0 < position <= len(call.args):
+                words = [_word(self._site.fold(call.args[position - 1], scope)), *words[1:]]
+            return words or None
+        texts = [item for item in alternatives(value) if isinstance(item, str)]
+        return [texts[0].replace(HOLE, _HOLE_WORD)] if len(texts) == 1 and texts[0].strip(HOLE) else None
+
+    def _deserialise(self, call: ast.Call, scope: Scope, name: str) -> None:
+        argument = call.args[0] if call.args else None
+        if isinstance(argument, ast.Call) and any(
+            inner.endswith(".dumps") for inner in self._site.names.resolve(argument.func, scope)
+        ):
+            return
+        if name in self._table["deserialise"]:
+            rule = "python-deserialise"
+            labels = self._flow.labels(argument, scope)
+            origin = " that comes from the network" if "download" in labels else ""
+            self._site.report(rule, call, f"{name} runs code that the data{origin} chooses")
+        elif not self._safe_loading(call, scope, name):
+            self._site.report("python-unsafe-load", call, f"{name} can run code that the file chooses")
+
+    def _safe_loading(self, call: ast.Call, scope: Scope, name: str) -> bool:
+        if name == "torch.load":
+            return self._site.keyword(call, "weights_only", scope) is True
+        loader = self._site.argument(call, [1, "Loader"]) if name.startswith("yaml.") else None
+        names = self._site.names.resolve(loader, scope) if loader is not None else ()
+        return bool(names) and all(item.endswith(_SAFE_LOADERS) for item in names)
+
+    def _import(self, call: ast.Call, scope: Scope, name: str, where: list[int | str], rule: str) -> None:
+        value, layers = self._judged(self._site.argument(call, where), scope)
+        if is_whole(value):
+            if layers:
+                message = f"the name of the imported module is hidden by {layers[0]}"
+                self._site.report("python-hidden-import", call, message)
+            return
+        self._site.report(rule, call, f"{name.removeprefix('builtins.')} imports a module chosen at run time")
+
+    def _hidden(self, call: ast.Call, name: str) -> None:
+        module = name.removesuffix(".?")
+        if module in self._dangerous:
+            message = f"a function of {module} is chosen at run time and called"
+            self._site.report("python-hidden-execution", call, message)
+        elif module == "globals":
+            self._site.report("python-chosen-call", call, "a function is chosen by a name made at run time and called")
+
+    def _handed_on(self, call: ast.Call, scope: Scope) -> None:
+        for item in (*call.args, *(keyword.value for keyword in call.keywords)):
+            if not isinstance(item, ast.Name | ast.Attribute | ast.Subscript):
+                continue
+            for name in self._site.names.resolve(item, scope):
+                if name in self._handed and not self._only_looked_at(call, scope):
+                    message = f"{name} is handed to other code, so what it will run cannot be judged"
+                    self._site.report("python-handed-execution", item, message)
+
+    def _only_looked_at(self, call: ast.Call, scope: Scope) -> bool:
+        names = self._site.names.resolve(call.func, scope)
+        looks = {"builtins.callable", "builtins.hasattr", "builtins.isinstance", "inspect.signature", "builtins.print"}
+        return bool(names) and looks.issuperset(names)
+
+
+def _word(value: Value) -> str:
+    if isinstance(value, Unknown):
+        return _HOLE_WORD
+    text = next((item for item in alternatives(value) if isinstance(item, str | int)), None)
+    if text is None or text == HOLE:
+        return _HOLE_WORD
+    if HOLE in str(text):
+        return _HOLE_WORD.join(shlex.quote(part) if part else "" for part in str(text).split(HOLE))
+    return shlex.quote(str(text))

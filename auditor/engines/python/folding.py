@@ -1,0 +1,345 @@
+"""Constant folding: what an expression evaluates to, as far as the file alone tells, without running any of it."""
+
+from __future__ import annotations
+
+import ast
+import operator
+import string
+from collections.abc import Callable
+from typing import Any, Final
+
+from skillkeep.auditor.engines.python.collect import Binding, Scope
+from skillkeep.auditor.engines.python.functions import DECODER_METHODS, DECODERS, FUNCTIONS, METHODS
+from skillkeep.auditor.engines.python.names import Names
+from skillkeep.auditor.engines.python.operators import binary
+from skillkeep.auditor.engines.python.values import (
+    HOLE,
+    MAX_ITEMS,
+    UNKNOWN,
+    OneOf,
+    Unknown,
+    Value,
+    alternatives,
+    bounded,
+    lift,
+    one_of,
+)
+
+__all__ = ["Folder"]
+
+_STEPS: Final = 200_000
+_DEPTH: Final = 60
+_CONSTANTS: Final[dict[str, Any]] = {
+    "os.sep": "/", "os.linesep": "\n", "os.pathsep": ":", "os.curdir": ".", "os.path.sep": "/",
+    "sys.executable": "python",
+    "string.ascii_letters": string.ascii_letters, "string.ascii_lowercase": string.ascii_lowercase,
+    "string.ascii_uppercase": string.ascii_uppercase, "string.digits": string.digits,
+    "string.printable": string.printable, "string.hexdigits": string.hexdigits,
+    "string.punctuation": string.punctuation,
+}  # fmt: skip
+_HOME_VARIABLES: Final = frozenset({"HOME", "USERPROFILE"})
+
+
+class Folder:
+    """Folds expressions of one file. `layers` collects the decoders that the last folded expression went through."""
+
+    def __init__(self, names: Names) -> None:
+        self.names = names
+        names.folder = self
+        self.layers: list[str] = []
+        self._left = _STEPS
+        self._depth = 0
+        self._open: set[int] = set()
+        self._local: list[dict[str, Value]] = []
+        self._memo: dict[tuple[int, str], tuple[Value, tuple[str, ...]]] = {}
+
+    @property
+    def exhausted(self) -> bool:
+        """True when the budget of steps ran out, so that later answers are `UNKNOWN`."""
+        return self._left <= 0
+
+    def fold(self, node: ast.AST, scope: Scope) -> Value:
+        """The value of `node`, `UNKNOWN` when it cannot be told or costs too much to tell."""
+        handler = _FOLDERS.get(node.__class__)
+        if handler is None or self._left <= 0 or self._depth > _DEPTH:
+            return UNKNOWN
+        self._left -= 1
+        self._depth += 1
+        try:
+            return handler(self, node, scope)
+        finally:
+            self._depth -= 1
+
+    def judged(self, node: ast.AST, scope: Scope) -> tuple[Value, tuple[str, ...]]:
+        """The value of `node` and the decoding layers it went through, outermost first."""
+        outer, self.layers = self.layers, []
+        value = self.fold(node, scope)
+        found, self.layers = tuple(dict.fromkeys(self.layers)), outer
+        return value, found
+
+    def _constant(self, node: ast.Constant, _scope: Scope) -> Value:
+        return bounded(node.value) if isinstance(node.value, str | bytes | int | float | None) else UNKNOWN
+
+    def _name(self, node: ast.Name, scope: Scope) -> Value:
+        for frame in reversed(self._local):
+            if node.id in frame:
+                return frame[node.id]
+        bound = scope.lookup(node.id)
+        if bound is None:
+            return UNKNOWN
+        home, bindings = bound
+        key = (id(home), node.id)
+        if key in self._memo:
+            value, layers = self._memo[key]
+            self.layers.extend(layers)
+            return value
+        if id(bindings) in self._open:
+            return UNKNOWN
+        self._open.add(id(bindings))
+        outer, self.layers, frames, self._local = self.layers, [], self._local, []
+        value = self._of_bindings(bindings, home)
+        self._open.discard(id(bindings))
+        self._memo[key] = (value, tuple(self.layers))
+        self.layers, self._local = [*outer, *self.layers], frames
+        return value
+
+    def _of_bindings(self, bindings: list[Binding], home: Scope) -> Value:
+        """Plain assignments are alternatives; augmented ones build on what stands before them."""
+        value: Value = None
+        seen: list[Value] = []
+        for binding in sorted(bindings[:2048], key=lambda item: item.line):
+            if binding.kind == "augment" and binding.node is not None and seen:
+                step = self.fold(binding.node, home)
+                value = binary(binding.operator, one_of(seen), step)
+                inside = any(first <= binding.line <= last for first, last in home.loops)
+                seen = [*seen, value, UNKNOWN] if inside else [value]
+            elif binding.kind == "value" and binding.node is not None:
+                seen.append(self.fold(binding.node, home))
+            elif binding.kind == "element" and binding.node is not None:
+                seen.append(_elements(self.fold(binding.node, home)))
+            elif binding.kind == "item" and binding.node is not None:
+                seen.append(lift(lambda items, at=binding.index: items[at], self.fold(binding.node, home)))
+            elif binding.kind == "param":
+                seen += [self.fold(argument, scope) for argument, scope in self.names.arguments_for(binding)]
+                seen.append(UNKNOWN)
+            else:
+                seen.append(UNKNOWN)
+        return one_of(seen)
+
+    def _attribute(self, node: ast.Attribute, scope: Scope) -> Value:
+        for name in self.names.resolve(node, scope):
+            if name in _CONSTANTS:
+                return _CONSTANTS[name]
+        stored = self.names.found.attributes.get(node.attr)
+        if not stored or len(stored) > 4 or id(stored) in self._open:
+            return UNKNOWN
+        self._open.add(id(stored))
+        values = [
+            self.fold(item.node, home) if item.kind == "value" and item.node is not None else UNKNOWN
+            for item, home in stored
+        ]
+        self._open.discard(id(stored))
+        return one_of(values)
+
+    def _binop(self, node: ast.BinOp, scope: Scope) -> Value:
+        # A long ``a + b + c`` leans left; walking it in a loop keeps the depth for what is really nested.
+        chain: list[ast.BinOp] = [node]
+        while isinstance(chain[-1].left, ast.BinOp) and len(chain) < MAX_ITEMS:
+            chain.append(chain[-1].left)
+        value = self.fold(chain[-1].left, scope)
+        for step in reversed(chain):
+            value = binary(step.op, value, self.fold(step.right, scope))
+        return value
+
+    def _joined(self, node: ast.JoinedStr, scope: Scope) -> Value:
+        text: Value = ""
+        for part in node.values:
+            value = self.fold(part, scope)
+            text = binary(_ADD, text, value if not isinstance(value, Unknown) else HOLE)
+        return text
+
+    def _formatted(self, node: ast.FormattedValue, scope: Scope) -> Value:
+        value = self.fold(node.value, scope)
+        spec = self.fold(node.format_spec, scope) if node.format_spec is not None else ""
+        if isinstance(value, Unknown) or spec not in {"", "c", "d", "x", "s"} or node.conversion not in {-1, 115}:
+            return HOLE
+        return lift(lambda item: format(item, spec), value)
+
+    def _subscript(self, node: ast.Subscript, scope: Scope) -> Value:
+        if "os.environ" in self.names.resolve(node.value, scope):
+            return "~" if self.fold(node.slice, scope) in _HOME_VARIABLES else UNKNOWN
+        base = self.fold(node.value, scope)
+        if isinstance(node.slice, ast.Slice):
+            ends = (node.slice.lower, node.slice.upper, node.slice.step)
+            bounds = [self.fold(end, scope) if end else None for end in ends]
+            return lift(lambda items, *at: items[slice(*at)], base, *bounds)
+        return lift(operator.getitem, base, self.fold(node.slice, scope))
+
+    def _sequence(self, node: ast.List | ast.Tuple | ast.Set, scope: Scope) -> Value:
+        items: list[Value] = []
+        for item in node.elts[: MAX_ITEMS + 1]:
+            if isinstance(item, ast.Starred):
+                inner = self.fold(item.value, scope)
+                items.extend(inner if isinstance(inner, tuple) else (UNKNOWN,))
+            else:
+                items.append(self.fold(item, scope))
+        return bounded(tuple(items))
+
+    def _dict(self, node: ast.Dict, scope: Scope) -> Value:
+        table: dict[Any, Value] = {}
+        for key, value in zip(node.keys[: MAX_ITEMS + 1], node.values, strict=False):
+            folded = self.fold(key, scope) if key is not None else UNKNOWN
+            if isinstance(folded, str | bytes | int):
+                table[folded] = self.fold(value, scope)
+        return bounded(table) if len(table) == len(node.keys) else UNKNOWN
+
+    def _branches(self, node: ast.IfExp, scope: Scope) -> Value:
+        return one_of([self.fold(node.body, scope), self.fold(node.orelse, scope)])
+
+    def _either(self, node: ast.BoolOp, scope: Scope) -> Value:
+        return one_of([self.fold(value, scope) for value in node.values])
+
+    def _unary(self, node: ast.UnaryOp, scope: Scope) -> Value:
+        value = self.fold(node.operand, scope)
+        if isinstance(node.op, ast.USub):
+            return lift(operator.neg, value)
+        if isinstance(node.op, ast.Invert):
+            return lift(operator.invert, value)
+        return lift(operator.not_, value) if isinstance(node.op, ast.Not) else value
+
+    def _inner(self, node: ast.NamedExpr | ast.Await | ast.Starred, scope: Scope) -> Value:
+        return self.fold(node.value, scope)
+
+    def _comprehension(self, node: ast.ListComp | ast.GeneratorExp | ast.SetComp, scope: Scope) -> Value:
+        """``[f(x) for x in constants]`` with one plain ``for`` and no condition."""
+        loop = node.generators[0]
+        if len(node.generators) != 1 or loop.ifs or loop.is_async:
+            return UNKNOWN
+        return self._mapped(loop.target, self.fold(loop.iter, scope), node.elt, scope)
+
+    def _mapped(self, target: ast.expr, items: Value, body: ast.expr, scope: Scope) -> Value:
+        if not isinstance(items, tuple | str | bytes) or len(items) > MAX_ITEMS:
+            return UNKNOWN
+        results: list[Value] = []
+        for item in items:
+            frame = _frame(target, item)
+            if frame is None:
+                return UNKNOWN
+            self._local.append(frame)
+            results.append(self.fold(body, scope))
+            self._local.pop()
+            if isinstance(results[-1], Unknown | OneOf):
+                return UNKNOWN
+        return tuple(results)
+
+    def _call(self, node: ast.Call, scope: Scope) -> Value:
+        for name in self.names.resolve(node.func, scope):
+            value = self._function(name, node, scope)
+            if not isinstance(value, Unknown):
+                return value
+        if isinstance(node.func, ast.Attribute):
+            return self._method(node.func, node, scope)
+        return UNKNOWN
+
+    def _function(self, name: str, node: ast.Call, scope: Scope) -> Value:
+        if name in DECODERS:
+            layer, function = DECODERS[name]
+            self.layers.append(layer)
+            return lift(function, *self._arguments(node, scope))
+        if name in FUNCTIONS:
+            arguments = self._arguments(node, scope)
+            if name in {"os.path.join", "pathlib.Path"}:
+                arguments = [HOLE if isinstance(item, Unknown) else item for item in arguments]
+            if name == "builtins.chr":
+                self.layers.append("chr")
+            return lift(FUNCTIONS[name], *arguments)
+        if name == "builtins.map" and len(node.args) == 2:
+            return self._map(node, scope)
+        if name in {"os.getenv", "os.environ.get"} and node.args:
+            return "~" if self.fold(node.args[0], scope) in _HOME_VARIABLES else UNKNOWN
+        return UNKNOWN
+
+    def _map(self, node: ast.Call, scope: Scope) -> Value:
+        function, items = node.args[0], self.fold(node.args[1], scope)
+        if isinstance(function, ast.Lambda) and len(function.args.args) == 1:
+            inner = self.names.found.scopes.get(id(function), scope)
+            return self._mapped(ast.Name(function.args.args[0].arg), items, function.body, inner)
+        for name in self.names.resolve(function, scope):
+            if name in FUNCTIONS and isinstance(items, tuple | str | bytes):
+                self.layers.append("map")
+                return tuple(lift(FUNCTIONS[name], item) for item in items[:MAX_ITEMS])
+        return UNKNOWN
+
+    def _method(self, function: ast.Attribute, node: ast.Call, scope: Scope) -> Value:
+        if function.attr in DECODER_METHODS:
+            self.layers.append("hex")
+            return lift(bytes.fromhex, *self._arguments(node, scope))
+        method = METHODS.get(function.attr)
+        if method is None:
+            return UNKNOWN
+        base = self.fold(function.value, scope)
+        arguments = self._arguments(node, scope)
+        if function.attr == "join" and arguments and isinstance(arguments[0], tuple):
+            arguments[0] = tuple(HOLE if isinstance(item, Unknown) else item for item in arguments[0])
+            if any(isinstance(item, OneOf) for item in arguments[0]):
+                return UNKNOWN
+        if function.attr in {"format", "joinpath"}:
+            arguments = [HOLE if isinstance(item, Unknown) else item for item in arguments]
+        if function.attr == "joinpath" and isinstance(base, Unknown):
+            base = HOLE
+        return lift(method, base, *arguments)
+
+    def _arguments(self, node: ast.Call, scope: Scope) -> list[Value]:
+        arguments: list[Value] = []
+        for item in node.args:
+            if isinstance(item, ast.Starred):
+                inner = self.fold(item.value, scope)
+                arguments.extend(inner if isinstance(inner, tuple) else (UNKNOWN,))
+            else:
+                arguments.append(self.fold(item, scope))
+        arguments.extend(
+            self.fold(item.value, scope) for item in node.keywords if item.arg in {"encoding", "byteorder", "errors"}
+        )
+        return arguments
+
+
+_ADD: Final = ast.Add()
+
+
+def _frame(target: ast.expr, item: Value) -> dict[str, Value] | None:
+    if isinstance(target, ast.Name):
+        return {target.id: item}
+    if isinstance(target, ast.Tuple) and isinstance(item, tuple) and len(item) == len(target.elts):
+        names = [name.id for name in target.elts if isinstance(name, ast.Name)]
+        return dict(zip(names, item, strict=True)) if len(names) == len(item) else None
+    return None
+
+
+def _elements(value: Value) -> Value:
+    if isinstance(value, tuple):
+        return one_of(list(value))
+    return one_of([item for known in alternatives(value) if isinstance(known, tuple) for item in known] + [UNKNOWN])
+
+
+_FOLDERS: Final[dict[type[ast.AST], Callable[..., Value]]] = {
+    ast.Constant: Folder._constant,
+    ast.Name: Folder._name,
+    ast.Attribute: Folder._attribute,
+    ast.BinOp: Folder._binop,
+    ast.JoinedStr: Folder._joined,
+    ast.FormattedValue: Folder._formatted,
+    ast.Subscript: Folder._subscript,
+    ast.List: Folder._sequence,
+    ast.Tuple: Folder._sequence,
+    ast.Set: Folder._sequence,
+    ast.Dict: Folder._dict,
+    ast.IfExp: Folder._branches,
+    ast.BoolOp: Folder._either,
+    ast.UnaryOp: Folder._unary,
+    ast.NamedExpr: Folder._inner,
+    ast.Await: Folder._inner,
+    ast.ListComp: Folder._comprehension,
+    ast.GeneratorExp: Folder._comprehension,
+    ast.SetComp: Folder._comprehension,
+    ast.Call: Folder._call,
+}

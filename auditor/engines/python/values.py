@@ -1,0 +1,112 @@
+"""What the folder knows about a value: a constant, a text with holes, one of several, or nothing.
+
+Constants are plain Python values of harmless types (text, bytes, numbers, tuples, dictionaries). A `HOLE` inside
+a text stands for a part that is not known, so ``f"{base}/.ssh/id_rsa"`` still shows where it leads. A source that
+writes the hole's character itself only makes its text less known, which is the safe side.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import islice, product
+from typing import Any, Final
+
+__all__ = ["HOLE", "UNKNOWN", "OneOf", "Unknown", "Value", "alternatives", "bounded", "is_whole", "lift", "one_of"]
+
+HOLE: Final = "\uf8ff"
+MAX_TEXT: Final = 1 << 20
+MAX_ITEMS: Final = 8192
+MAX_ALTERNATIVES: Final = 12
+
+Value = Any  # str | bytes | int | float | bool | None | tuple | dict | OneOf | Unknown
+
+
+@dataclass(frozen=True)
+class Unknown:
+    """Nothing is known about the value."""
+
+
+@dataclass(frozen=True)
+class OneOf:
+    """The value is one of these; with `complete` False there are others that are not known."""
+
+    values: tuple[Value, ...]
+    complete: bool = True
+
+
+UNKNOWN: Final = Unknown()
+
+
+def one_of(values: list[Value]) -> Value:
+    """Join what several assignments give into one value."""
+    flat: list[Value] = []
+    complete = True
+    for value in values:
+        if isinstance(value, Unknown):
+            complete = False
+            continue
+        if isinstance(value, OneOf):
+            complete = complete and value.complete
+        for item in value.values if isinstance(value, OneOf) else (value,):
+            if not any(type(known) is type(item) and known == item for known in flat):
+                flat.append(item)
+    if not flat:
+        return UNKNOWN
+    if len(flat) > MAX_ALTERNATIVES:
+        flat, complete = flat[:MAX_ALTERNATIVES], False
+    return flat[0] if len(flat) == 1 and complete else OneOf(tuple(flat), complete)
+
+
+def alternatives(value: Value) -> Iterator[Value]:
+    """Every known alternative of `value`; nothing when it is unknown."""
+    if isinstance(value, OneOf):
+        yield from value.values
+    elif not isinstance(value, Unknown):
+        yield value
+
+
+def is_whole(value: Value) -> bool:
+    """True when every alternative is known and none has a hole."""
+    if isinstance(value, Unknown):
+        return False
+    if isinstance(value, OneOf):
+        return value.complete and all(is_whole(item) for item in value.values)
+    if isinstance(value, str):
+        return HOLE not in value
+    if isinstance(value, tuple):
+        return all(is_whole(item) for item in value)
+    if isinstance(value, dict):
+        return all(is_whole(item) for item in value.values())
+    return True
+
+
+def bounded(value: Value) -> Value:
+    """`value`, or `UNKNOWN` when it is larger than the folder may hold."""
+    if isinstance(value, str | bytes) and len(value) > MAX_TEXT:
+        return UNKNOWN
+    if isinstance(value, tuple | dict) and len(value) > MAX_ITEMS:
+        return UNKNOWN
+    if isinstance(value, int) and value.bit_length() > 1 << 16:
+        return UNKNOWN
+    return value
+
+
+def lift(function: Callable[..., Value], *arguments: Value) -> Value:
+    """Apply `function` to every combination of known alternatives; failures and unknown arguments give `UNKNOWN`."""
+    if not any(isinstance(argument, OneOf | Unknown) for argument in arguments):
+        return _apply(function, arguments)
+    if any(isinstance(argument, Unknown) for argument in arguments):
+        return UNKNOWN
+    spread = [argument.values if isinstance(argument, OneOf) else (argument,) for argument in arguments]
+    results = [_apply(function, chosen) for chosen in islice(product(*spread), MAX_ALTERNATIVES + 1)]
+    if any(isinstance(argument, OneOf) and not argument.complete for argument in arguments):
+        results.append(UNKNOWN)
+    return one_of(results)
+
+
+def _apply(function: Callable[..., Value], arguments: tuple[Value, ...]) -> Value:
+    try:
+        return bounded(function(*arguments))
+    except (ValueError, TypeError, KeyError, IndexError, ArithmeticError, LookupError, AttributeError, EOFError):
+        return UNKNOWN

@@ -1,0 +1,85 @@
+"""The tables of ``rules/tables/``: what names, paths and programs mean, as data the language engines share."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from skillkeep.auditor.errors import AuditError
+from skillkeep.auditor.interface import Severity
+from skillkeep.auditor.rulebook import RULES_FOLDER
+from skillkeep.auditor.strict_yaml import load_yaml
+
+__all__ = ["Persistence", "Secrets", "secrets", "table"]
+
+_LONGEST_PATH = 4096
+
+
+@cache
+def table(name: str) -> dict[str, Any]:
+    """The mapping in ``rules/tables/<name>.yaml``. Raises `AuditError` (`bad_rule`, `bad_yaml`)."""
+    data = load_yaml((RULES_FOLDER / "tables" / f"{name}.yaml").read_text(encoding="utf-8"))
+    if not isinstance(data, dict):
+        hint = "Fix the file in rules/tables/."
+        raise AuditError("bad_rule", "a table of the ruleset is not a mapping", hint, file=name)
+    return data
+
+
+@dataclass(frozen=True)
+class Persistence:
+    """A file that runs later without being asked: what it is and what writing it means."""
+
+    what: str
+    severity: Severity
+
+
+class Secrets:
+    """Judges names and paths by ``rules/tables/secrets.yaml``."""
+
+    def __init__(self, data: dict[str, Any]) -> None:
+        endings = sorted(data["environment"]["endings"], key=len, reverse=True)
+        harmless = "|".join(map(re.escape, data["environment"]["harmless"]))
+        self._name = re.compile(rf"(?:^|_)(?:{'|'.join(endings)})$")
+        self._harmless = re.compile(rf"(?:^|_)(?:{harmless})$")
+        self._plain = frozenset(data["environment"]["plain"])
+        self._paths: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
+            (item["what"], re.compile(item["pattern"])) for item in data["paths"]
+        )
+        self._any_path = re.compile("|".join(f"(?:{item['pattern']})" for item in data["paths"]))
+        self._later = tuple(
+            (Persistence(item["what"], Severity(item["severity"])), re.compile(item["pattern"]))
+            for item in data["persistence"]
+        )
+
+    def variable(self, name: str) -> bool:
+        """True when an environment variable of this name holds a secret by convention."""
+        lowered = name.lower()
+        return bool(self._name.search(lowered)) and not self._harmless.search(lowered)
+
+    def plain(self, name: str) -> bool:
+        """True for a variable that every machine has and that holds no secret, such as PATH."""
+        return name.upper() in self._plain
+
+    def path(self, text: str) -> str | None:
+        """What secret lies at the path `text`, or None."""
+        if len(text) > _LONGEST_PATH:
+            return None
+        lowered = text.lower().replace("\\", "/")
+        if not self._any_path.search(lowered) or lowered.endswith(".pub"):
+            return None
+        return next(what for what, pattern in self._paths if pattern.search(lowered))
+
+    def persistence(self, text: str) -> Persistence | None:
+        """What a write to the path `text` sets up to run later, or None."""
+        if len(text) > _LONGEST_PATH:
+            return None
+        lowered = text.lower().replace("\\", "/")
+        return next((meaning for meaning, pattern in self._later if pattern.search(lowered)), None)
+
+
+@cache
+def secrets() -> Secrets:
+    """The judge of secret names and paths that this version ships."""
+    return Secrets(table("secrets"))
