@@ -150,6 +150,13 @@ class Assurance:
             "losses": list(self.losses),
         }
 
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Assurance:
+        """The record that `to_json` gave."""
+        layers = tuple(Layer(x["name"], x["in_force"], x["facts"]) for x in data["layers"])
+        level = AssuranceLevel[data["level"].upper()]
+        return cls(level, layers, data["payload_host_uid"], tuple(data["losses"]))
+
 
 @dataclass(frozen=True)
 class Denial:

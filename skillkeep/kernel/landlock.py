@@ -7,6 +7,7 @@ says so in `handled`.
 from __future__ import annotations
 
 import ctypes
+import errno
 import os
 import stat
 from collections.abc import Iterable
@@ -14,7 +15,7 @@ from collections.abc import Iterable
 from skillkeep.kernel.errors import KernelError
 from skillkeep.kernel.libc import guarded, syscall
 
-__all__ = ["LAYER", "Ruleset", "abi"]
+__all__ = ["LAYER", "Ruleset", "abi", "abi_or_none"]
 
 LAYER = "landlock"
 
@@ -35,6 +36,16 @@ _ON_FILES = _EXECUTE | _WRITE_FILE | _READ_FILE | _TRUNCATE | _IOCTL_DEV
 def abi() -> int:
     """The kernel's Landlock version. Raises KernelError when it is missing or switched off."""
     return syscall(LAYER, "landlock_create_ruleset", None, 0, _VERSION_FLAG)
+
+
+def abi_or_none() -> int:
+    """The kernel's Landlock version, or 0 where the kernel was built or started without it."""
+    try:
+        return abi()
+    except KernelError as error:
+        if error.number in (errno.ENOSYS, errno.EOPNOTSUPP):
+            return 0
+        raise
 
 
 class _RulesetAttr(ctypes.Structure):

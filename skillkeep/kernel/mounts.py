@@ -37,14 +37,17 @@ def copy_tree(layer: str, path: str, base: int = AT_FDCWD, follow: bool = True) 
     return syscall(layer, "open_tree", base, os.fsencode(path), flags)
 
 
-def restrict(layer: str, fd: int, *, writable: bool = False, devices: bool = False, programs: bool = True) -> None:
-    """Make a mount tree nosuid, and nodev, read-only and noexec unless asked otherwise."""
+def restrict(
+    layer: str, fd: int, *, writable: bool = False, devices: bool = False, programs: bool = True, below: bool = True
+) -> None:
+    """Make a mount nosuid, and nodev, read-only and noexec unless asked otherwise; with `below`, submounts too."""
     bits = _ATTR_NOSUID
     bits |= 0 if devices else _ATTR_NODEV
     bits |= 0 if writable else _ATTR_RDONLY
     bits |= 0 if programs else _ATTR_NOEXEC
     attr = _MountAttr(set=bits)
-    syscall(layer, "mount_setattr", fd, b"", _AT_EMPTY_PATH | _AT_RECURSIVE, attr, ctypes.sizeof(attr))
+    where = _AT_EMPTY_PATH | (_AT_RECURSIVE if below else 0)
+    syscall(layer, "mount_setattr", fd, b"", where, attr, ctypes.sizeof(attr))
 
 
 def attach(layer: str, fd: int, base: int, target: str) -> None:

@@ -7,7 +7,14 @@ import os
 from skillkeep.kernel.errors import KernelError
 from skillkeep.kernel.libc import guarded, syscall
 
-__all__ = ["close_above", "die_with_parent", "forbid_new_privileges", "hide_memory", "require_single_thread"]
+__all__ = [
+    "close_above",
+    "die_with_parent",
+    "forbid_new_privileges",
+    "hide_memory",
+    "require_single_thread",
+    "show_memory",
+]
 
 _PR_SET_PDEATHSIG, _PR_SET_DUMPABLE, _PR_SET_NO_NEW_PRIVS = 1, 4, 38
 _SIGKILL = 9
@@ -21,6 +28,11 @@ def forbid_new_privileges() -> None:
 def hide_memory() -> None:
     """No core dump, no ptrace, and /proc/<pid> belongs to root, until the next execve (PR_SET_DUMPABLE 0)."""
     syscall("dumpable", "prctl", _PR_SET_DUMPABLE, 0, 0, 0, 0)
+
+
+def show_memory() -> None:
+    """Let the process's own user read its /proc entries again, after a change of ids hid them."""
+    syscall("dumpable", "prctl", _PR_SET_DUMPABLE, 1, 0, 0, 0)
 
 
 def die_with_parent(parent: int) -> None:

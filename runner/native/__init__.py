@@ -1,0 +1,1 @@
+"""The native Linux sandbox: namespaces, a minimal root, seccomp, Landlock and control groups, from Python alone."""

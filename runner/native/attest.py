@@ -1,0 +1,153 @@
+"""Measures a built sandbox from outside, while its payload still waits for the word to start.
+
+What the payload's own set-up claims counts for nothing here, except for Landlock, which the kernel shows to
+nobody: that layer's facts say so.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+
+from skillkeep.kernel.namespaces import KINDS
+from skillkeep.runner.interface import Assurance, AssuranceLevel, Layer
+from skillkeep.runner.native.channel import LayerError, Message
+from skillkeep.runner.native.filters import payload_filter
+from skillkeep.runner.native.identity import Identity
+from skillkeep.runner.native.plan import Plan
+
+__all__ = ["losses_of", "measure"]
+
+_CAPABILITY_SETS = ("CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb")
+_BOUNDED = {"memory", "pids", "cpu"}
+
+
+def measure(plan: Plan, ready: Message, identity: Identity, bounded_by: dict[str, str]) -> Assurance:
+    """The assurance of the waiting payload `ready.pid`.
+
+    `bounded_by` gives the control group's path by controller. Raises LayerError for the first layer that does
+    not hold, or when the whole is below `plan.min_level`.
+    """
+    base = f"/proc/{ready.pid}"
+    status = _status(base)
+    checks: tuple[Callable[[], Layer], ...] = (
+        lambda: _identity(status, identity),
+        lambda: _namespaces(base),
+        lambda: _root(base),
+        lambda: _capabilities(status),
+        lambda: _no_new_privs(status),
+        lambda: _seccomp(status),
+        lambda: _rlimits(base, plan),
+        lambda: _cgroup(base, bounded_by),
+    )
+    layers = []
+    for check in checks:
+        try:
+            layers.append(check())
+        except (OSError, KeyError, ValueError) as error:
+            raise LayerError("attestation", f"the waiting payload could not be measured: {error}") from error
+    version = int(ready.fields.get("landlock", 0))
+    layers.append(Layer("landlock", version > 0, {"abi": str(version), "source": "reported by the sandbox's set-up"}))
+    level = AssuranceLevel.BOUNDED if bounded_by.keys() >= _BOUNDED else AssuranceLevel.ISOLATED
+    if level < plan.min_level:
+        raise LayerError(
+            "cgroup",
+            f"only {', '.join(sorted(bounded_by)) or 'nothing'} is bounded by a control group, the run demands all",
+            "Run where control groups are writable (root, or a delegated systemd user session).",
+        )
+    losses = losses_of(bounded_by, version, identity)
+    return Assurance(level, tuple(layers), payload_host_uid=identity.host_uid, losses=losses)
+
+
+def losses_of(bounded_by: dict[str, str], landlock: int, identity: Identity) -> tuple[str, ...]:
+    """Each protection that is weaker here than the best, in words."""
+    words = {
+        "memory": "memory is bounded per process by rlimit and in total by a watchdog that looks every 20 ms",
+        "pids": "processes are bounded by rlimit in the user namespace and by a watchdog",
+        "cpu": "CPU is bounded by core affinity and rlimit, not by a quota",
+    }
+    found = [text for name, text in words.items() if name not in bounded_by]
+    if not landlock:
+        found.append("the kernel has no Landlock; the read-only mounts stand alone")
+    if not identity.as_root:
+        found.append("the payload's host uid is the caller's own, with the caller's supplementary groups")
+    return tuple(found)
+
+
+def _status(base: str) -> dict[str, str]:
+    try:
+        with open(f"{base}/status", encoding="utf-8", errors="replace") as file:
+            return {key: value.strip() for key, _, value in (line.partition(":") for line in file)}
+    except OSError as error:
+        raise LayerError("attestation", f"the payload ended before it was measured: {error}") from error
+
+
+def _identity(status: dict[str, str], identity: Identity) -> Layer:
+    users, groups = set(status["Uid"].split()), set(status["Gid"].split())
+    if users != {str(identity.host_uid)} or groups != {str(identity.host_gid)} or "0" in users:
+        raise LayerError("user_map", f"the payload's host ids are {users} and {groups}, not as mapped")
+    if identity.as_root and status["Groups"].strip():
+        raise LayerError("user_map", "the payload kept supplementary groups of root")
+    return Layer("identity", True, {"host_uid": status["Uid"].split()[0], "host_gid": status["Gid"].split()[0]})
+
+
+def _namespaces(base: str) -> Layer:
+    facts = {}
+    for kind in KINDS:
+        own, theirs = os.stat(f"/proc/self/ns/{kind}").st_ino, os.stat(f"{base}/ns/{kind}").st_ino
+        if own == theirs:
+            raise LayerError(f"{kind}_namespace", "the payload shares it with the host")
+        facts[kind] = str(theirs)
+    return Layer("namespaces", True, facts)
+
+
+def _root(base: str) -> Layer:
+    with open(f"{base}/mountinfo", encoding="utf-8", errors="surrogateescape") as file:
+        rows = [line.split(" ") for line in file]
+    top = [row for row in rows if row[4] == "/"]
+    if len(top) != 1 or "tmpfs" not in top[0][top[0].index("-") :] or "ro" not in top[0][5].split(","):
+        raise LayerError("root", "the payload's root is not one read-only tmpfs")
+    for row in rows:
+        options = row[5].split(",")
+        if "nosuid" not in options or ("nodev" not in options and not row[4].startswith(("/dev/", "/proc/"))):
+            raise LayerError("root", f"the mount {row[4]} is not nosuid and nodev")
+    return Layer("root", True, {"mounts": str(len(rows)), "root": "read-only tmpfs, every mount nosuid"})
+
+
+def _capabilities(status: dict[str, str]) -> Layer:
+    facts = {name: status[name] for name in _CAPABILITY_SETS}
+    if any(int(value, 16) for value in facts.values()):
+        raise LayerError("capabilities", f"the payload holds capabilities: {facts}")
+    return Layer("capabilities", True, facts)
+
+
+def _no_new_privs(status: dict[str, str]) -> Layer:
+    if status["NoNewPrivs"] != "1":
+        raise LayerError("no_new_privs", "the payload could gain privileges by execve")
+    return Layer("no_new_privs", True, {"NoNewPrivs": "1"})
+
+
+def _seccomp(status: dict[str, str]) -> Layer:
+    if status["Seccomp"] != "2":
+        raise LayerError("seccomp", "no filter is in force")
+    facts = {"mode": "filter", "filters": status.get("Seccomp_filters", "unknown"), "sha256": payload_filter().sha256}
+    return Layer("seccomp", True, facts)
+
+
+def _rlimits(base: str, plan: Plan) -> Layer:
+    with open(f"{base}/limits", encoding="ascii") as file:
+        rows = {line[:26].strip(): line[26:].split()[:2] for line in file}
+    wanted = {"Max core file size": 0, "Max open files": plan.open_files, "Max file size": plan.file_bytes}
+    for name, most in wanted.items():
+        if any(value == "unlimited" or int(value) > most for value in rows[name]):
+            raise LayerError("rlimits", f"{name} is {rows[name]}, not {most}")
+    return Layer("rlimits", True, {name: rows[name][1] for name in wanted})
+
+
+def _cgroup(base: str, bounded_by: dict[str, str]) -> Layer:
+    with open(f"{base}/cgroup", encoding="utf-8", errors="surrogateescape") as file:
+        inside = [line.rstrip("\n").rpartition(":")[2] for line in file]
+    for path in set(bounded_by.values()):
+        if not any(line.endswith("/" + os.path.basename(path)) for line in inside):
+            raise LayerError("cgroup", f"the payload is not inside {path}")
+    return Layer("cgroup", bool(bounded_by), dict(bounded_by))

@@ -1,0 +1,56 @@
+"""What the sandbox's root holds, as data."""
+
+from __future__ import annotations
+
+from skillkeep.runner.native.plan import HOME, INSIDE_ID
+
+__all__ = [
+    "DEVICES",
+    "DEVICE_LINKS",
+    "ETC_FROM_HOST",
+    "ETC_MADE",
+    "PROC_MASKED",
+    "PROC_READ_ONLY",
+    "SYSTEM",
+]
+
+SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/nix/store")
+"""Shown read-only; a symbolic link among them is made again as that link."""
+
+ETC_FROM_HOST = (
+    "/etc/ld.so.cache",
+    "/etc/alternatives",
+    "/etc/ssl/certs",
+    "/etc/ssl/openssl.cnf",
+    "/etc/ca-certificates",
+    "/etc/pki/tls/certs",
+    "/etc/pki/ca-trust/extracted",
+    "/etc/localtime",
+)
+
+ETC_MADE = {
+    "passwd": (
+        "root:x:0:0:root:/nonexistent:/usr/sbin/nologin\n"
+        f"sandbox:x:{INSIDE_ID}:{INSIDE_ID}:sandbox:{HOME}:/bin/sh\n"
+        "nobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n"
+    ),
+    "group": f"root:x:0:\nsandbox:x:{INSIDE_ID}:\nnogroup:x:65534:\n",
+    "hosts": "127.0.0.1 localhost sandbox\n::1 localhost sandbox\n",
+    "hostname": "sandbox\n",
+    "resolv.conf": "",
+    "nsswitch.conf": "passwd: files\ngroup: files\nhosts: files\n",
+}
+
+DEVICES = {"null": (1, 3), "zero": (1, 5), "full": (1, 7), "random": (1, 8), "urandom": (1, 9)}
+"""Name and (major, minor): what the host's file must be, or the run stops (CVE-2025-31133)."""
+
+DEVICE_LINKS = {
+    "fd": "/proc/self/fd",
+    "stdin": "/proc/self/fd/0",
+    "stdout": "/proc/self/fd/1",
+    "stderr": "/proc/self/fd/2",
+}
+
+PROC_READ_ONLY = ("sys", "bus", "fs", "irq", "sysrq-trigger")
+PROC_MASKED = ("acpi", "asound", "kcore", "keys", "latency_stats", "sched_debug", "scsi", "timer_list", "timer_stats")
+"""Hidden, although each that matters is closed to an unprivileged id already."""

@@ -1,0 +1,118 @@
+"""A run request resolved into plain data: all that the supervisor needs, as JSON over a pipe."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from dataclasses import asdict, dataclass
+
+from skillkeep.runner.errors import RunnerError
+from skillkeep.runner.interface import Bind, RunRequest
+
+__all__ = ["HOME", "INSIDE_ID", "POLICY_FILE", "Plan", "make_plan"]
+
+HOME = "/tmp/home"  # noqa: S108  a path inside the sandbox's own tmpfs
+POLICY_FILE = "/run/sandbox/policy.json"
+INSIDE_ID = 1000
+
+_PATH = ("/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin")
+_RESERVED = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/nix", "/etc", "/dev", "/proc", "/run")
+
+
+@dataclass(frozen=True)
+class Plan:
+    """One sandboxed command. Sizes in bytes, times in seconds, paths as seen inside unless named source."""
+
+    argv: tuple[str, ...]
+    env: tuple[tuple[str, str], ...]
+    workdir: str
+    binds: tuple[Bind, ...]
+    policy_text: str
+    run_id: str
+    memory_bytes: int
+    processes: int
+    cpus: float
+    wall_seconds: float
+    output_bytes: int
+    tmp_bytes: int
+    file_bytes: int
+    open_files: int
+    min_level: int
+    id_base: int
+
+    def to_text(self) -> str:
+        """JSON, one object."""
+        return json.dumps(asdict(self))
+
+    @classmethod
+    def from_text(cls, text: str) -> Plan:
+        """The plan that `to_text` wrote."""
+        data = json.loads(text)
+        data["argv"] = tuple(data["argv"])
+        data["env"] = tuple((key, value) for key, value in data["env"])
+        data["binds"] = tuple(Bind(**bind) for bind in data["binds"])
+        return cls(**data)
+
+
+def make_plan(request: RunRequest, id_base: int) -> Plan:
+    """Resolve a request: the tool becomes a read-only bind, the environment is built from nothing.
+
+    Raises RunnerError("bad_policy") for binds that overlap.
+    """
+    policy, tool = request.policy, request.tool
+    binds = list(policy.binds)
+    workdir = policy.workdir or HOME
+    if tool is not None:
+        binds.append(Bind(str(tool.path), policy.tool_mount))
+        workdir = policy.workdir or policy.tool_mount
+    path = list(_PATH)
+    if interpreter := _interpreter_outside_usr():
+        binds.append(Bind(interpreter, interpreter))
+        path.insert(0, f"{interpreter}/bin")
+    _check_overlap(binds)
+    env = {"PATH": ":".join(path), "HOME": HOME, "TMPDIR": "/tmp", "LANG": "C.UTF-8", **dict(policy.env)}  # noqa: S108
+    return Plan(
+        argv=request.argv,
+        env=tuple(env.items()),
+        workdir=workdir,
+        binds=tuple(binds),
+        policy_text=json.dumps({"schema": "skillkeep/policy-v1", **policy.to_json()}, indent=1),
+        run_id=request.run_id,
+        memory_bytes=policy.memory_bytes,
+        processes=policy.processes,
+        cpus=policy.cpus,
+        wall_seconds=policy.wall_seconds,
+        output_bytes=policy.output_bytes,
+        tmp_bytes=policy.tmp_bytes,
+        file_bytes=policy.file_bytes,
+        open_files=policy.open_files,
+        min_level=int(request.min_assurance),
+        id_base=id_base,
+    )
+
+
+def _interpreter_outside_usr() -> str | None:
+    """The running Python's own folder, when the host has no python3 of its own to show.
+
+    A system interpreter is preferred: one below a home (pyenv, uv) would show paths of that home, and its
+    site-packages, to the payload.
+    """
+    if any(os.path.exists(f"{folder}/python3") for folder in _PATH):
+        return None
+    return sys.base_prefix
+
+
+def _check_overlap(binds: list[Bind]) -> None:
+    seen: list[str] = []
+    for bind in sorted(binds, key=lambda bind: bind.target):
+        target = bind.target.rstrip("/") + "/"
+        taken = (*_RESERVED, *seen, *(["/tmp"] if target in ("/tmp/", f"{HOME}/") else []))  # noqa: S108
+        inside = next((other for other in taken if target.startswith(other.rstrip("/") + "/")), None)
+        if inside:
+            raise RunnerError(
+                "bad_policy",
+                f"the bind target {bind.target} lies inside {inside}",
+                "Give every bind a target of its own, such as /data; none may lie inside another.",
+            )
+        seen.append(target)
