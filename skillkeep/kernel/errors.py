@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import errno
 import os
+from collections.abc import Mapping
+from typing import ClassVar
 
-from skillkeep.errors import SkillkeepError
+from skillkeep.errors import Code, SkillkeepError
 
 __all__ = ["KernelError"]
 
@@ -21,6 +23,10 @@ _HINTS = {
 
 class KernelError(SkillkeepError):
     """A mechanism the kernel refused. `layer` names the protection that is therefore missing."""
+
+    codes: ClassVar[Mapping[str, Code]] = {
+        "kernel_refused": Code("The kernel refused a sandbox mechanism; the context names it and the errno."),
+    }
 
     def __init__(self, layer: str, number: int, detail: str, hint: str = "") -> None:
         reason = os.strerror(number) if number else "not as expected"
