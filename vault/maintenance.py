@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+from pathlib import Path
 
 from skillkeep.digest import parse_digest
 from skillkeep.files import remove_tree
@@ -17,11 +19,9 @@ __all__ = ["needs_recovery", "remove_unreachable", "settle_name", "settle_unsett
 
 def needs_recovery(layout: Layout, registry: Registry) -> bool:
     """True when something unfinished lies about. Cheap: one folder, one indexed query."""
-    try:
-        if any(os.scandir(layout.staging)):
+    with contextlib.suppress(FileNotFoundError):
+        if os.listdir(layout.staging):
             return True
-    except FileNotFoundError:
-        pass
     return layout.registry.exists() and bool(registry.unsettled())
 
 
@@ -34,11 +34,19 @@ def sweep_staging(layout: Layout, registry: Registry) -> None:
         left = sorted(os.listdir(layout.staging))
     except FileNotFoundError:
         return
+    for entry in left:  # room first: on a full disk the registry cannot even be asked
+        _empty(layout.staging / entry)
     for entry in left:
         hex_digest, _, suffix = entry.partition(".")
         if len(hex_digest) == 64 and suffix and not registry.is_stored(hex_digest):
             remove_object(layout, hex_digest)
         remove_tree(layout.staging / entry)
+
+
+def _empty(folder: Path) -> None:
+    if folder.is_dir() and not folder.is_symlink():
+        for name in os.listdir(folder):
+            remove_tree(folder / name)
 
 
 def settle_name(layout: Layout, registry: Registry, name: str) -> None:
