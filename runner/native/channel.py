@@ -83,7 +83,7 @@ class Channel:
         if isinstance(error, KernelError):
             context = error.context
             self.report(
-                "failed", layer=error.layer, detail=error.message[:500], hint=error.hint, number=context["errno"]
+                "failed", layer=error.layer, detail=error.what[:500], hint=error.hint, number=context["errno"]
             )
         else:
             self.report("failed", layer="setup", detail=f"{type(error).__name__}: {error}"[:500], hint="", number="")

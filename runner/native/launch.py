@@ -63,7 +63,7 @@ def launch(plan: Plan, stdin: int, caller: int = -1) -> Outcome:
             stack.callback(group.close)
             return _launch(plan, stdin, caller, group, stack)
     except KernelError as error:
-        raise LayerError(error.layer, error.message, error.hint, str(error.context["errno"])) from error
+        raise LayerError(error.layer, error.what, error.hint, str(error.context["errno"])) from error
 
 
 def _launch(plan: Plan, stdin: int, caller: int, group: Group, stack: ExitStack) -> Outcome:

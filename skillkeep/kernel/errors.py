@@ -29,10 +29,10 @@ class KernelError(SkillkeepError):
     }
 
     def __init__(self, layer: str, number: int, detail: str, hint: str = "") -> None:
-        reason = os.strerror(number) if number else "not as expected"
+        self.what = f"{detail}: {os.strerror(number)}" if number else detail
         super().__init__(
             "kernel_refused",
-            f"{layer}: {detail}: {reason}",
+            f"{layer}: {self.what}",
             hint or _HINTS.get(number, "Run `runner doctor` to see which protections this kernel offers."),
             layer=layer,
             errno=errno.errorcode.get(number, str(number)),
