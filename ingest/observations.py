@@ -10,7 +10,7 @@ from typing import Any
 
 from skillkeep.auditor.interface import Observation
 
-__all__ = ["INCOMPLETE", "Observations", "from_wire", "to_wire"]
+__all__ = ["INCOMPLETE", "LEAVING", "WHOLE_SOURCE", "Observations", "bounded", "from_wire", "to_wire"]
 
 LINK_ABSOLUTE = "tree-link-absolute"
 LINK_ESCAPING = "tree-link-escaping"
@@ -37,31 +37,39 @@ UNPROVEN_COMMIT = "source-unproven-commit"
 
 # With one of these the copy is not the tool: the artifact is refused whatever the auditor says.
 INCOMPLETE = frozenset({TOO_LARGE, TOO_DEEP, UNREADABLE})
+# With one of these a folder of the user's own leads out of it, so it is not tier 1.
+LEAVING = frozenset({LINK_ABSOLUTE, LINK_ESCAPING, LINK_DANGLING, LINK_CYCLE, SPECIAL_FILE, PATH_ESCAPE})
+# These belong to no place in the tree: every artifact of the source carries them.
+WHOLE_SOURCE = frozenset({PATH_ESCAPE, LOOKALIKE_OWNER, UNPROVEN_COMMIT})
 
 _MOST_OF_A_RULE = 50
 
 
 class Observations:
-    """Collects observations; of each rule at most 50 are kept one by one, the rest are counted."""
+    """Collects observations in order. Their number is bounded by the entries a source may have."""
 
     def __init__(self) -> None:
-        self._kept: list[Observation] = []
-        self._count: dict[str, int] = {}
+        self._found: list[Observation] = []
 
     def add(self, rule: str, path: str, detail: str = "") -> None:
         """Note one; `path` is raw, `detail` may hold raw text."""
-        count = self._count[rule] = self._count.get(rule, 0) + 1
-        if count <= _MOST_OF_A_RULE:
-            self._kept.append(Observation(rule, path, detail))
+        self._found.append(Observation(rule, path, detail))
 
     def all(self) -> list[Observation]:
-        """Everything noted, in order, with one entry for what was only counted."""
-        more = [
-            Observation(rule, "", f"{count - _MOST_OF_A_RULE} more of the same")
-            for rule, count in self._count.items()
-            if count > _MOST_OF_A_RULE
-        ]
-        return self._kept + more
+        """Everything noted so far."""
+        return list(self._found)
+
+
+def bounded(observations: Iterable[Observation]) -> tuple[Observation, ...]:
+    """At most 50 of each rule one by one, the rest of it as a number."""
+    kept: list[Observation] = []
+    count: dict[str, int] = {}
+    for item in observations:
+        count[item.rule] = count.get(item.rule, 0) + 1
+        if count[item.rule] <= _MOST_OF_A_RULE:
+            kept.append(item)
+    more = [(rule, number - _MOST_OF_A_RULE) for rule, number in count.items() if number > _MOST_OF_A_RULE]
+    return (*kept, *(Observation(rule, "", f"{number} more of the same") for rule, number in more))
 
 
 def to_wire(observations: Iterable[Observation]) -> list[list[str]]:

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import errno
 import os
+import stat
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from skillkeep.digest import CHUNK
 from skillkeep.errors import SkillkeepError
 from skillkeep.files import io_errors, write_all
 from skillkeep.ingest import observations as seen
@@ -36,7 +38,7 @@ class SourceLimits:
 
 
 class TreeWriter:
-    """Writes below `root`, an empty folder of ours. Use as a context manager."""
+    """Writes below `root`, an empty folder of ours. Use as a context manager, with the umask at 022."""
 
     def __init__(self, root: Path, limits: SourceLimits, notes: seen.Observations) -> None:
         self._root = os.open(root, _FOLDER)
@@ -46,7 +48,7 @@ class TreeWriter:
         self._bytes = 0
         self._git_folders: set[str] = set()
         self._parents: list[tuple[str, int]] = []  # the open folders of the path written last
-        self.paths: list[str] = []
+        self.paths: set[str] = set()
 
     def __enter__(self) -> TreeWriter:
         return self
@@ -84,7 +86,30 @@ class TreeWriter:
             os.close(fd)
         if not complete:
             os.unlink(name, dir_fd=folder)
-            self.paths.pop()
+            self.paths.discard(path)
+
+    def copy(self, path: str, source: str, executable: bool) -> bool:
+        """Write a copy of the file `source` written before; False when there is none."""
+        if source not in self.paths:
+            return False
+        folder = os.dup(self._root)
+        try:
+            *parents, name = split_path(source)
+            for part in parents:
+                inner = os.open(part, _FOLDER, dir_fd=folder)
+                os.close(folder)
+                folder = inner
+            fd = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=folder)
+        except OSError:
+            return False
+        finally:
+            os.close(folder)
+        with os.fdopen(fd, "rb") as stream:
+            info = os.fstat(fd)
+            if not stat.S_ISREG(info.st_mode):
+                return False
+            self.file(path, executable, info.st_size, iter(lambda: stream.read(CHUNK), b""))
+        return True
 
     def link(self, path: str, target: str) -> None:
         """Write a symbolic link as a link."""
@@ -101,7 +126,7 @@ class TreeWriter:
                 self._notes.add(seen.DUPLICATE, path, "the source holds this path twice")
                 return
         self._count()
-        self.paths.append(path)
+        self.paths.add(path)
 
     def folder(self, path: str) -> None:
         """Make a folder (and its parents); one that is there already is fine."""
@@ -109,7 +134,7 @@ class TreeWriter:
         inner = self._enter(place[0], place[1], path) if place else None
         if inner is not None:
             os.close(inner)
-            self.paths.append(path)
+            self.paths.add(path)
 
     def _pour(self, fd: int, path: str, chunks: Iterable[bytes]) -> bool:
         written = 0
@@ -190,9 +215,8 @@ class TreeWriter:
             except FileExistsError:
                 self._notes.add(seen.DUPLICATE, path, "the source holds this path twice")
                 return None
-            os.fchmod(fd, mode)  # whatever the umask
         self._count()
-        self.paths.append(path)
+        self.paths.add(path)
         return fd
 
     def _count(self) -> None:

@@ -1,0 +1,232 @@
+"""Gathers what the gate needs to know about a tool, and says its decision in plain data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from skillkeep.auditor.interface import Report
+from skillkeep.errors import SkillkeepError
+from skillkeep.ingest.artifacts import Artifact
+from skillkeep.ingest.errors import IngestError
+from skillkeep.ingest.fetching import Fetched
+from skillkeep.ingest.gate import Case, Decision, Status
+from skillkeep.ingest.giturl import is_commit
+from skillkeep.ingest.grants import check_grants
+from skillkeep.ingest.outcome import Change, Outcome
+from skillkeep.ingest.repeat import show_command
+from skillkeep.ingest.request import Floor, IngestRequest
+from skillkeep.ingest.trust import pretending, tier_of
+from skillkeep.manifest import Manifest
+from skillkeep.text import escape
+from skillkeep.vault.errors import VaultError
+from skillkeep.vault.interface import Admission, Tier
+from skillkeep.vault.reputation import Reputation
+
+__all__ = ["Standing", "build_case", "describe", "preapproved"]
+
+
+@dataclass(frozen=True)
+class Standing:
+    """What is shown beside the decision. `name` is the name the tool gets; `old` is what it is compared with."""
+
+    name: str
+    fetched: Fetched
+    tier_reason: str
+    reputation: str
+    grants: tuple[str, ...]
+    change: Change | None
+
+
+def build_case(
+    request: IngestRequest, floor: Floor, fetched: Fetched, artifact: Artifact, name: str
+) -> tuple[Case, Standing]:
+    """Classify, look up, audit where the audit decides. Raises `SkillkeepError` (`name_taken`, `revoked`, …)."""
+    source, digest = fetched.source, artifact.manifest.digest
+    tier, why = tier_of(fetched, artifact.observations, request.origin, floor.settings.trust, floor.home)
+    _check_not_revoked(floor, digest)
+    known = floor.vault.lookup(digest, tier)
+    named = floor.vault.by_name(name)
+    if known is None and named is not None and named.source_key != source.key:
+        raise VaultError(
+            "name_taken",
+            f"the name '{name}' belongs to {escape(named.source_key)}",
+            "Give this tool a name of its own with --name.",
+            name=name,
+            owner=named.source_key,
+            claimed_by=source.key,
+        )
+    report = None
+    if request.audit or (known is None and tier is not Tier.LOCAL):
+        report = _audit(floor, fetched, artifact)
+    case = Case(
+        artifact=artifact,
+        tier=tier,
+        report=report,
+        known=known,
+        named=named,
+        pending=floor.reviews.pending(source.key, artifact.path),
+        confirm=request.confirm,
+        expect=request.expect,
+    )
+    reputation = Reputation(tier, floor.vault.clean_versions(source.key), bool(source.ref and is_commit(source.ref)))
+    kept = named.grants if named is not None else ()
+    standing = Standing(
+        name=name,
+        fetched=fetched,
+        tier_reason=why,
+        reputation=reputation.describe(),
+        grants=tuple(sorted({*kept, *request.grants})),
+        change=_change(floor, case),
+    )
+    return case, standing
+
+
+def _check_not_revoked(floor: Floor, digest: str) -> None:
+    if (revocation := floor.vault.revocation(digest)) is not None:
+        raise VaultError(
+            "revoked",
+            f"these bytes were revoked on {revocation.at}: {escape(revocation.reason)}",
+            "Use another version; a revocation is for good.",
+            digest=digest,
+            reason=revocation.reason,
+        )
+
+
+def _audit(floor: Floor, fetched: Fetched, artifact: Artifact) -> Report:
+    """Audit the artifact's folder, and check that the report is about the bytes that were hashed here."""
+    from skillkeep.auditor import AuditOptions, audit_tree
+
+    settings = floor.settings.auditor
+    options = AuditOptions(
+        semgrep=settings.semgrep,
+        bandit=settings.bandit,
+        total_seconds=settings.seconds,
+        memory_bytes=settings.memory_bytes,
+        depth=2 * floor.settings.limits.depth + 64,
+    )
+    imitation = pretending(fetched.source, floor.settings.trust)
+    observations = [*artifact.observations, *([imitation] if imitation else [])]
+    report = audit_tree(artifact.root, options, observations, floor.progress)
+    if report.digest != artifact.manifest.digest:
+        raise IngestError(
+            "quarantine_changed",
+            "the audited files are not the files that were fetched",
+            "Something changed the quarantine during the audit. Do not use this source; look for who wrote there.",
+            audited=report.digest,
+            fetched=artifact.manifest.digest,
+        )
+    return report
+
+
+def _change(floor: Floor, case: Case) -> Change | None:
+    """Against the review that was asked to be confirmed if it differs, else against the name's current version."""
+    digest = case.artifact.manifest.digest
+    if case.known is not None:
+        return None
+    pending, named = case.pending, case.named
+    if pending is not None and pending.digest != digest and (case.confirm or named is None):
+        old, wanted = Manifest.from_text(pending.manifest), _wants(pending.report.get("capabilities", ()))
+        against = pending.digest
+    elif named is not None and named.digest != digest:
+        try:
+            old = floor.vault.manifest(named.digest)
+        except SkillkeepError:
+            return None
+        wanted = _wants((floor.vault.report(named.name, named.digest) or {}).get("capabilities", ()))
+        against = named.digest
+    else:
+        return None
+    wants = _wants(_listed(case.report, "capabilities"))
+    return Change(against, old.diff(case.artifact.manifest), tuple(sorted(wants - wanted)))
+
+
+def describe(decision: Decision, case: Case, standing: Standing, command: str) -> Outcome:
+    """The outcome to show. For a tool approved before, under the name and with the verdict of that approval."""
+    source = standing.fetched.source
+    known = case.known if decision.status is Status.ALREADY_APPROVED else None
+    waiting = decision.status in {Status.AWAITING_CONFIRMATION, Status.OUTDATED}
+    capabilities = _listed(decision.report, "capabilities")
+    name = known.name if known else standing.name
+    shown = Outcome(
+        name=name,
+        kind=str(decision.artifact.kind),
+        path=decision.artifact.path,
+        source=source.text,
+        ref=source.ref,
+        commit=standing.fetched.commit,
+        description=decision.artifact.description,
+        status=decision.status,
+        reason=decision.reason,
+        digest=decision.artifact.manifest.digest,
+        tier=int(decision.tier),
+        tier_reason=standing.tier_reason,
+        reputation=standing.reputation,
+        verdict=known.verdict if known and decision.report is None else decision.verdict,
+        findings=_listed(decision.report, "findings"),
+        capabilities=capabilities,
+        change=standing.change,
+        grants=known.grants if known else standing.grants,
+        grantable=tuple(_grantable(capabilities, standing.grants)) if waiting else (),
+    )
+    if decision.status is Status.REJECTED:
+        return shown
+    return replace(shown, next=command if waiting else show_command(name))
+
+
+def preapproved(floor: Floor, case: Case, artifact: Artifact) -> None:
+    """Mend the vaulted copy of a tool approved before, when its files no longer hold: same bytes, same approval."""
+    known = case.known
+    if known is None or not known.current:
+        return
+    try:
+        floor.vault.open(known.name)
+    except VaultError as error:
+        if error.code != "vault_tampered":
+            raise
+        floor.vault.admit(
+            Admission(
+                name=known.name,
+                digest=known.digest,
+                tier=known.tier,
+                verdict=known.verdict,
+                source=known.source,
+                source_key=known.source_key,
+                ref=known.ref,
+                commit=known.commit,
+                artifact_path=known.artifact_path,
+                kind=known.kind,
+                confirmed=known.confirmed,
+                report=floor.vault.report(known.name, known.digest) or {},
+                grants=known.grants,
+            ),
+            artifact.root,
+            floor.progress,
+        )
+
+
+def _listed(report: Report | None, what: str) -> tuple[dict[str, Any], ...]:
+    return tuple(report.to_json()[what]) if report is not None else ()
+
+
+def _wants(capabilities: Iterable[Mapping[str, Any]]) -> set[str]:
+    return {f"{item.get('kind')}:{item.get('value')}" for item in capabilities}
+
+
+def _grantable(capabilities: Iterable[Mapping[str, Any]], granted: Iterable[str]) -> Iterable[str]:
+    """Grants that what the tool wants could be met by, each once."""
+    forms = {"network": "net:{}:443", "env": "env:{}", "write": "write:{}"}
+    seen = set(granted)
+    for item in capabilities:
+        form = forms.get(str(item.get("kind")))
+        if form is None:
+            continue
+        grant = form.format(item.get("value"))
+        try:
+            check_grants([grant])
+        except IngestError:
+            continue
+        if grant not in seen:
+            seen.add(grant)
+            yield grant
