@@ -30,6 +30,7 @@ _SINGLE = str.maketrans(
         "ł": "l", "đ": "d", "ħ": "h", "ŧ": "t", "æ": "ae", "œ": "oe", "ɪ": "l", "ʟ": "l", "ɴ": "n", "ɢ": "g",
     }
 )  # fmt: skip
+_SEPARATORS = "-_.·‐‑‒–—"
 _PAIRS = (("rn", "m"), ("vv", "w"), ("cl", "d"))
 
 
@@ -42,24 +43,27 @@ def lookalike(owner: str, trusted: Iterable[str]) -> str | None:
     folded = owner.strip().lower()
     if not folded or folded in entries.values():
         return None
-    mine = skeleton(owner)
     for entry, name in entries.items():
-        theirs = skeleton(name)
-        if mine == theirs:
+        if skeleton(owner) == skeleton(name):
             return entry
-        if len(name) >= _MIN_LENGTH_FOR_DISTANCE and _one_edit_apart(mine, theirs):
+        if len(name) >= _MIN_LENGTH_FOR_DISTANCE and _one_edit_apart(_letters(owner), _letters(name)):
             return entry
     return None
 
 
 def skeleton(name: str) -> str:
     """What a reader at a glance takes `name` for: marks, separators and case dropped, confusables mapped to ASCII."""
-    flat = unicodedata.normalize("NFKD", name.casefold())
-    kept = "".join(char for char in flat if unicodedata.category(char)[0] not in "MCZ" and char not in "-_.·‐‑‒–—")
-    mapped = kept.translate(_SINGLE)
+    mapped = _letters(name)
     for pair, single in _PAIRS:
         mapped = mapped.replace(pair, single)
     return mapped
+
+
+def _letters(name: str) -> str:
+    """The skeleton letter by letter; pairs that pass for one letter stay two, so that a swap stays one edit."""
+    flat = unicodedata.normalize("NFKD", name.casefold())
+    kept = "".join(char for char in flat if unicodedata.category(char)[0] not in "MCZ" and char not in _SEPARATORS)
+    return kept.translate(_SINGLE)
 
 
 def _one_edit_apart(left: str, right: str) -> bool:
