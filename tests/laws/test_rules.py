@@ -1,4 +1,4 @@
-"""Every rule explains itself and is proven: by its own examples, which the auditor's tests run, or by a test of its own."""
+"""Every rule explains itself and is proven: by its own examples, which the suite runs, or by a test of its own."""
 
 from __future__ import annotations
 
