@@ -105,7 +105,7 @@ def _judge(tree: ast.Module, segment: Segment, emit: Emitter) -> bool:
     for decorator, scope in found.decorators:
         execution.decorated(decorator, scope)
     credentials.mentions()
-    return names.exhausted or folder.exhausted
+    return names.exhausted or folder.exhausted or flow.exhausted
 
 
 def _declared_codec(text: str) -> str | None:

@@ -1,12 +1,16 @@
 """A small taint inside one file: which secrets, downloads and decoders an expression depends on.
 
-Backwards and on demand: only the arguments of sinks are followed, through assignments, calls of the file's own
-functions and their parameters. Labels: ``secret:<what>``, ``environment`` (all of it), ``download``, ``decoded``.
+Each name is summarised once: the labels its values carry themselves, and the names they mention. A question then
+walks that graph, so its cost is the number of names in reach. It is followed through assignments, calls of the
+file's own functions and their parameters. Labels: ``secret:<what>``, ``environment`` (all of it), ``download``,
+``decoded``.
 """
 
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from skillkeep.auditor.engines.python.collect import Binding, Scope
@@ -17,9 +21,19 @@ from skillkeep.auditor.engines.tables import secrets
 
 __all__ = ["Flow", "secret_labels"]
 
-_STEPS: Final = 100_000
-_DEPTH: Final = 40
-_NOTHING: Final[frozenset[str]] = frozenset()
+_NODES: Final = 200_000
+_REACH: Final = 5_000
+_RETURNS: Final = "<returns>"
+
+Key = tuple[int, str]  # id of a scope, and a name in it or `_RETURNS`
+
+
+@dataclass
+class _Summary:
+    """What some expressions carry themselves, and the names they mention."""
+
+    labels: set[str] = field(default_factory=set)
+    mentions: dict[Key, Scope] = field(default_factory=dict)
 
 
 def secret_labels(labels: frozenset[str]) -> list[str]:
@@ -28,118 +42,120 @@ def secret_labels(labels: frozenset[str]) -> list[str]:
 
 
 class Flow:
-    """Labels of expressions in one file. Memoised per name; bounded in steps and depth."""
+    """Labels of expressions in one file."""
 
     def __init__(self, site: Site, table: dict[str, Any]) -> None:
         self._site = site
         self._table = table
         self._environment = frozenset(table["environment"])
         self._downloads = tuple(table["download_suffixes"])
-        self._memo: dict[tuple[int, str], frozenset[str]] = {}
-        self._open: set[int] = set()
-        self._left = _STEPS
-        self._depth = 0
+        self._memo: dict[Key, _Summary] = {}
+        self._left = _NODES
+
+    @property
+    def exhausted(self) -> bool:
+        """True when the budget of nodes ran out, so that later answers lack labels."""
+        return self._left <= 0
 
     def labels(self, node: ast.AST | None, scope: Scope) -> frozenset[str]:
         """The labels of the value of `node`."""
-        if node is None or self._left <= 0 or self._depth > _DEPTH:
-            return _NOTHING
-        self._left -= 1
-        self._depth += 1
-        try:
-            return self._labels(node, scope)
-        finally:
-            self._depth -= 1
+        if node is None:
+            return frozenset()
+        start = _Summary()
+        self._read(node, scope, start)
+        found = set(start.labels)
+        seen: set[Key] = set(start.mentions)
+        queue = list(start.mentions.items())
+        while queue and len(seen) < _REACH:
+            key, home = queue.pop()
+            summary = self._summary(key, home)
+            found |= summary.labels
+            fresh = summary.mentions.keys() - seen
+            seen |= fresh
+            queue.extend((each, summary.mentions[each]) for each in fresh)
+        return frozenset(found)
 
-    def _labels(self, node: ast.AST, scope: Scope) -> frozenset[str]:
-        if isinstance(node, ast.Constant):
-            return _NOTHING
-        if isinstance(node, ast.Name):
-            return self._name(node.id, scope)
-        if isinstance(node, ast.Lambda):
-            return _NOTHING
-        if (chosen := self._chosen_variable(node, scope)) is not None:
-            return self._variable(chosen, scope)
-        found = self._own(node, scope)
-        for child in ast.iter_child_nodes(node):
-            if not isinstance(child, ast.expr_context | ast.operator):
-                found |= self.labels(child, scope)
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
-            found |= self._returned(node.func.id, scope)
-        return found
+    def _summary(self, key: Key, home: Scope) -> _Summary:
+        known = self._memo.get(key)
+        if known is not None:
+            return known
+        summary = self._memo[key] = _Summary()
+        if key[1] == _RETURNS:
+            for value in home.returns[:256]:
+                self._read(value, home, summary)
+            return summary
+        for binding in home.bindings.get(key[1], ())[:256]:
+            for node, scope in self._sources(binding, home):
+                self._read(node, scope, summary)
+        return summary
 
-    def _chosen_variable(self, node: ast.AST, scope: Scope) -> ast.AST | None:
-        """The expression that names one variable of the environment, when `node` reads exactly one."""
-        if isinstance(node, ast.Subscript) and "os.environ" in self._site.names.resolve(node.value, scope):
-            return node.slice
-        if isinstance(node, ast.Call) and node.args:
+    def _sources(self, binding: Binding, home: Scope) -> Iterator[tuple[ast.AST, Scope]]:
+        if binding.kind == "param":
+            yield from self._site.names.arguments_for(binding)
+        elif binding.node is not None and binding.kind != "define":
+            yield binding.node, home
+
+    def _read(self, root: ast.AST, scope: Scope, into: _Summary) -> None:
+        """Add what the expression `root` carries and mentions; names are not followed here."""
+        stack: list[ast.AST] = [root]
+        while stack and self._left > 0:
+            node = stack.pop()
+            self._left -= 1
+            if isinstance(node, ast.Name):
+                self._mention(node.id, scope, into)
+            elif isinstance(node, ast.Call) and not self._one_variable(node, scope, into):
+                self._called(node, scope, into)
+                stack.extend((node.func, *node.args, *(item.value for item in node.keywords)))
+            elif isinstance(node, ast.Subscript) and not self._one_variable(node, scope, into):
+                stack.extend((node.value, node.slice))
+            elif isinstance(node, ast.Attribute):
+                if node.attr in {"environ", "environb"} and "os.environ" in self._site.names.resolve(node, scope):
+                    into.labels.add("environment")
+                stack.append(node.value)
+            elif not isinstance(node, ast.Constant | ast.Lambda | ast.Call | ast.Subscript):
+                stack.extend(ast.iter_child_nodes(node))
+
+    def _mention(self, name: str, scope: Scope, into: _Summary) -> None:
+        bound = scope.lookup(name)
+        if bound is not None:
+            into.mentions[id(bound[0]), name] = bound[0]
+
+    def _one_variable(self, node: ast.Call | ast.Subscript, scope: Scope, into: _Summary) -> bool:
+        """True when `node` reads exactly one variable of the environment."""
+        if isinstance(node, ast.Subscript):
+            chooser = node.slice if "os.environ" in self._site.names.resolve(node.value, scope) else None
+        else:
             callee = self._site.names.resolve(node.func, scope)
-            return node.args[0] if any(name in self._environment for name in callee) else None
-        return None
+            chooser = node.args[0] if node.args and not self._environment.isdisjoint(callee) else None
+        if chooser is None:
+            return False
+        names = [text for text in alternatives(self._site.fold(chooser, scope)) if isinstance(text, str)]
+        into.labels.update(f"secret:{name}" for name in names if secrets().variable(name))
+        return True
 
-    def _own(self, node: ast.AST, scope: Scope) -> frozenset[str]:
-        if isinstance(node, ast.Call):
-            return self._called(node, scope)
-        if isinstance(node, ast.Attribute) and node.attr in {"environ", "environb"}:
-            return frozenset({"environment"}) if "os.environ" in self._site.names.resolve(node, scope) else _NOTHING
-        return _NOTHING
-
-    def _called(self, node: ast.Call, scope: Scope) -> frozenset[str]:
-        found = _NOTHING
+    def _called(self, node: ast.Call, scope: Scope, into: _Summary) -> None:
         for name in self._site.names.resolve(node.func, scope):
             if name.startswith(self._downloads):
-                found |= {"download"}
+                into.labels.add("download")
             if name in DECODERS:
-                found |= {"decoded"}
+                into.labels.add("decoded")
             if (where := self._table["read"].get(name)) is not None:
-                found |= self._path(self._site.argument(node, where), scope)
+                self._path(self._site.argument(node, where), scope, into)
             if name in self._table["credential_calls"]:
-                found |= {f"secret:{self._table['credential_calls'][name]}"}
-        if isinstance(node.func, ast.Attribute) and node.func.attr in self._table["read_methods"]:
-            found |= self._path(node.func.value, scope)
-        return found
+                into.labels.add(f"secret:{self._table['credential_calls'][name]}")
+        if isinstance(node.func, ast.Attribute):
+            if node.func.attr in self._table["read_methods"]:
+                self._path(node.func.value, scope, into)
+        elif isinstance(node.func, ast.Name):
+            self._returned(node.func.id, scope, into)
 
-    def _variable(self, chooser: ast.AST, scope: Scope) -> frozenset[str]:
-        names = [text for text in alternatives(self._site.fold(chooser, scope)) if isinstance(text, str)]
-        return frozenset(f"secret:{name}" for name in names if secrets().variable(name))
-
-    def _path(self, node: ast.AST | None, scope: Scope) -> frozenset[str]:
+    def _path(self, node: ast.AST | None, scope: Scope, into: _Summary) -> None:
         texts = [text for text in alternatives(self._site.fold(node, scope)) if isinstance(text, str)]
-        return frozenset(f"secret:{what}" for text in texts if (what := secrets().path(text)))
+        into.labels.update(f"secret:{what}" for text in texts if (what := secrets().path(text)))
 
-    def _name(self, name: str, scope: Scope) -> frozenset[str]:
-        bound = scope.lookup(name)
-        if bound is None:
-            return _NOTHING
-        home, bindings = bound
-        key = (id(home), name)
-        if key in self._memo:
-            return self._memo[key]
-        if id(bindings) in self._open:
-            return _NOTHING
-        self._open.add(id(bindings))
-        found = _NOTHING
-        for binding in bindings[:256]:
-            found |= self._parameter(binding) if binding.kind == "param" else self.labels(binding.node, home)
-        self._open.discard(id(bindings))
-        if not self._open:
-            self._memo[key] = found
-        return found
-
-    def _parameter(self, binding: Binding) -> frozenset[str]:
-        found = _NOTHING
-        for argument, scope in self._site.names.arguments_for(binding):
-            found |= self.labels(argument, scope)
-        return found
-
-    def _returned(self, function: str, scope: Scope) -> frozenset[str]:
+    def _returned(self, function: str, scope: Scope, into: _Summary) -> None:
         bound = scope.lookup(function)
-        found = _NOTHING
         for binding in bound[1] if bound else ():
             inner = self._site.found.scopes.get(id(binding.node)) if binding.kind == "define" else None
-            if inner is not None and id(inner) not in self._open:
-                self._open.add(id(inner))
-                for value in inner.returns[:64]:
-                    found |= self.labels(value, inner)
-                self._open.discard(id(inner))
-        return found
+            if inner is not None:
+                into.mentions[id(inner), _RETURNS] = inner

@@ -1,0 +1,78 @@
+"""The page of a rule: why it exists, what it finds and does not find, how to fix it. Made from the rule's entry."""
+
+from __future__ import annotations
+
+import difflib
+import textwrap
+
+from skillkeep.auditor.errors import AuditError
+from skillkeep.auditor.rulebook import Example, Rule, Rulebook
+from skillkeep.text import escape
+
+__all__ = ["find_rule", "page", "rule_summary"]
+
+_WIDTH = 100
+
+
+def find_rule(rulebook: Rulebook, rule_id: str) -> Rule:
+    """The rule with this id. Raises `AuditError` (`unknown_rule`), whose hint names the nearest ids."""
+    try:
+        return rulebook.rule(rule_id)
+    except AuditError as error:
+        near = difflib.get_close_matches(rule_id, rulebook.rules, n=3, cutoff=0.5)
+        hint = f"Did you mean {' or '.join(near)}?" if near else "List the ids with `auditor rules`."
+        raise AuditError("unknown_rule", error.message, hint, rule=rule_id, near=near) from error
+
+
+def rule_summary(rule: Rule) -> dict[str, object]:
+    """What `auditor rules --json` says about a rule."""
+    return {
+        "id": rule.id,
+        "title": rule.title,
+        "severity": rule.severity.value,
+        "confidence": rule.confidence.value,
+        "category": rule.category,
+        "engine": rule.engine,
+        "contexts": [context.value for context in rule.contexts],
+        "references": list(rule.references),
+    }
+
+
+def page(rule: Rule) -> str:
+    """The rule as plain text."""
+    parts = [
+        f"{rule.id}: {rule.title}",
+        _facts(rule),
+        _section("Why", _wrapped(rule.why)),
+        _section("Bad", _examples(rule.bad)),
+        _section("Good", _examples(rule.good)),
+        _section("Found as well, however it is written", _examples(rule.evasion)),
+        _section("Fix", _wrapped(rule.fix)),
+        _section("When the tool declares it", f"  {rule.when_declared} stands instead." if rule.when_declared else ""),
+        _section("References", "\n".join(f"  {reference}" for reference in rule.references)),
+    ]
+    return "\n\n".join(part for part in parts if part)
+
+
+def _facts(rule: Rule) -> str:
+    confidence = f"confidence {rule.confidence.value}"
+    return f"severity {rule.severity.value}, {confidence}, category {rule.category}, engine {rule.engine}"
+
+
+def _section(title: str, body: str) -> str:
+    return f"{title}\n{body}" if body else ""
+
+
+def _wrapped(text: str) -> str:
+    return textwrap.fill(" ".join(text.split()), _WIDTH, initial_indent="  ", subsequent_indent="  ")
+
+
+def _examples(examples: tuple[Example | str, ...]) -> str:
+    return "\n\n".join(_example(item) for item in examples)
+
+
+def _example(example: Example | str) -> str:
+    text = example if isinstance(example, str) else example.text
+    name = "" if isinstance(example, str) or not example.file else f"  # in {escape(example.file)}\n"
+    body = escape(text, keep_newlines=True).rstrip("\n")
+    return name + textwrap.indent(body, "  | ", lambda _line: True)

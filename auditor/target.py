@@ -1,0 +1,57 @@
+"""What `auditor scan` is pointed at, made into a folder: a folder is itself, a file is copied into a private one."""
+
+from __future__ import annotations
+
+import os
+import stat
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from skillkeep.errors import SkillkeepError
+
+__all__ = ["as_tree"]
+
+
+@contextmanager
+def as_tree(path: Path, most_bytes: int) -> Iterator[Path]:
+    """The folder to audit for `path`. A single file is read once, without following a link.
+
+    Raises `SkillkeepError`: `not_a_tree` for what is neither, `limit_exceeded`, `io_error`.
+    """
+    try:
+        mode = os.lstat(path).st_mode
+    except (OSError, ValueError) as error:
+        raise _not_a_tree(path, getattr(error, "strerror", None) or str(error)) from error
+    if not stat.S_ISREG(mode):
+        if not (stat.S_ISDIR(mode) or stat.S_ISLNK(mode)):
+            raise _not_a_tree(path, "it is neither a folder nor a regular file")
+        yield path
+        return
+    data = _read(path, most_bytes)
+    with tempfile.TemporaryDirectory(prefix="skillkeep-scan-") as folder:
+        copy = Path(folder) / path.name
+        copy.write_bytes(data)
+        copy.chmod(0o700 if mode & 0o111 else 0o600)
+        yield Path(folder)
+
+
+def _read(path: Path, most_bytes: int) -> bytes:
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        with os.fdopen(fd, "rb") as stream:
+            data = stream.read(most_bytes + 1)
+    except OSError as error:
+        raise SkillkeepError(
+            "io_error", "the file cannot be read", "Check its permissions.", path=str(path), reason=error.strerror or ""
+        ) from error
+    if len(data) > most_bytes:
+        hint = "Audit it in a folder; the report then says that it was too large to be read."
+        raise SkillkeepError("limit_exceeded", "the file is larger than an audit reads", hint, limit=most_bytes)
+    return data
+
+
+def _not_a_tree(path: Path, reason: str) -> SkillkeepError:
+    hint = "Give the path of an existing folder or file, not of a link to one."
+    return SkillkeepError("not_a_tree", "there is nothing at this path to audit", hint, path=str(path), reason=reason)
