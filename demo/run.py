@@ -22,7 +22,9 @@ from skillkeep.files import remove_tree
 
 HERE = Path(__file__).resolve().parent
 COMMANDS = Path(sys.executable).parent
-CONNECT = "import socket; socket.create_connection(('127.0.0.1', {port}), 2); print('connected')"
+CONNECT = (
+    'import socket, sys; sys.tracebacklimit = 0; socket.create_connection(("127.0.0.1", {port}), 2); print("connected")'
+)
 
 
 @dataclass(frozen=True)
