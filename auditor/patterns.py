@@ -41,7 +41,7 @@ class PatternSet:
             try:
                 self._filter.Add(_spell(pattern), _options())
             except re2.error as error:
-                raise _bad(pattern) from error
+                raise _bad(pattern, str(error)) from error
         if patterns:
             self._filter.Compile()
             self._regexps = [self._filter.re(index) for index in range(len(patterns))]
@@ -70,9 +70,9 @@ def check_pattern(pattern: str) -> None:
     try:
         compiled = re2.compile(_spell(pattern), _options())
     except re2.error as error:
-        raise _bad(pattern) from error
+        raise _bad(pattern, str(error)) from error
     if compiled.search(b""):
-        raise _bad(pattern)
+        raise _bad(pattern, "it matches the empty text")
 
 
 @cache
@@ -91,8 +91,6 @@ def _options() -> Any:
     return options
 
 
-def _bad(pattern: str) -> AuditError:
-    return AuditError(
-        "bad_rule", "a pattern of the ruleset cannot be used", "Write RE2 syntax: no look-around, no back-references.",
-        pattern=pattern,
-    )
+def _bad(pattern: str, reason: str) -> AuditError:
+    hint = "Write RE2 syntax: no look-around, no back-references, at most 1000 repetitions."
+    return AuditError("bad_rule", "a pattern of the ruleset cannot be used", hint, pattern=pattern, reason=reason)

@@ -34,7 +34,10 @@ Prose = Annotated[str, StringConstraints(strip_whitespace=True, min_length=10)]
 
 
 def _checked(pattern: str) -> str:
-    check_pattern(pattern)
+    try:
+        check_pattern(pattern)
+    except AuditError as error:
+        raise ValueError(f"{error.context.get('reason')}: {pattern[:120]}") from error
     return pattern
 
 
@@ -56,9 +59,10 @@ class Example(_Model):
 class Rule(_Model):
     """One rule. Without `patterns` it belongs to `engine`, or to the tree checks.
 
-    `unless` patterns are searched in the matched text only, so text beside a match cannot excuse it.
+    `unless` patterns are searched in the matched text only, so text beside a match cannot excuse it. A pattern's
+    group ``at`` is the place shown, ``value`` the capability, ``subject`` what `when_declared` asks about.
     `comments` also searches comment lines of code. `fallback` is for code its language engine could not parse.
-    `when_declared` names the rule that stands instead when the tool declares the subject (group ``subject``).
+    `when_declared` names the rule that stands instead when the tool declares the subject.
     """
 
     id: RuleId

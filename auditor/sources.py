@@ -127,8 +127,9 @@ def _emptied(text: str, body_line: int) -> str:
 def _block_segments(path: str, block: Fence) -> list[Segment]:
     label = block.label.split()[0] if block.label else ""
     provenance = (f"fence:{label[:40]}" if label else "fence",)
-    claimed = language_of_label(block.label)
-    contexts = dict.fromkeys(([claimed] if claimed else []) + list(sniff(block.text)))
+    claimed, seen = language_of_label(block.label), sniff(block.text)
+    # A label that the content bears out is believed; else every language the content looks like counts too.
+    contexts = (claimed,) if claimed and claimed in seen else (*((claimed,) if claimed else ()), *seen)
     segments = []
     for context in (Context.FENCED, *contexts):
         text = _PROMPT.sub(r"\1 ", block.text) if context is Context.SHELL else block.text
