@@ -51,7 +51,7 @@ def measure(plan: Plan, ready: Message, identity: Identity, bounded_by: dict[str
     level = AssuranceLevel.BOUNDED if bounded_by.keys() >= _BOUNDED else AssuranceLevel.ISOLATED
     if level < plan.min_level:
         raise LayerError(
-            "cgroup",
+            "min_assurance",
             f"only {', '.join(sorted(bounded_by)) or 'nothing'} is bounded by a control group, the run demands all",
             "Run where control groups are writable (root, or a delegated systemd user session).",
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import fcntl
 import os
 import signal
 import socket
@@ -86,7 +87,8 @@ def _supervisor(stdin: bytes | int | None) -> Iterator[tuple[socket.socket, int 
     """A running supervisor's socket, and the number under which it sees the caller's stdin descriptor."""
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
     words = os.memfd_create("supervisor-stderr", os.MFD_CLOEXEC)
-    inherited = stdin if isinstance(stdin, int) else None
+    # Above 2: the supervisor's own 0 is the socket, and a payload that held it could write its own result.
+    inherited = fcntl.fcntl(stdin, fcntl.F_DUPFD_CLOEXEC, 3) if isinstance(stdin, int) else None
     with ours, theirs:
         process = subprocess.Popen(
             _command(),
@@ -99,6 +101,8 @@ def _supervisor(stdin: bytes | int | None) -> Iterator[tuple[socket.socket, int 
             start_new_session=True,
         )
         theirs.close()
+        if inherited is not None:
+            os.close(inherited)
         try:
             yield ours, inherited
         except (EOFError, OSError, ValueError) as error:
@@ -191,7 +195,7 @@ def _layer_failed(answer: dict[str, Any]) -> RunnerError:
     layer, detail, number = answer["layer"], answer["detail"], answer["errno"]
     context = {"layer": layer, "errno": number, "backend": NativeBackend.name}
     hint = answer["hint"] or "Run `runner doctor` to see which layers work here."
-    if layer == "cgroup" and "demands" in detail:
+    if layer == "min_assurance":
         return RunnerError("assurance_too_low", f"The native sandbox would hold less: {detail}", hint, **context)
     return RunnerError("sandbox_layer_failed", f"The sandbox layer {layer} failed: {detail}", hint, **context)
 

@@ -1,0 +1,139 @@
+"""A result says what held, measured from outside; a layer that does not hold stops the run and is named."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+from support.sandbox import Bench, Who, refusing, staged_packages, without_namespaces
+from support.sandbox import bench as make_bench
+
+from skillkeep.runner.native.filters import payload_filter
+
+PROBE = (
+    "import sys; sys.path.insert(0, sys.argv[1]); from skillkeep.runner.native import NativeBackend;"
+    "import json; print(json.dumps(NativeBackend().probe().to_json()))"
+)
+
+
+def test_a_result_names_each_layer_with_what_was_measured(bench: Bench) -> None:
+    result = bench.run("sh", "-c", "stat -L -c %i /proc/self/ns/user; cut -d: -f3 /proc/self/cgroup | sort -u")
+    assurance = result["assurance"]
+    layers = {layer["name"]: layer for layer in assurance["layers"]}
+    assert set(layers) >= {"identity", "namespaces", "root", "capabilities", "no_new_privs", "seccomp", "landlock"}
+    inode, *groups = result["stdout"].split()
+    assert layers["namespaces"]["facts"]["user"] == inode != str(os.stat("/proc/self/ns/user").st_ino)
+    assert "/" in groups
+    assert not any("skillkeep-" in group for group in groups)
+    assert layers["seccomp"]["facts"]["sha256"] == payload_filter().sha256
+    host_uid = assurance["payload_host_uid"]
+    assert host_uid == (bench.who.uid or os.geteuid() or int(layers["identity"]["facts"]["host_uid"]))
+    assert host_uid != 0
+    if bench.who.name == "root":
+        assert host_uid >= 0x7000_0000
+        if layers["cgroup"]["in_force"]:
+            assert (assurance["level"], assurance["losses"]) == ("bounded", [])
+    else:
+        assert any("caller's own" in loss for loss in assurance["losses"])
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="an ordinary user has one id to give")
+def test_two_runs_of_root_do_not_share_a_host_id() -> None:
+    with make_bench(Who("root", None)) as made:
+        first, second = (made.run("true")["assurance"]["payload_host_uid"] for _ in range(2))
+    assert first != second
+
+
+def test_a_run_that_demands_more_than_holds_is_refused(bench: Bench) -> None:
+    marker = bench.folder / "ran"
+    marker.mkdir()
+    os.chmod(marker, 0o777)
+    binds = [{"source": str(marker), "target": "/data", "writable": True}]
+    level = bench.run("true")["assurance"]["level"]
+    answer = bench.run("touch", "/data/yes", level=3, binds=binds)
+    if level == "bounded":
+        assert answer["exit_code"] == 0
+    else:
+        assert answer["error_code"] == "assurance_too_low"
+        assert os.listdir(marker) == []
+
+
+REFUSED = {
+    "unshare": "cgroup_namespace",
+    "mount": "root",
+    "pivot_root": "root",
+    "open_tree": "root",
+    "move_mount": "root",
+    "mount_setattr": "root",
+    "sethostname": "hostname",
+    "capset": "capabilities",
+    "seccomp": "seccomp",
+    "landlock_restrict_self": "landlock",
+    "landlock_add_rule": "landlock",
+    "close_range": "descriptors",
+}
+
+
+@pytest.mark.parametrize("call", REFUSED)
+def test_a_layer_that_cannot_be_set_up_stops_the_run_and_is_named(call: str) -> None:
+    who = Who("current", None)
+    with make_bench(who) as made:
+        marker = made.folder / "ran"
+        marker.mkdir()
+        os.chmod(marker, 0o777)
+        policy = {"binds": [{"source": str(marker), "target": "/data", "writable": True}]}
+        request = made.request(["touch", "/data/yes"], None, 2, policy)
+        assert _answer(subprocess.run(made.driver(), input=request, capture_output=True))["exit_code"] == 0
+        os.unlink(marker / "yes")
+        done = refusing({call: errno.EPERM}, made.driver(), input=request, capture_output=True)
+        answer = _answer(done)
+        assert (answer["error_code"], answer["context"]["layer"]) == ("sandbox_layer_failed", REFUSED[call])
+        assert answer["context"]["errno"] == "EPERM"
+        assert answer["hint"]
+        assert os.listdir(marker) == []
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="an ordinary user's ids are not changed")
+@pytest.mark.parametrize("call", ["setresuid", "setresgid", "setgroups"])
+def test_root_never_runs_a_payload_whose_ids_cannot_be_changed(call: str) -> None:
+    with make_bench(Who("root", None)) as made:
+        request = made.request(["true"], None, 2, {})
+        answer = _answer(refusing({call: errno.EPERM}, made.driver(), input=request, capture_output=True))
+        assert (answer["error_code"], answer["context"]["layer"]) == ("sandbox_layer_failed", "user_map")
+
+
+def test_the_probe_says_that_it_works_and_what_is_weaker(bench: Bench) -> None:
+    done = subprocess.run(
+        [bench.driver()[0], "-I", "-c", PROBE, str(staged_packages())], capture_output=True, **bench.identity()
+    )
+    state = _answer(done)
+    assert state["available"] is True
+    assert state["level"] in ("isolated", "bounded")
+    assert bool(state["losses"]) == (state["level"] == "isolated")
+
+
+def test_without_user_namespaces_the_probe_names_the_switch() -> None:
+    done = without_namespaces([sys.executable, "-I", "-c", PROBE, str(staged_packages())], capture_output=True)
+    state = _answer(done)
+    assert state["available"] is False
+    assert "namespaces" in state["reason"]
+    assert "user.max_user_namespaces" in state["mend"]
+
+
+def test_a_program_that_is_missing_or_not_runnable_has_its_own_code(bench: Bench) -> None:
+    assert bench.run("no-such-program")["error_code"] == "program_not_found"
+    assert bench.run("/etc/passwd")["error_code"] == "program_not_runnable"
+    (bench.tool / "text").write_text("no program")
+    os.chmod(bench.tool / "text", 0o755)
+    assert bench.run("/tool/text")["error_code"] == "program_not_runnable"
+
+
+def _answer(done: subprocess.CompletedProcess[bytes]) -> dict[str, Any]:
+    assert done.returncode == 0, done.stderr.decode()
+    answer: dict[str, Any] = json.loads(done.stdout)
+    return answer

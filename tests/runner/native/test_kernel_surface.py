@@ -1,0 +1,229 @@
+"""What of the kernel a payload can still ask for: system calls, sysctls, privileges, terminals."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import platform
+import shutil
+import subprocess
+from typing import Any
+
+import pytest
+from support.sandbox import NOBODY, Bench
+
+from skillkeep.kernel.syscalls import table
+
+CALLS = """
+import ctypes, errno, json, os, sys
+numbers = json.loads(sys.argv[1])
+libc = ctypes.CDLL(None, use_errno=True)
+libc.syscall.restype = ctypes.c_long
+def call(number, *args):
+    ctypes.set_errno(0)
+    result = libc.syscall(ctypes.c_long(number), *(ctypes.c_long(a) if isinstance(a, int) else a for a in args))
+    return errno.errorcode[ctypes.get_errno()] if result == -1 else "done"
+"""
+HARMLESS = {
+    # name: (arguments with which it works or is at least understood outside, answer inside)
+    "unshare": ([0x10000000], "EPERM"),
+    "setns": ([0, 0], "EPERM"),
+    "clone3": ([0, 0], "ENOSYS"),
+    "ptrace": ([0, 0, 0, 0], "EPERM"),
+    "process_vm_readv": ([1, 0, 0, 0, 0, 0], "EPERM"),
+    "io_uring_setup": ([1, 0], "ENOSYS"),
+    "io_uring_enter": ([0, 0, 0, 0], "ENOSYS"),
+    "keyctl": ([0, -2 & 0xFFFFFFFF, 0, 0], "ENOSYS"),
+    "add_key": ([0, 0, 0, 0, 0], "ENOSYS"),
+    "bpf": ([0, 0, 0], "EPERM"),
+    "userfaultfd": ([1], "EPERM"),
+    "perf_event_open": ([0, 0, 0, 0, 0], "EPERM"),
+    "personality": ([0x0040000], "EPERM"),
+    "pidfd_getfd": ([0, 0, 0], "EPERM"),
+    "prlimit64": ([1, 7, 0, 0], "EPERM"),
+    "name_to_handle_at": ([0, 0, 0, 0, 0], "EPERM"),
+    "open_tree": ([-100, 0, 0], "EPERM"),
+}
+_ROOT_ONLY = """
+    mount umount2 pivot_root chroot fsopen fsmount move_mount mount_setattr open_by_handle_at init_module
+    finit_module kexec_load swapon reboot settimeofday sethostname acct syslog quotactl
+"""
+ROOT_ONLY = _ROOT_ONLY.split()
+
+
+def _answers(text: str) -> dict[str, str]:
+    answers: dict[str, str] = json.loads(text)
+    return answers
+
+
+def test_dangerous_calls_are_refused(bench: Bench) -> None:
+    code = CALLS + "print(json.dumps({n: call(numbers[n], *a) for n, a in json.loads(sys.argv[2]).items()}))"
+    harmless = json.dumps({name: arguments for name, (arguments, _) in HARMLESS.items()})
+    expected = {name: answer for name, (_, answer) in HARMLESS.items()}
+    outside = _answers(bench.outside(code, json.dumps(table()), harmless).stdout.decode())
+    understood = {name for name in expected if outside[name] not in ("ENOSYS", expected[name])}
+    assert {"unshare", "clone3", "ptrace", "io_uring_setup", "keyctl", "personality"} <= understood
+    assert _answers(bench.inside(code, json.dumps(table()), harmless)["stdout"]) == expected
+
+
+def test_calls_that_only_root_could_make_are_refused_by_the_filter(bench: Bench) -> None:
+    code = CALLS + "print(json.dumps({n: call(numbers[n], 0, 0, 0, 0, 0) for n in sys.argv[2:]}))"
+    answers = _answers(bench.inside(code, json.dumps(table()), *ROOT_ONLY)["stdout"])
+    assert answers == dict.fromkeys(ROOT_ONLY, "EPERM")
+
+
+def test_an_unknown_call_looks_like_an_older_kernel(bench: Bench) -> None:
+    code = CALLS + "print(call(600), call(39 | 0x40000000), call(-1), call(1 << 31))"
+    assert bench.inside(code, "{}")["stdout"].split() == ["ENOSYS"] * 4
+
+
+def test_new_namespaces_cannot_be_cloned(bench: Bench) -> None:
+    code = (
+        CALLS
+        + "print([call(numbers['clone'], flag | 17, 0, 0, 0, 0) for flag in (1 << 17, 1 << 28, 1 << 29, 1 << 30)])"
+    )
+    assert bench.inside(code, json.dumps(table()))["stdout"] == "['EPERM', 'EPERM', 'EPERM', 'EPERM']\n"
+
+
+def test_threads_and_children_still_work(bench: Bench) -> None:
+    code = """
+import multiprocessing, subprocess, threading
+seen = []
+thread = threading.Thread(target=seen.append, args=(1,)); thread.start(); thread.join()
+print(seen, subprocess.check_output(["/bin/echo", "child"]))
+if __name__ == "__main__":
+    with multiprocessing.get_context("fork").Pool(2) as pool:
+        print(pool.map(abs, [-1, -2]))
+"""
+    inside = bench.inside(code)
+    assert inside["stdout"] == "[1] b'child\\n'\n[1, 2]\n", inside["stderr"]
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="i386 calls exist on x86-64 only")
+def test_calls_of_another_architecture_kill_the_process(bench: Bench) -> None:
+    code = """
+import ctypes, mmap
+page = mmap.mmap(-1, 4096, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)
+page.write(bytes.fromhex("53b814000000cd805bc3"))  # push rbx; mov eax, getpid; int 0x80; pop rbx; ret
+print(ctypes.CFUNCTYPE(ctypes.c_int)(ctypes.addressof(ctypes.c_char.from_buffer(page)))() > 0)
+"""
+    assert bench.outside(code).returncode in (0, -11)  # -11: a kernel without 32-bit emulation
+    inside = bench.inside(code)
+    assert (inside["cause"], inside["stdout"]) == ("signal", "")
+
+
+def test_sysctls_cannot_be_written(bench: Bench) -> None:
+    code = """
+import errno, glob, os
+names = ["/proc/sys/kernel/core_pattern", "/proc/sys/kernel/modprobe", "/proc/sys/net/ipv4/ip_forward",
+         "/proc/sys/vm/drop_caches", "/proc/sysrq-trigger", "/proc/irq/default_smp_affinity",
+         "/sys/kernel/uevent_helper"]
+for name in names:
+    try:
+        os.close(os.open(name, os.O_WRONLY))
+        print(name, "open")
+    except OSError as error:
+        print(name, errno.errorcode[error.errno])
+"""
+    if bench.who.name == "root":
+        assert b"core_pattern open" in bench.outside(code).stdout
+    answers = {line.split()[1] for line in bench.inside(code)["stdout"].splitlines()}
+    assert answers <= {"EROFS", "EACCES", "ENOENT"}
+
+
+def test_the_payload_is_nobody_and_can_become_nobody_else(bench: Bench) -> None:
+    inside = bench.run("cat", "/proc/self/status")
+    status = dict(line.split(":", 1) for line in inside["stdout"].splitlines())
+    sets = {name: int(value, 16) for name, value in status.items() if name.startswith("Cap")}
+    assert sets == dict.fromkeys(("CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb"), 0)
+    assert status["NoNewPrivs"].strip() == "1"
+    assert status["Seccomp"].strip() == "2"
+    assert status["Uid"].split() == ["1000"] * 4
+    become = "import os\ntry:\n  os.setuid(0); print('root')\nexcept OSError as error: print(error.strerror)"
+    assert bench.inside(become)["stdout"] != "root\n"
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can make a setuid program")
+def test_a_setuid_program_gains_nothing(bench: Bench) -> None:
+    shutil.copy("/usr/bin/id", bench.tool / "id")
+    os.chown(bench.tool / "id", 0, 0)
+    os.chmod(bench.tool / "id", 0o4755)
+    outside = subprocess.run([bench.tool / "id"], user=NOBODY, group=NOBODY, extra_groups=[], capture_output=True)
+    assert b"euid=0" in outside.stdout
+    assert "euid" not in bench.run("/tool/id")["stdout"]
+
+
+def test_every_mount_is_nosuid_and_only_scratch_is_writable(bench: Bench) -> None:
+    rows = [line.split() for line in bench.run("cat", "/proc/mounts")["stdout"].splitlines()]
+    assert all("nosuid" in row[3].split(",") for row in rows)
+    writable = {row[1] for row in rows if "rw" in row[3].split(",") and not row[1].startswith("/dev/")}
+    # A mask of an empty folder is a tmpfs without room for a single file.
+    assert {path for path in writable if not path.startswith("/proc/")} == {"/tmp", "/proc"}
+
+
+def test_the_seen_mount_table_names_no_way_back(bench: Bench) -> None:
+    probe = "import os; print(os.listdir('/'), os.path.samefile('/', '/..'), os.path.exists('/proc/1/root/work'))"
+    inside = bench.inside(probe)
+    assert inside["stdout"].endswith("True False\n")
+    assert "root'" not in inside["stdout"]
+
+
+def test_devices_cannot_be_made_and_kernel_files_not_read(bench: Bench) -> None:
+    code = """
+import os, stat
+def attempt(what):
+    try:
+        return what() or "done"
+    except OSError as error:
+        return error.strerror
+print(attempt(lambda: os.mknod("/tmp/disk", stat.S_IFBLK | 0o600, os.makedev(8, 0))))
+print(attempt(lambda: os.mknod("/tmp/mem", stat.S_IFCHR | 0o600, os.makedev(1, 1))))
+print(attempt(lambda: open("/proc/kcore", "rb").read(1)))
+print(attempt(lambda: open("/proc/1/environ", "rb").read(1)))
+print(attempt(lambda: open("/proc/1/mem", "r+b")))
+print(attempt(lambda: os.open("/dev/kmsg", os.O_RDONLY)), attempt(lambda: os.listdir("/dev/pts")))
+"""
+    lines = bench.inside(code)["stdout"].splitlines()
+    assert "done" not in lines
+    assert all(
+        "Operation not permitted" in line or "Permission denied" in line or "No such file" in line or line == "b''"
+        for line in lines
+    )
+
+
+def test_a_terminal_as_stdin_cannot_be_typed_into(bench: Bench) -> None:
+    code = (
+        CALLS
+        + """
+letter = ctypes.create_string_buffer(b"x")
+for request in (0x5412, 0x541C, 0x5412 | 1 << 32, 0x541C | 1 << 40):
+    print(call(numbers["ioctl"], 0, request, letter))
+print(os.isatty(0), os.getsid(0) == os.getpid())
+"""
+    )
+    inside = bench.run("python3", "-c", code, json.dumps(table()), stdin="pty")
+    assert inside["stdout"].split() == [errno.errorcode[errno.EPERM]] * 4 + ["True", "True"]
+
+
+def test_shared_memory_and_queues_are_the_sandboxs_own(bench: Bench) -> None:
+    code = """
+import ctypes, json, os, sys
+libc = ctypes.CDLL(None)
+print(libc.shmget(int(sys.argv[1]), 4096, 0o1666 if len(sys.argv) > 2 else 0o666) >= 0, os.listdir("/dev/shm"))
+"""
+    key = 0x5EED0000 | os.getpid() & 0xFFFF
+    made = bench.outside(code, key, "make").stdout
+    try:
+        assert made.startswith(b"True")
+        assert bench.inside(code, key)["stdout"] == "False []\n"
+    finally:
+        subprocess.run(["ipcrm", "-M", str(key)], check=True)
+
+
+def test_the_policy_can_be_read_inside_without_secrets(bench: Bench) -> None:
+    text = bench.run("cat", "/run/sandbox/policy.json", env=[["API_TOKEN", "hunter2"]])["stdout"]
+    policy: dict[str, Any] = json.loads(text)
+    assert policy["network"] == "none"
+    assert policy["env"] == ["API_TOKEN"]
+    assert "hunter2" not in text

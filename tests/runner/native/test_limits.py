@@ -1,0 +1,204 @@
+"""What a payload could use up without the sandbox, and cannot inside: time, memory, processes, output, disk."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+import signal
+import subprocess
+
+import pytest
+from support.sandbox import Bench, marked_processes
+
+LINGER = {
+    "plain": "import time; time.sleep(60)",
+    "ignores TERM": "import signal, time; [signal.signal(n, signal.SIG_IGN) for n in (1, 2, 15)]; time.sleep(60)",
+    "double fork": """
+import os, time
+if os.fork() == 0:
+    os.setsid()
+    if os.fork() == 0:
+        time.sleep(60)
+    os._exit(0)
+time.sleep(60)
+""",
+    "stopped child": """
+import os, signal, time
+child = os.fork()
+if child == 0:
+    os.kill(os.getpid(), signal.SIGSTOP)
+time.sleep(60)
+""",
+    "new session holds the pipe": "import os, time\nif os.fork() == 0:\n  os.setsid()\ntime.sleep(60)",
+}
+
+
+def _end(pids: list[int]) -> None:
+    for pid in pids:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+
+
+@pytest.mark.parametrize("way", LINGER)
+def test_nothing_outlives_the_time_limit(bench: Bench, way: str) -> None:
+    mark = secrets.token_hex(8)
+    # The usual way, a timeout around the child, leaves what the child started.
+    try:
+        with pytest.raises(subprocess.TimeoutExpired):
+            bench.outside(LINGER[way] + f"# {mark}", timeout=0.5)
+        if "fork" in LINGER[way]:
+            assert marked_processes(mark) != []
+    finally:
+        _end(marked_processes(mark))
+    mark = secrets.token_hex(8)
+    inside = bench.inside(LINGER[way] + f"# {mark}", wall_seconds=0.5)
+    assert marked_processes(mark) == []
+    assert inside["cause"] == "timeout"
+    assert 0.5 <= inside["wall_seconds"] < 1.5
+
+
+def test_what_a_payload_leaves_running_ends_with_it(bench: Bench) -> None:
+    code = "import os, time\nif os.fork() == 0:\n  os.setsid()\n  time.sleep(60)\nprint('main is done')"
+    mark = secrets.token_hex(8)
+    try:
+        with pytest.raises(subprocess.TimeoutExpired):
+            bench.outside(code + f"# {mark}", timeout=0.5)  # the pipe stays held, so even reading hangs
+    finally:
+        _end(marked_processes(mark))
+    mark = secrets.token_hex(8)
+    inside = bench.inside(code + f"# {mark}", wall_seconds=20)
+    assert (inside["cause"], inside["stdout"]) == ("exit", "main is done\n")
+    assert inside["wall_seconds"] < 10
+    assert marked_processes(mark) == []
+
+
+def test_memory_above_the_limit_ends_the_run_as_oom(bench: Bench) -> None:
+    code = "import time; held = bytearray(200 << 20); print('had it', len(held)); time.sleep(0.5)"
+    assert bench.outside(code).returncode == 0
+    inside = bench.inside(code, memory_bytes=64 << 20, wall_seconds=20)
+    assert inside["exit_code"] != 0
+    if inside["assurance"]["level"] == "bounded":
+        assert inside["cause"] == "oom"
+        assert [denial["what"] for denial in inside["denials"]] == ["memory"]
+        assert inside["peak_memory_bytes"] <= 64 << 20
+    else:
+        assert "had it" not in inside["stdout"]
+    assert bench.inside(code, memory_bytes=400 << 20)["exit_code"] == 0
+
+
+def test_memory_spread_over_processes_counts_together(bench: Bench) -> None:
+    code = """
+import os, time
+for _ in range(6):
+    if os.fork() == 0:
+        held = bytearray(30 << 20)
+        time.sleep(1.5)
+        os._exit(0)
+print(sorted(os.wait()[1] for _ in range(6)))
+"""
+    assert bench.outside(code).stdout == b"[0, 0, 0, 0, 0, 0]\n"
+    inside = bench.inside(code, memory_bytes=100 << 20, wall_seconds=20)
+    assert inside["stdout"] != "[0, 0, 0, 0, 0, 0]\n"
+    assert [denial["what"] for denial in inside["denials"]] == ["memory"]
+
+
+def test_processes_above_the_limit_are_refused(bench: Bench) -> None:
+    code = """
+import os, time
+made = 0
+try:
+    for _ in range(30):
+        if os.fork() == 0:
+            time.sleep(2)
+            os._exit(0)
+        made += 1
+except OSError as error:
+    print(error.strerror)
+print(made)
+"""
+    assert bench.outside(code).stdout == b"30\n"
+    inside = bench.inside(code, processes=10, wall_seconds=20)
+    assert inside["stdout"] == "Resource temporarily unavailable\n9\n"
+    assert bench.inside(code, processes=40, wall_seconds=20)["stdout"] == "30\n"
+
+
+def test_a_fork_bomb_is_held_and_ends_at_the_limit(bench: Bench) -> None:
+    code = """
+import os
+while True:
+    try:
+        os.fork()
+    except OSError:
+        pass
+"""
+    mark = secrets.token_hex(8)
+    inside = bench.inside(code + f"# {mark}", processes=20, wall_seconds=1)
+    assert inside["cause"] == "timeout"
+    assert inside["peak_processes"] <= 20
+    assert marked_processes(mark) == []
+
+
+def test_output_above_the_cap_is_cut_and_ends_the_run(bench: Bench) -> None:
+    code = "import sys\nfor _ in range(5): sys.%s.write('x' * 1000000)"
+    assert len(bench.outside(code % "stdout").stdout) == 5_000_000
+    for stream in ("stdout", "stderr"):
+        inside = bench.inside(code % stream, output_bytes=200_000)
+        assert inside["cause"] == "output_cap"
+        assert len(inside[stream]) == 200_000
+        assert inside[f"{stream}_truncated"] is True
+    exact = bench.inside("print('x' * 199_999)", output_bytes=200_000)
+    assert (exact["cause"], exact["stdout_truncated"], len(exact["stdout"])) == ("exit", False, 200_000)
+
+
+def test_odd_output_is_carried_whole(bench: Bench) -> None:
+    inside = bench.inside("import sys; sys.stdout.buffer.write(bytes(range(256)))")
+    assert inside["stdout_encoding"] == "base64"
+    assert inside["exit_code"] == 0
+
+
+def test_scratch_space_files_and_descriptors_are_bounded(bench: Bench) -> None:
+    code = """
+import os
+def attempt(what):
+    try:
+        what()
+        print("done")
+    except OSError as error:
+        print(error.strerror)
+def fill():
+    for n in range(8):
+        open(f"/tmp/{n}", "wb").write(b"x" * (1 << 20))
+attempt(fill)
+attempt(lambda: open("/tmp/one", "wb").truncate(1 << 40))
+attempt(lambda: [os.open("/dev/null", 0) for _ in range(200)])
+"""
+    inside = bench.inside(code, tmp_bytes=4 << 20, file_bytes=16 << 20, open_files=64)
+    assert inside["stdout"].splitlines() == [
+        "No space left on device",
+        "File too large",
+        "Too many open files",
+    ]
+
+
+def test_cpu_time_is_held_to_the_share_and_counted(bench: Bench) -> None:
+    code = """
+import os, time
+for _ in range(2):
+    if os.fork() == 0:
+        end = time.monotonic() + 1.5
+        while time.monotonic() < end:
+            pass
+        os._exit(0)
+os.wait(); os.wait()
+"""
+    inside = bench.inside(code, cpus=0.5 if bench.who.name == "root" else 1.0)
+    used = inside["user_seconds"] + inside["system_seconds"]
+    share = 0.5 if inside["assurance"]["level"] == "bounded" else 1.0
+    assert 0.1 < used <= inside["wall_seconds"] * share * 1.2
+
+
+def test_a_crash_is_a_signal_and_leaves_no_core(bench: Bench) -> None:
+    inside = bench.inside("import ctypes; ctypes.string_at(0)")
+    assert (inside["cause"], inside["signal"], inside["exit_code"]) == ("signal", signal.SIGSEGV, None)
+    assert bench.inside("import sys; sys.exit(7)")["exit_code"] == 7

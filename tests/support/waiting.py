@@ -1,0 +1,16 @@
+"""The one place where tests poll: for facts of the kernel that nothing announces."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+
+def until(fact: Callable[[], bool], seconds: float = 10.0) -> bool:
+    """Whether `fact` came true within `seconds`."""
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        if fact():
+            return True
+        time.sleep(0.01)
+    return fact()
