@@ -1,6 +1,6 @@
-"""Opens the registry's SQLite file: one short connection for each piece of work.
+"""Opens the registry's SQLite file: one connection for each piece of work, closed at its end.
 
-A connection is never kept, so none crosses a fork or a thread, and none outlives a vault that was moved away.
+None is kept beyond that, so none crosses a fork or a thread, and none outlives a vault that was moved away.
 WAL lets readers go on while somebody writes; ``synchronous=FULL`` puts a commit on the disk before it returns.
 """
 
@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 import sqlite3
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -28,17 +29,31 @@ class Database:
 
     def __init__(self, path: Path) -> None:
         self._path = path
+        self._open = threading.local()
 
     @contextlib.contextmanager
-    def read(self) -> Iterator[sqlite3.Connection]:
-        """A connection for looking up. Raises `VaultError` (`registry_broken`, `vault_busy`), `io_error`."""
-        with _database_errors(self._path), contextlib.closing(self._connect()) as connection:
-            yield connection
+    def session(self) -> Iterator[sqlite3.Connection]:
+        """One connection for everything this thread does with the registry in the ``with`` block.
+
+        Opening costs little, closing after a write costs a checkpoint: so an operation of many steps is one session.
+        Raises `VaultError` (`registry_broken`, `vault_busy`), `SkillkeepError` (`io_error`).
+        """
+        with _database_errors(self._path):
+            current: sqlite3.Connection | None = getattr(self._open, "connection", None)
+            if current is not None:
+                yield current
+                return
+            with contextlib.closing(self._connect()) as connection:
+                self._open.connection = connection
+                try:
+                    yield connection
+                finally:
+                    self._open.connection = None
 
     @contextlib.contextmanager
     def write(self) -> Iterator[sqlite3.Connection]:
         """One transaction: committed and on the disk when the block ends, undone when it raises."""
-        with _database_errors(self._path), contextlib.closing(self._connect()) as connection:
+        with self.session() as connection:
             connection.execute("BEGIN IMMEDIATE")
             try:
                 yield connection
@@ -47,6 +62,17 @@ class Database:
                 if connection.in_transaction:
                     connection.execute("ROLLBACK")
                 raise
+
+    @contextlib.contextmanager
+    def note(self) -> Iterator[sqlite3.Connection]:
+        """A transaction whose loss in a power failure costs only work: it does not wait for the disk."""
+        with self.session() as connection:
+            connection.execute("PRAGMA synchronous = NORMAL")
+            try:
+                with self.write():
+                    yield connection
+            finally:
+                connection.execute("PRAGMA synchronous = FULL")
 
     def _connect(self) -> sqlite3.Connection:
         with io_errors("open the registry"):

@@ -10,6 +10,7 @@ import os
 from pathlib import Path
 
 from skillkeep.files import fsync_dir, remove_tree
+from skillkeep.vault.durable import make_durable
 from skillkeep.vault.layout import Layout
 from skillkeep.vault.stage import Staged
 from skillkeep.vault.verification import FOLDER_MODE, inspect
@@ -18,7 +19,7 @@ __all__ = ["publish", "remove_object"]
 
 
 def publish(layout: Layout, staged: Staged, hex_digest: str) -> bool:
-    """Put the staged object at ``objects/<sha256>``. True when a damaged one had to make room for it.
+    """Put the staged object at ``objects/<sha256>``, on the disk. True when a damaged one had to make room for it.
 
     An object that is already there and holds byte for byte is kept (its inodes may be mounted in a sandbox).
     A damaged one is moved aside whole, into the staging folder. Raises `OSError`.
@@ -26,19 +27,22 @@ def publish(layout: Layout, staged: Staged, hex_digest: str) -> bool:
     place = layout.object(hex_digest)
     damaged = False
     if os.path.lexists(place):
-        if not place.is_symlink() and place.is_dir():
-            os.chmod(place, FOLDER_MODE)  # a crash may have come between the rename and this
+        _set_mode(place, FOLDER_MODE)  # a crash may have come between the rename and this
         if not inspect(place, hex_digest):
+            make_durable(place)
             return False
         damaged = True
-        if not place.is_symlink() and place.is_dir():
-            os.chmod(place, 0o700)
+        _set_mode(place, 0o700)
         os.rename(place, staged.folder / "damaged")
     os.rename(staged.object, place)
     os.chmod(place, FOLDER_MODE)
-    fsync_dir(place)
-    fsync_dir(layout.objects)
+    make_durable(place)
     return damaged
+
+
+def _set_mode(place: Path, mode: int) -> None:
+    if place.is_dir() and not place.is_symlink():
+        os.chmod(place, mode)
 
 
 def remove_object(layout: Layout, hex_digest: str) -> int:
@@ -53,8 +57,7 @@ def remove_object(layout: Layout, hex_digest: str) -> int:
     layout.staging.mkdir(mode=0o700, exist_ok=True)
     grave = layout.staging / f"{hex_digest}.removed"
     remove_tree(grave)
-    if place.is_dir() and not place.is_symlink():
-        os.chmod(place, 0o700)
+    _set_mode(place, 0o700)
     os.rename(place, grave)
     remove_tree(grave)
     fsync_dir(layout.objects)

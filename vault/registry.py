@@ -99,13 +99,13 @@ class Registry:
             FROM events e JOIN approvals a ON a.id = e.approval JOIN tools t ON t.name = e.name
             WHERE e.name = ? ORDER BY e.id
         """
-        with self.database.read() as connection:
+        with self.database.session() as connection:
             return [_history_entry(row) for row in connection.execute(query, (name,))]
 
     def report(self, name: str, digest: str) -> dict[str, Any] | None:
         """The audit report that the newest approval of this version rested on, as JSON data."""
         query = "SELECT report FROM approvals WHERE name = ? AND digest = ? ORDER BY id DESC LIMIT 1"
-        with self.database.read() as connection:
+        with self.database.session() as connection:
             row = connection.execute(query, (name, parse_digest(digest))).fetchone()
         return dict(json.loads(row["report"])) if row else None
 
@@ -115,46 +115,46 @@ class Registry:
             SELECT count(DISTINCT a.digest) FROM approvals a LEFT JOIN revocations r ON r.digest = a.digest
             WHERE a.source_key = ? AND a.verdict = 'PASS' AND r.digest IS NULL
         """
-        with self.database.read() as connection:
+        with self.database.session() as connection:
             return int(connection.execute(query, (source_key,)).fetchone()[0])
 
     def revocation(self, digest: str) -> Revocation | None:
         """Why a digest may not run, if it was revoked."""
-        with self.database.read() as connection:
+        with self.database.session() as connection:
             row = connection.execute("SELECT * FROM revocations WHERE digest = ?", (parse_digest(digest),)).fetchone()
         return Revocation(spell(row["digest"]), row["reason"], row["at"], row["by"]) if row else None
 
     def stored_digests(self) -> set[str]:
         """The hex digits of every object that the registry counts as stored."""
-        with self.database.read() as connection:
+        with self.database.session() as connection:
             return {row["digest"] for row in connection.execute("SELECT digest FROM objects WHERE state = 'stored'")}
 
     def is_stored(self, hex_digest: str) -> bool:
         """True when an approval rests on this object."""
         query = "SELECT 1 FROM objects WHERE digest = ? AND state = 'stored'"
-        with self.database.read() as connection:
+        with self.database.session() as connection:
             return connection.execute(query, (hex_digest,)).fetchone() is not None
 
     def unsettled(self) -> list[str]:
         """Names whose links may lag behind the registry."""
-        with self.database.read() as connection:
+        with self.database.session() as connection:
             return [row["name"] for row in connection.execute("SELECT name FROM tools WHERE unsettled = 1")]
 
     def settle(self, name: str) -> None:
         """The links of `name` are as the registry says."""
-        with self.database.write() as connection:
+        with self.database.note() as connection:
             connection.execute("UPDATE tools SET unsettled = 0 WHERE name = ?", (name,))
 
     def sign(self, hex_digest: str, signature: str) -> None:
         """Remember the stat signature of an object whose every byte was just verified."""
-        with self.database.write() as connection:
+        with self.database.note() as connection:
             connection.execute("UPDATE objects SET signature = ? WHERE digest = ?", (signature, hex_digest))
 
     def _one(self, where: str, *values: object) -> StoredTool | None:
         return next(iter(self._all(where, *values)), None)
 
     def _all(self, where: str, *values: object) -> list[StoredTool]:
-        with self.database.read() as connection:
+        with self.database.session() as connection:
             return [self._stored(row) for row in connection.execute(f"{_RECORD} {where}", values)]
 
     def _stored(self, row: sqlite3.Row) -> StoredTool:

@@ -38,7 +38,7 @@ class Reviews:
     def pending(self, source_key: str, artifact_path: str) -> Review | None:
         """The review of this artifact that waits for a confirmation, if any."""
         query = "SELECT * FROM reviews WHERE source_key = ? AND artifact_path = ?"
-        with self._database.read() as connection:
+        with self._database.session() as connection:
             row = connection.execute(query, (source_key, artifact_path)).fetchone()
         return _review(row) if row else None
 
@@ -69,7 +69,7 @@ class Reviews:
 
     def all(self) -> Pending:
         """Every pending review, oldest first."""
-        with self._database.read() as connection:
+        with self._database.session() as connection:
             return [_review(row) for row in connection.execute("SELECT * FROM reviews ORDER BY seen_at, name")]
 
 

@@ -1,4 +1,4 @@
-"""Copies a tree into the staging folder: hashed while copied, read-only, synced, complete or not there.
+"""Copies a tree into the staging folder: hashed while copied, made read-only, compared with its digest.
 
 What is hashed is what is written, so nothing that changes the quarantined files during the copy can get bytes into
 the vault that the digest does not cover.
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from skillkeep.digest import CHUNK
-from skillkeep.files import fsync_dir, write_all
+from skillkeep.files import write_all
 from skillkeep.manifest import Manifest, ManifestEntry
 from skillkeep.text import printable_path
 from skillkeep.tree import EntryKind, TreeEntry, TreeLimits, TreeView
@@ -50,7 +50,7 @@ def new_folder(layout: Layout, hex_digest: str) -> Path:
 
 
 def stage(folder: Path, tree: Path, digest: str) -> Staged:
-    """Copy the files below `tree` to ``folder/object/tree`` and write their manifest beside it, all synced.
+    """Copy the files below `tree` to ``folder/object/tree`` and write their manifest beside it.
 
     Empty folders are left out: no digest covers them. Raises `VaultError` (`tree_unsafe`, `tree_mismatch` when the
     files are not those of `digest`), `SkillkeepError` (`not_a_tree`, `io_error`), `OSError` (disk full).
@@ -71,7 +71,7 @@ def stage(folder: Path, tree: Path, digest: str) -> Staged:
         )
     staged = Staged(folder, manifest)
     _write_manifest(staged)
-    _seal(target, files, folders)
+    _seal(target, folders)
     return staged
 
 
@@ -124,7 +124,7 @@ def _copy(view: TreeView, entry: TreeEntry, target: Path) -> ManifestEntry:
 
 
 def _start_writing(fd: int) -> None:
-    """Let the disk begin now, while the next files are hashed: the syncs at the end then hardly wait."""
+    """Let the disk begin now, while the next files are hashed: `make_durable` then hardly waits."""
     if hasattr(os, "posix_fadvise"):
         os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
 
@@ -134,20 +134,11 @@ def _write_manifest(staged: Staged) -> None:
     try:
         write_all(fd, staged.manifest.to_text().encode("ascii"))
         os.fchmod(fd, FILE_MODE)
-        os.fsync(fd)
     finally:
         os.close(fd)
 
 
-def _seal(target: Path, files: list[TreeEntry], folders: list[Path]) -> None:
-    """Sync every file, then make every folder read-only and sync it, innermost first."""
-    for entry in files:
-        fd = os.open(os.path.join(target, entry.path), os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
-        try:
-            os.fsync(fd)
-        finally:
-            os.close(fd)
+def _seal(target: Path, folders: list[Path]) -> None:
+    """Make every folder read-only, innermost first."""
     for folder in [*reversed(folders), target]:
         os.chmod(folder, FOLDER_MODE)
-        fsync_dir(folder)
-    fsync_dir(target.parent)

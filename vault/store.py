@@ -149,9 +149,9 @@ class Vault:
         check_name(admission.name)
         hex_digest = parse_digest(admission.digest)
         self._home.ensure()
-        with io_errors("vault the tool"), FileLock(self._lock):
+        with io_errors("vault the tool"), FileLock(self._lock), self._registry.database.session():
             maintenance.sweep_staging(self.layout, self._registry)
-            with self._registry.database.read() as connection:
+            with self._registry.database.session() as connection:
                 changes.check_owner(connection, admission.name, admission.source_key)
                 changes.check_not_revoked(connection, spell(hex_digest))
             check_free(self.layout, admission.name)
@@ -165,7 +165,7 @@ class Vault:
         Its files are hashed first. Grants only shrink. Raises `not_vaulted`, `not_in_history`, `revoked`,
         `vault_tampered`.
         """
-        with io_errors("roll back"), FileLock(self._lock):
+        with io_errors("roll back"), FileLock(self._lock), self._registry.database.session():
             current = self._current(name)
             target = self._version(name, digest) if digest else self._registry.before(current)
             if target is None:
@@ -202,18 +202,19 @@ class Vault:
         With `paranoid` every byte is hashed. Raises `VaultError`: `not_vaulted`, `revoked`, `vault_tampered`
         (its context lists the differences).
         """
-        stored = self._current(name)
-        self._evidence.require(stored, paranoid=paranoid)
-        return self._sealed(stored)
+        with self._registry.database.session():
+            stored = self._current(name)
+            self._evidence.require(stored, paranoid=paranoid)
+            return self._sealed(stored)
 
     def verify(self, name: str | None = None) -> Mismatches:
         """Hash every version of `name` (of every name when None) and check its links; empty when all holds.
 
         Raises `not_vaulted` for an unknown name.
         """
-        if name is not None:
-            return self._evidence.survey([self._current(name).record.name])
-        return self._evidence.survey([record.name for record in self._registry.all_current()])
+        with self._registry.database.session():
+            known = self._registry.all_current() if name is None else [self._current(name).record]
+            return self._evidence.survey([record.name for record in known])
 
     # care
 
@@ -221,7 +222,7 @@ class Vault:
         """Remove what nothing needs: unfinished work, objects without approval and, with `keep`, archived versions
         beyond the newest `keep` of each name. Their history stays readable; their approval no longer counts.
         """
-        with io_errors("collect garbage"), FileLock(self._lock):
+        with io_errors("collect garbage"), FileLock(self._lock), self._registry.database.session():
             maintenance.sweep_staging(self.layout, self._registry)
             spare = maintenance.surplus(self._registry, keep) if keep is not None else {}
             if spare:

@@ -1,0 +1,158 @@
+"""The vault against plain tools doing the same work, and against itself when full.
+
+Bars: hash + vault at least 0.7x the speed of `sha256sum`, `cp` and `sync` over the same tree; look-ups, openings and
+admissions with 100,000 tools at most 1.2x those with 100. Exit 1 when one is missed.
+"""
+
+from __future__ import annotations
+
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+from skillkeep.digest import sha256_bytes, spell
+from skillkeep.home import Home
+from skillkeep.journal import Journal
+from skillkeep.manifest import Manifest, ManifestEntry
+from skillkeep.tree import TreeView
+from skillkeep.vault import changes
+from skillkeep.vault.interface import Admission, Tier
+from skillkeep.vault.layout import Layout
+from skillkeep.vault.registry import Registry, Stamp
+from skillkeep.vault.store import Vault
+
+ROUNDS = 9
+SPEED_BAR, SCALE_BAR = 0.7, 1.2
+TREES = (("10 files of 4 KB", 10, 4_000), ("500 files of 30 KB", 500, 30_000), ("20 files of 800 KB", 20, 800_000))
+FEW, MANY = 100, 100_000
+
+
+def admission(name: str, digest: str) -> Admission:
+    """What the gate would hand over."""
+    source = f"https://example.invalid/{name}"
+    return Admission(
+        name=name, digest=digest, tier=Tier.UNKNOWN, verdict="PASS", source=source, source_key=source, ref=None,
+        commit=None, artifact_path="", kind="skill", confirmed="benchmark", report={},
+    )  # fmt: skip
+
+
+def open_vault(folder: Path) -> Vault:
+    """A vault in a new home below `folder`."""
+    home = Home(folder / "home").ensure()
+    return Vault(home, Journal(home.journal))
+
+
+def timed(work: Callable[[], object]) -> float:
+    """Seconds that `work` takes once."""
+    start = time.perf_counter()
+    work()
+    return time.perf_counter() - start
+
+
+def make_tree(folder: Path, files: int, size: int) -> Path:
+    """A tree of random files, already on the disk."""
+    folder.mkdir()
+    for number in range(files):
+        (folder / f"file{number}").write_bytes(os.urandom(size))
+    os.sync()
+    return folder
+
+
+def hash_and_vault(vault: Vault, tree: Path, name: str) -> None:
+    """What ingest does between the audit and the answer."""
+    with TreeView.open(tree) as view:
+        digest = Manifest.of_tree(view).digest
+    vault.admit(admission(name, digest), tree)
+
+
+def compare_speed(title: str, files: int, size: int) -> bool:
+    """Ours and the peer in turns on fresh trees; True when the bar is kept."""
+    script = 'find "$1" -type f -exec sha256sum {} + >/dev/null && cp -r "$1" "$2" && sync'
+    ours, peer = [], []
+    with tempfile.TemporaryDirectory(dir=Path.cwd()) as folder:
+        base = Path(folder)
+        vault = open_vault(base)
+        for number in range(ROUNDS):
+            tree = make_tree(base / f"tree{number}", files, size)
+            copy = str(base / f"copy{number}")
+            peer.append(timed(lambda: subprocess.run(["sh", "-c", script, "sh", str(tree), copy], check=True)))  # noqa: B023
+            ours.append(timed(lambda: hash_and_vault(vault, tree, f"tool{number}")))  # noqa: B023
+        subprocess.run(["chmod", "-R", "u+w", str(base)], check=True)
+    speed = statistics.median(peer) / statistics.median(ours)
+    said = "kept" if speed >= SPEED_BAR else "MISSED"
+    print(f"hash + vault, {title:<20} {speed:5.2f}x the speed of sha256sum + cp + sync  bar {SPEED_BAR}x {said}"
+          f"  {statistics.median(ours) * 1000:.1f} ms")  # fmt: skip
+    return speed >= SPEED_BAR
+
+
+def fill(vault: Vault, count: int) -> None:
+    """Enter `count` tools into the registry, as admissions do, in one transaction."""
+    registry = Registry(Layout(vault.layout.root))
+    stamp = Stamp("2026-11-21T00:00:00.000Z", "benchmark")
+    with registry.database.write() as connection:
+        for number in range(count):
+            manifest = Manifest([ManifestEntry("SKILL.md", False, number, sha256_bytes(b"%d" % number))])
+            changes.enter(connection, admission(f"tool{number}", manifest.digest), manifest, stamp)
+        connection.execute("UPDATE tools SET unsettled = 0")
+
+
+def work_on(vault: Vault, tree: Path) -> dict[str, Callable[[int], object]]:
+    """The operations whose time must not grow with the vault; each takes a round number."""
+    with TreeView.open(tree) as view:
+        digest = Manifest.of_tree(view).digest
+    mine = admission("mine", digest)
+    vault.admit(mine, tree)
+    missing = spell("0" * 64)
+    return {
+        "look-up by digest, found": lambda _: vault.lookup(digest, Tier.UNKNOWN),
+        "look-up by digest, not there": lambda _: vault.lookup(missing, Tier.UNKNOWN),
+        "look-up by name": lambda _: vault.by_name("mine"),
+        "open": lambda _: vault.open("mine"),
+        "recover, nothing to do": lambda _: vault.recover(),
+        "admit under a new name": lambda number: vault.admit(
+            replace(mine, name=f"new{number}", source_key=f"key{number}"), tree
+        ),
+    }
+
+
+def compare_scale() -> bool:
+    """The same operations in a small and a full vault, in turns; True when all bars are kept."""
+    kept = True
+    with tempfile.TemporaryDirectory(dir=Path.cwd()) as folder:
+        base = Path(folder)
+        tree = make_tree(base / "tree", 5, 4_000)
+        small, full = ((base / size) for size in ("small", "full"))
+        works = []
+        for place, count in ((small, FEW), (full, MANY)):
+            place.mkdir()
+            vault = open_vault(place)
+            fill(vault, count)
+            works.append(work_on(vault, tree))
+        for title in works[0]:
+            times: tuple[list[float], list[float]] = ([], [])
+            for number in range(60):
+                for work, seen in zip(works, times, strict=True):
+                    seen.append(timed(lambda: work[title](number)))  # noqa: B023
+            few, many = (statistics.median(seen) for seen in times)
+            held = many / few <= SCALE_BAR
+            kept = kept and held
+            print(f"{title:<30} {many / few:5.2f}x at {MANY:,} tools of that at {FEW}  bar {SCALE_BAR}x "
+                  f"{'kept' if held else 'MISSED'}  {many * 1000:.2f} ms")  # fmt: skip
+        subprocess.run(["chmod", "-R", "u+w", str(base)], check=True)
+    return kept
+
+
+def main() -> int:
+    """Measure and print a row for each bar."""
+    kept = [compare_speed(*tree) for tree in TREES]
+    return 0 if all([*kept, compare_scale()]) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
