@@ -17,7 +17,7 @@ from typing import Any, ClassVar
 from skillkeep.clock import SYSTEM_CLOCK, Clock
 from skillkeep.runner.attach import Streams, pump
 from skillkeep.runner.container import USER, Image, container_body, layers_in_force
-from skillkeep.runner.engine import START_AN_ENGINE, UnusableError, capabilities, local_socket
+from skillkeep.runner.engine import START_AN_ENGINE, UnusableError, capabilities, check_reachable, local_socket
 from skillkeep.runner.errors import RunnerError
 from skillkeep.runner.interface import (
     Assurance,
@@ -34,16 +34,19 @@ from skillkeep.runner.owner import OWNER_LABEL, is_orphan, labels_for
 __all__ = ["DEFAULT_IMAGE", "DockerBackend"]
 
 DEFAULT_IMAGE = "python:3.12-slim"
+_OLDEST_API = "1.41"
 _CALL_SECONDS = 30
+_GREETING_SECONDS = 10
 _SIGKILL = 9
 _MAY_BE_MISSING = frozenset({"swap"})
 
 
 @dataclass(frozen=True)
 class _Engine:
-    """A daemon that was asked what it can do, and the image that runs use. `api` is a `docker.APIClient`."""
+    """A daemon that was asked what it can do, and the image that runs use."""
 
-    api: Any
+    socket: str
+    version: str
     image: Image
     facts: Mapping[str, str]
     losses: tuple[str, ...]
@@ -87,42 +90,60 @@ class DockerBackend(Backend):
         now = self._clock.now().timestamp()
         labels = labels_for(request.run_id, now, request.policy.wall_seconds)
         body = container_body(request, engine.image, labels, self._runtime)
-        with _engine_errors("create the container"):
-            _sweep(engine.api, now)
-            created = engine.api.create_container_from_config(body)
-        container = created["Id"]
-        try:
-            return self._observe(engine, request, container, body, tuple(created.get("Warnings") or ()))
-        finally:
-            _remove(engine.api, container)
+        with _client(engine.socket, engine.version, _CALL_SECONDS) as api:
+            with _engine_errors("create the container"):
+                _sweep(api, now)
+                created = api.create_container_from_config(body)
+            container = created["Id"]
+            try:
+                layers, losses = _checked(api, container, body)
+                streams, ended, wall, state = self._watched(api, container, request)
+            finally:
+                _remove(api, container)
+        shown = (*layers, _image_layer(engine.image), Layer("engine", True, engine.facts))
+        lost = (*engine.losses, *losses, *(created.get("Warnings") or ()))
+        assurance = Assurance(AssuranceLevel.BOUNDED, shown, engine.host_uid, lost)
+        return _result(request, streams, _ending(ended, state), wall, assurance)
 
-    def _observe(
-        self, engine: _Engine, request: RunRequest, container: str, body: Mapping[str, Any], warnings: tuple[str, ...]
-    ) -> RunResult:
-        api, policy = engine.api, request.policy
-        with _engine_errors("describe the container"):
-            layers = layers_in_force(api.inspect_container(container), body)
-        losses = (*engine.losses, *_weaker(layers), *warnings)
-        with _engine_errors("start the container"):
-            wanted = {"stdin": int(request.stdin is not None), "stdout": 1, "stderr": 1, "stream": 1}
-            connection = api.attach_socket(container, params=wanted)
+    def _watched(
+        self, api: Any, container: str, request: RunRequest
+    ) -> tuple[Streams, Cause, float, Mapping[str, Any]]:
+        """Start the container and stay until it is dead: its streams, why it ended, seconds, its last state."""
+        monotonic = self._clock.monotonic
+        with _engine_errors("run the container"), _attached(api, container, request) as connection:
             api.start(container)
-        began = self._clock.monotonic()
-        deadline = began + policy.wall_seconds
-        with contextlib.closing(connection), _engine_errors("watch the container"):
-            raw = getattr(connection, "_sock", connection)
-            streams = pump(raw, request.stdin, policy.output_bytes, deadline, self._clock.monotonic)
+            began = monotonic()
+            deadline = began + request.policy.wall_seconds
+            streams = pump(connection, request.stdin, request.policy.output_bytes, deadline, monotonic)
             ended = streams.ended
             if ended is Cause.EXIT:
-                ended = _await_end(api, container, deadline - self._clock.monotonic())
+                ended = _await_end(api, container, deadline - monotonic())
             if ended is not Cause.EXIT:
-                raw.shutdown(socket.SHUT_RDWR)  # the engine does not bury a container whose output nobody takes
+                connection.shutdown(
+                    socket.SHUT_RDWR
+                )  # no container is buried while it waits for its output to be taken
                 _kill(api, container)
-            wall = self._clock.monotonic() - began
-            state = api.inspect_container(container)["State"]
-        shown = (*layers, _image_layer(engine.image), Layer("engine", True, engine.facts))
-        assurance = Assurance(AssuranceLevel.BOUNDED, shown, engine.host_uid, losses)
-        return _result(request, streams, _ending(ended, state), wall, assurance)
+            return streams, ended, monotonic() - began, api.inspect_container(container)["State"]
+
+
+@contextlib.contextmanager
+def _attached(api: Any, container: str, request: RunRequest) -> Iterator[socket.socket]:
+    wanted = {"stdin": int(request.stdin is not None), "stdout": 1, "stderr": 1, "stream": 1}
+    stream = api.attach_socket(container, params=wanted)
+    with contextlib.closing(stream), contextlib.closing(stream._sock) as connection:
+        yield connection
+
+
+@contextlib.contextmanager
+def _client(place: str, version: str, seconds: int) -> Iterator[Any]:
+    """A `docker.APIClient` of the given API version, for one piece of work."""
+    import docker
+
+    api = docker.APIClient(base_url=f"unix://{place}", version=version, timeout=seconds)
+    try:
+        yield api
+    finally:
+        api.close()
 
 
 def _ending(ended: Cause, state: Mapping[str, Any]) -> tuple[Cause, int | None, int | None]:
@@ -165,24 +186,27 @@ def _result(
 
 
 def _connect(environment: Mapping[str, str], image: str, runtime: str) -> _Engine:
+    place = local_socket(environment)
     try:
-        import docker
         from docker.errors import DockerException
     except ImportError as error:
         raise UnusableError(f"the docker package cannot be imported: {error}", "Run: pip install docker") from error
-    place = local_socket(environment)
+    check_reachable(place)
     try:
-        api = docker.APIClient(base_url=f"unix://{place}", version="auto", timeout=_CALL_SECONDS)
-        about = api.info()
-    except (DockerException, OSError) as error:
-        raise UnusableError(f"no container engine answers at {place}: {_first_line(error)}", START_AN_ENGINE) from error
-    able = capabilities(about, runtime)
+        with _client(place, _OLDEST_API, _GREETING_SECONDS) as api:
+            version = api.version(api_version=False)["ApiVersion"]
+        with _client(place, version, _GREETING_SECONDS) as api:
+            able = capabilities(api.info(), runtime)
+            found = _find_image(api, image)
+    except (DockerException, OSError, KeyError, ValueError) as error:
+        reason = f"no container engine answers at {place}: {_first_line(error)}"
+        raise UnusableError(reason, START_AN_ENGINE) from error
     host_uid = None if able.user_ids_mapped else USER
-    return _Engine(api, _find_image(api, image), {**able.facts, "socket": place}, able.losses, host_uid)
+    return _Engine(place, version, found, {**able.facts, "socket": place}, able.losses, host_uid)
 
 
 def _find_image(api: Any, name: str) -> Image:
-    from docker.errors import DockerException, ImageNotFound
+    from docker.errors import ImageNotFound
 
     try:
         found = api.inspect_image(name)
@@ -190,10 +214,6 @@ def _find_image(api: Any, name: str) -> Image:
         raise UnusableError(
             f"the image {name} is not on this machine",
             f"Run `docker pull {name}` (Skillkeep never pulls), or set sandbox.docker_image to one you have.",
-        ) from error
-    except (DockerException, OSError) as error:
-        raise UnusableError(
-            f"the engine cannot describe the image {name}: {_first_line(error)}", START_AN_ENGINE
         ) from error
     if (found.get("Config") or {}).get("Volumes"):
         raise UnusableError(
@@ -207,8 +227,13 @@ def _image_layer(image: Image) -> Layer:
     return Layer("image", True, {"name": image.name, "id": image.id, "digests": " ".join(image.digests)})
 
 
-def _weaker(layers: tuple[Layer, ...]) -> tuple[str, ...]:
-    """Losses among `layers`. Raises `RunnerError` (`sandbox_layer_failed`) for one that no run goes without."""
+def _checked(api: Any, container: str, body: Mapping[str, Any]) -> tuple[tuple[Layer, ...], tuple[str, ...]]:
+    """What the engine took of the sandbox, and the losses among it, before the start.
+
+    Raises `RunnerError` (`sandbox_layer_failed`) for a missing layer that no run goes without.
+    """
+    with _engine_errors("describe the container"):
+        layers = layers_in_force(api.inspect_container(container), body)
     absent = [layer.name for layer in layers if not layer.in_force]
     failed = [name for name in absent if name not in _MAY_BE_MISSING]
     if failed:
@@ -219,7 +244,7 @@ def _weaker(layers: tuple[Layer, ...]) -> tuple[str, ...]:
             layer=failed[0],
             backend=DockerBackend.name,
         )
-    return tuple(f"the engine does not enforce: {name}" for name in absent)
+    return layers, tuple(f"the engine does not enforce: {name}" for name in absent)
 
 
 def _sweep(api: Any, now: float) -> None:

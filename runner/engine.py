@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-__all__ = ["START_AN_ENGINE", "Capabilities", "UnusableError", "capabilities", "local_socket"]
+__all__ = ["START_AN_ENGINE", "Capabilities", "UnusableError", "capabilities", "check_reachable", "local_socket"]
 
 START_AN_ENGINE = "Install Docker or Podman, start its daemon (rootless works), and check DOCKER_HOST."
+
+_GREETING_SECONDS = 10
 
 
 class UnusableError(Exception):
@@ -53,6 +56,20 @@ def local_socket(environment: Mapping[str, str]) -> str:
         if Path(place).is_socket():
             return place
     raise UnusableError("no Docker or Podman socket was found", START_AN_ENGINE)
+
+
+def check_reachable(place: str) -> None:
+    """Raise `UnusableError` unless something listens at the socket `place`."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
+        connection.settimeout(_GREETING_SECONDS)
+        try:
+            connection.connect(place)
+        except PermissionError as error:
+            mend = "Join the group that owns the socket (often docker), or use a rootless engine."
+            raise UnusableError(f"you may not use the socket {place}", mend) from error
+        except OSError as error:
+            reason = f"no container engine answers at {place}: {error.strerror or error}"
+            raise UnusableError(reason, START_AN_ENGINE) from error
 
 
 def capabilities(about: Mapping[str, Any], runtime: str) -> Capabilities:

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from skillkeep.runner.engine import UnusableError, local_socket
+from skillkeep.runner.engine import UnusableError, check_reachable, local_socket
 
 PROGRAMS = ("sh", "cat", "head", "id", "ls", "rm", "sleep", "touch", "tr", "true")
 _SKIPPED = re.compile(
@@ -21,14 +21,10 @@ _SKIPPED = re.compile(
 
 def why_no_engine() -> str:
     """Empty when a container engine answers here, else the reason, for a skip."""
-    import docker
-    from docker.errors import DockerException
-
     try:
-        client = docker.APIClient(base_url=f"unix://{local_socket(os.environ)}", version="auto", timeout=5)
-    except (UnusableError, DockerException, OSError) as error:
+        check_reachable(local_socket(os.environ))
+    except UnusableError as error:
         return f"no container engine: {error}; `.ci/docker-up start` starts one"
-    client.close()
     return ""
 
 

@@ -1,0 +1,203 @@
+"""`run_tool`: verified now, bounded by grants, in the journal before it starts, recorded after."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.backends import ScriptedBackend, broken, works
+from support.vaults import make_tool, open_vault
+
+from skillkeep.clock import SYSTEM_CLOCK, Clock
+from skillkeep.errors import SkillkeepError
+from skillkeep.home import Home
+from skillkeep.journal import Journal
+from skillkeep.runner.interface import AssuranceLevel, RunRequest, SandboxPolicy
+from skillkeep.runner.records import KEPT_RUNS
+from skillkeep.runner.run import RunOptions, run_tool
+from skillkeep.settings import Settings
+from skillkeep.vault.interface import Tier, VaultedTool
+from skillkeep.vault.store import Vault
+
+FILES = {"run.sh": "echo hello\n"}
+POLICY = SandboxPolicy()
+
+
+@dataclass(frozen=True)
+class Floor:
+    home: Home
+    settings: Settings
+    vault: Vault
+    journal: Journal
+    clock: Clock = SYSTEM_CLOCK
+
+
+@pytest.fixture
+def floor(home: Home) -> Floor:
+    return Floor(home, Settings(), open_vault(home), Journal(home.journal))
+
+
+def events(floor: Floor) -> list[tuple[str, dict[str, Any]]]:
+    return [(line.event, line.facts) for line in floor.journal.read() if line.event.startswith("run.")]
+
+
+def refused(floor: Floor, tool: VaultedTool, backend: ScriptedBackend, **how: Any) -> SkillkeepError:
+    policy = how.pop("policy", POLICY)
+    with pytest.raises(SkillkeepError) as caught:
+        run_tool(tool, ("sh", "./run.sh"), policy, floor, RunOptions(**how), factories_of(backend))
+    assert backend.asked == []
+    assert [event for event, _ in events(floor)] == ["run.refused"]
+    return caught.value
+
+
+def factories_of(native: ScriptedBackend) -> dict[str, Any]:
+    return {"native": lambda: native, "docker": lambda: broken("docker"), "local": lambda: works("local")}
+
+
+def test_a_run_is_written_down_before_it_starts_and_after_it_ends(floor: Floor) -> None:
+    tool = make_tool(floor.home, "tool", FILES)
+    at_start: list[str] = []
+    native = replace(works("native"), before=lambda request: at_start.extend(event for event, _ in events(floor)))
+    result = run_tool(tool, ("sh", "./run.sh"), POLICY, floor, factories=factories_of(native))
+    assert at_start == ["run.start"]
+    (_, start), (end_event, end) = events(floor)
+    assert end_event == "run.end"
+    assert start["tool_digest"] == result.tool_digest == tool.digest
+    assert start["argv"] == ["sh", "./run.sh"]
+    assert start["policy_digest"] == POLICY.digest
+    assert (end["run_id"], end["exit_code"], end["assurance"]) == (result.run_id, 0, "bounded")
+
+
+def test_a_record_is_kept_without_the_output(floor: Floor) -> None:
+    tool = make_tool(floor.home, "tool", FILES)
+    policy = SandboxPolicy(memory_bytes=99 << 20)
+    result = run_tool(tool, ("x", "\udcff"), policy, floor, factories=factories_of(works("native")))
+    path = floor.home.runs / result.run_id / "run.json"
+    record = json.loads(path.read_text())
+    assert record["schema"] == "skillkeep/run-record-v1"
+    assert (record["tool"], record["tier"], record["argv"]) == ("tool", 3, ["x", "\\xff"])
+    assert record["policy"]["memory_bytes"] == 99 << 20
+    assert record["result"]["stdout_bytes"] == 3
+    assert "stdout" not in record["result"]
+    assert path.stat().st_mode & 0o077 == 0
+
+
+def test_old_records_make_room(floor: Floor) -> None:
+    for number in range(KEPT_RUNS + 150):
+        folder = floor.home.runs / f"old{number}"
+        folder.mkdir()
+        os.utime(folder, (number, number))
+    tool = make_tool(floor.home, "tool", FILES)
+    result = run_tool(tool, ("x",), POLICY, floor, factories=factories_of(works("native")))
+    left = {path.name for path in floor.home.runs.iterdir()}
+    assert len(left) == KEPT_RUNS
+    assert result.run_id in left
+    assert "old0" not in left
+
+
+@pytest.mark.parametrize("change", ["content", "added", "mode"])
+def test_a_copy_that_changed_after_it_was_opened_does_not_run(floor: Floor, change: str) -> None:
+    tool = make_tool(floor.home, "tool", FILES)
+    os.chmod(tool.path, 0o755)
+    script = tool.path / "run.sh"
+    if change == "content":
+        os.chmod(script, 0o644)
+        script.write_text("echo stolen\n")
+    elif change == "added":
+        (tool.path / "sitecustomize.py").write_text("")
+    else:
+        os.chmod(script, 0o777)
+    error = refused(floor, tool, works("native"))
+    assert (error.code, error.exit_code) == ("vault_tampered", 126)
+
+
+def test_a_change_that_keeps_every_stat_is_found_when_every_byte_is_hashed(floor: Floor) -> None:
+    """Same size and times, another inode time that only root's clock could hide: `paranoid` does not ask stat."""
+    tool = make_tool(floor.home, "tool", FILES)
+    script = tool.path / "run.sh"
+    before = script.stat()
+    os.chmod(script, 0o644)
+    script.write_text("echo hellO\n")
+    os.chmod(script, 0o444)
+    os.utime(script, ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert refused(floor, tool, works("native"), paranoid=True).code == "vault_tampered"
+
+
+def test_a_version_that_was_replaced_meanwhile_does_not_run(floor: Floor) -> None:
+    tool = make_tool(floor.home, "tool", FILES)
+    make_tool(floor.home, "tool", {"run.sh": "echo second\n"})
+    error = refused(floor, tool, works("native"))
+    assert (error.code, error.exit_code) == ("tool_changed", 126)
+
+
+def test_a_revoked_tool_does_not_run(floor: Floor) -> None:
+    tool = make_tool(floor.home, "tool", FILES)
+    floor.vault.revoke("tool", "because")
+    assert refused(floor, tool, works("native")).code == "revoked"
+
+
+def test_a_policy_wider_than_the_grants_does_not_run(floor: Floor) -> None:
+    tool = make_tool(floor.home, "tool", FILES)
+    error = refused(floor, tool, works("native"), policy=SandboxPolicy(env=(("TOKEN", "t"),)))
+    assert error.code == "not_granted"
+
+
+def test_without_a_sandbox_the_refusal_is_in_the_journal(floor: Floor) -> None:
+    tool = make_tool(floor.home, "tool", FILES)
+    assert refused(floor, tool, broken("native")).code == "sandbox_unavailable"
+    assert events(floor)[0][1]["code"] == "sandbox_unavailable"
+
+
+def test_a_demand_that_no_rung_meets_is_refused(floor: Floor) -> None:
+    tool = make_tool(floor.home, "tool", FILES)
+    native = works("native", AssuranceLevel.ISOLATED)
+    assert refused(floor, tool, native, min_assurance=AssuranceLevel.BOUNDED).code == "sandbox_unavailable"
+
+
+def test_what_was_passed_over_is_in_the_result(floor: Floor) -> None:
+    tool = make_tool(floor.home, "tool", FILES, Tier.LOCAL)
+    factories = {**factories_of(broken("native")), "docker": lambda: works("docker")}
+    result = run_tool(tool, ("sh", "./run.sh"), POLICY, floor, factories=factories)
+    assert result.backend == "docker"
+    assert result.to_json()["passed_over"][0]["reason"] == "native is not here"
+
+
+def test_the_settings_choose_the_backend_and_the_call_overrules_them(floor: Floor) -> None:
+    tool = make_tool(floor.home, "tool", FILES)
+    chosen = replace(floor, settings=Settings.model_validate({"sandbox": {"backend": "docker"}}))
+    assert refused(chosen, tool, works("native")).code == "sandbox_unavailable"
+    native = works("native")
+    run_tool(tool, ("x",), POLICY, chosen, RunOptions(backend="native"), factories_of(native))
+    assert len(native.asked) == 1
+
+
+def test_a_backend_that_fails_leaves_a_line_that_it_failed(floor: Floor) -> None:
+    tool = make_tool(floor.home, "tool", FILES)
+
+    def fail(request: RunRequest) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run_tool(tool, ("x",), POLICY, floor, factories=factories_of(replace(works("native"), before=fail)))
+    assert [event for event, _ in events(floor)] == ["run.start", "run.failed"]
+
+
+@pytest.mark.parametrize("thing", [Path("/bin"), "tool", None])
+def test_only_a_vaulted_tool_can_be_run(floor: Floor, thing: object) -> None:
+    with pytest.raises(TypeError):
+        run_tool(thing, ("x",), POLICY, floor)  # type: ignore[arg-type]
+
+
+def test_nothing_runs_when_the_journal_cannot_be_written(floor: Floor) -> None:
+    tool = make_tool(floor.home, "tool", FILES)
+    native = works("native")
+    deaf = replace(floor, journal=Journal(floor.home.root / "config.toml" / "journal"))
+    floor.home.config.write_text("")
+    with pytest.raises(SkillkeepError) as caught:
+        run_tool(tool, ("x",), POLICY, deaf, factories=factories_of(native))
+    assert caught.value.code == "io_error"
+    assert native.asked == []
