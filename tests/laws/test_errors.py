@@ -21,14 +21,14 @@ def every_code() -> dict[str, tuple[type[SkillkeepError], object]]:
 
 
 def raised(source: Source) -> list[tuple[str, ast.Call]]:
-    """Calls that build an error with a literal code: `SomethingError("code", …)`."""
+    """Calls that build an error with a literal code, `SomethingError("code", …)`; a class may have its own form."""
+    classes = {cls.__name__ for cls, _ in every_code().values() if cls.__init__ is SkillkeepError.__init__}
     return [
         (str(node.args[0].value), node)
         for node in ast.walk(source.tree)
         if isinstance(node, ast.Call)
         and isinstance(node.func, ast.Name)
-        and node.func.id.endswith("Error")
-        and node.func.id in {cls.__name__ for cls, _ in every_code().values()}
+        and node.func.id in classes
         and node.args
         and isinstance(node.args[0], ast.Constant)
     ]
@@ -70,13 +70,11 @@ def test_every_error_is_raised_with_a_message_and_a_hint() -> None:
 
 
 def test_every_declared_code_is_used_somewhere() -> None:
-    used = {
-        node.value
-        for source in product_sources()
-        if source.path.name != "errors.py"
-        for node in ast.walk(source.tree)
-        if isinstance(node, ast.Constant) and isinstance(node.value, str)
-    }
+    used = set()
+    for source in product_sources():
+        nodes = list(ast.walk(source.tree))
+        keys = {id(key) for node in nodes if isinstance(node, ast.Dict) for key in node.keys}
+        used |= {node.value for node in nodes if isinstance(node, ast.Constant) and id(node) not in keys}
     assert sorted(set(every_code()) - used) == []
 
 
