@@ -16,21 +16,31 @@ from skillkeep.auditor.frontmatter import parse_frontmatter
 __all__ = ["declared_names"]
 
 _VARIABLE = re.compile(r"\b[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+\b")
+_ASSIGNED = re.compile(
+    r"""^[ \t$>]*(?:export[ \t]+|set[ \t]+|setx[ \t]+|\$env:)?([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)[ \t]*[= ][ \t]*["'<\w$]"""
+    r"""|"([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)"[ \t]*:[ \t]*\"""",
+    re.MULTILINE,
+)
 _COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
 _TEMPLATES = (".env.example", ".env.sample", ".env.template", "env.example", ".mcp.json", "plugin.json", "server.json")
 _MAX_NODES = 2_000
 
 
 def declared_names(files: Iterable[SourceFile]) -> frozenset[str]:
-    """Every variable named in Markdown, front matter or an example of the environment, and listed requirements."""
+    """Every variable named in prose, front matter or an example of the environment, set in a fence, or required.
+
+    A fence that merely reads a variable declares nothing: code cannot excuse itself.
+    """
     names: set[str] = set()
     for file in files:
         if file.text is None:
             continue
         if file.path.rpartition("/")[2].lower() in _TEMPLATES:
             names.update(_VARIABLE.findall(file.text))
-        for segment in file.of(Context.INSTRUCTION, Context.FENCED, Context.METADATA):
+        for segment in file.of(Context.INSTRUCTION, Context.METADATA):
             names.update(_VARIABLE.findall(_COMMENT.sub(" ", segment.text)))
+        for segment in file.of(Context.FENCED):
+            names.update(name for pair in _ASSIGNED.findall(segment.text) for name in pair if name)
         if file.of(Context.METADATA):
             names.update(_requirements(parse_frontmatter(file.text).fields))
     return frozenset(names)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import codecs
 import json
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from skillkeep.auditor.engines.interface import Context, Segment, SourceFile
@@ -119,13 +119,30 @@ def _instruction_segments(path: str, text: str) -> list[Segment]:
     return segments
 
 
+def _nested_segments(path: str, block: Fence) -> list[Segment]:
+    """A block of Markdown is a template to write or follow: its own blocks, and the rest where it looks like code."""
+    shift = block.first_line - 1
+    inner = code_blocks(block.text)
+    rest = without_blocks(block.text, inner)
+    segments = [
+        Segment(path, context, rest, block.first_line, block.indent, provenance=("fence",)) for context in sniff(rest)
+    ]
+    for each in inner:
+        moved = replace(each, first_line=each.first_line + shift, indent=each.indent + block.indent)
+        segments += _block_segments(path, moved, nested=True)
+    return segments
+
+
 def _emptied(text: str, body_line: int) -> str:
     """`text` with its front matter's lines emptied: its closing line is not a heading's underline."""
     return text if body_line <= 1 else without_blocks(text, (), body_line)
 
 
-def _block_segments(path: str, block: Fence) -> list[Segment]:
+def _block_segments(path: str, block: Fence, nested: bool = False) -> list[Segment]:
     label = block.label.split()[0] if block.label else ""
+    if label.lower() in {"markdown", "md", "mdx"} and not nested:
+        whole = Segment(path, Context.FENCED, block.text, block.first_line, block.indent, provenance=("fence:markdown",))
+        return [whole, *_nested_segments(path, block)]
     provenance = (f"fence:{label[:40]}" if label else "fence",)
     claimed, seen = language_of_label(block.label), sniff(block.text)
     # A label that the content bears out is believed; else every language the content looks like counts too.

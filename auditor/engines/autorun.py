@@ -20,6 +20,9 @@ __all__ = ["ENGINE", "AutorunEngine"]
 _LIFECYCLE = ("preinstall", "install", "postinstall", "preprepare", "prepare", "postprepare", "prepublish")
 _CONTAINER = ("initializeCommand", "onCreateCommand", "updateContentCommand", "postCreateCommand", "postStartCommand",
               "postAttachCommand")  # fmt: skip
+_SERVER = "autorun-mcp-server"
+_CLIENTS = frozenset({"curl", "wget", "nc", "ncat", "netcat", "nslookup", "dig", "host", "certutil", "mshta"})
+_SHELLS = frozenset({"sh", "bash", "zsh", "dash", "cmd", "powershell", "pwsh", "osascript"})
 _LINE_COMMENT = re.compile(r"^\s*//.*$", re.MULTILINE)
 _TRAILING_COMMA = re.compile(r",(\s*[}\]])")
 
@@ -105,7 +108,16 @@ def _servers(data: Any) -> Started:
             if isinstance(server, dict) and isinstance(server.get("command"), str):
                 arguments = server.get("args")
                 words = [str(item) for item in arguments] if isinstance(arguments, list) else []
-                yield "autorun-mcp-server", f"mcp server {name}"[:120], " ".join([server["command"], *words])
+                rule = _server_rule(server["command"], words)
+                yield rule, f"mcp server {name}"[:120], " ".join([server["command"], *words])
+
+
+def _server_rule(command: str, words: list[str]) -> str:
+    program = command.replace("\\", "/").rpartition("/")[2].lower().removesuffix(".exe")
+    if program in _CLIENTS:
+        return "autorun-mcp-client"
+    command_line = any(word.lower().startswith(("-c", "/c", "-e")) for word in words)
+    return "autorun-mcp-shell" if program in _SHELLS and command_line else _SERVER
 
 
 def _package(data: Any) -> Started:

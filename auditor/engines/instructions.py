@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from typing import Any
 
@@ -19,6 +20,8 @@ _BIDI = re.compile("[\u202a-\u202e\u2066-\u2069]")
 _ZERO_WIDTH = re.compile(
     "(?<=[A-Za-z])[\u200b\u200c\u200d\u2060\ufeff\u00ad\u180e]+(?=[A-Za-z])|[\u200b\u200c\u2060]{4,}"
 )
+_INVISIBLE = re.compile("[\u200b\u200c\u200d\u2060\ufeff\u00ad\u180e]")
+_PADDING = re.compile(r"(?<=\S)[ \t]{200,}(?![ \t|#/*\\=─│-])\S|(?:\n[ \t]*){100,}\n[ \t]*\S")
 _SELECTORS = re.compile("[\ufe00-\ufe0f\U000e0100-\U000e01ef]{3,}")
 _MOST = 10
 
@@ -35,6 +38,8 @@ class InstructionEngine(Engine):
             return
         if not file.text.isascii():
             _hidden(file, emit)
+        if file.depth == 0:
+            _padding(file, emit)
         for segment in file.of(Context.INSTRUCTION):
             if file.depth == 0:
                 _at_load(segment, emit)
@@ -79,6 +84,14 @@ def _hidden(file: SourceFile, emit: Emitter) -> None:
             if rule == "hidden-tag-characters":
                 plain = "".join(chr(ord(char) - 0xE0000) for char in match.group())
                 emit.derive(plain, Context.INSTRUCTION, at, "tag characters")
+            elif rule == "hidden-zero-width":
+                emit.derive(_INVISIBLE.sub("", whole.line_at(match.start())), Context.INSTRUCTION, at, "zero width")
+
+
+def _padding(file: SourceFile, emit: Emitter) -> None:
+    whole = Segment(file.path, Context.TEXT, file.text or "")
+    for match in itertools.islice(_PADDING.finditer(whole.text), _MOST):
+        emit.finding("prose-padding", whole.locate(match.end() - 1, match.end()), whole.line_at(match.end() - 1)[-200:])
 
 
 def _metadata(path: str, front: Frontmatter, emit: Emitter) -> None:
