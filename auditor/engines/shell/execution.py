@@ -1,0 +1,243 @@
+"""Judges what a shell command executes: pipes into interpreters, eval, substituted commands, code options."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from skillkeep.auditor.engines.interface import Context
+from skillkeep.auditor.engines.shell.evaluate import HOLE, Known
+from skillkeep.auditor.engines.shell.model import Command, Script, Substitution, Variable, Word
+from skillkeep.auditor.engines.shell.site import Call, ShellSite
+from skillkeep.auditor.interface import Severity
+
+__all__ = ["Execution"]
+
+_CONTEXTS: Final[dict[str, Context | None]] = {
+    "shell": Context.SHELL,
+    "python": Context.PYTHON,
+    "javascript": Context.JAVASCRIPT,
+    "powershell": Context.POWERSHELL,
+    "ruby": Context.RUBY,
+}
+_NOT_SHELL_NAME: Final = frozenset({"NOT_KNOWN"})
+
+
+class Execution:
+    """Judges one call at a time; `inner` judges a nested script and gives its labels."""
+
+    def __init__(self, site: ShellSite, table: dict[str, Any], inner: Callable[[Script], frozenset[str]]) -> None:
+        self._site = site
+        self._table = table
+        self._inner = inner
+        self._installers = tuple(table["installers"])
+        self._builtins = frozenset(table["builtins"])
+
+    def judge(self, call: Call, labels: frozenset[str], before: list[Call], printed: Known | None) -> None:
+        """Judge `call`, fed by the calls `before` it, which print `printed` when that is known."""
+        self._program(call)
+        interpreter = self._interpreter(call.name)
+        if call.name == "eval":
+            self._eval(call, labels)
+        elif interpreter is not None:
+            self._interpret(call, interpreter, labels, before, printed)
+        elif call.name in self._table["sources"] and call.arguments:
+            self._source(call, labels)
+        elif call.command.words and self._was_downloaded(call.command.words[0]):
+            self._downloaded(call, call.command.words[0])
+
+    def _interpreter(self, name: str) -> dict[str, Any] | None:
+        known: dict[str, Any] | None = self._table["interpreters"].get(name)
+        if known is None and name.startswith(("python3.", "python2.")):
+            known = self._table["interpreters"]["python3"]
+        return known
+
+    def _program(self, call: Call) -> None:
+        """What is run when the program's own name is not written down."""
+        first = call.command.words[0] if call.command.words else None
+        if first is None or call.prefixes == ("find",):
+            return
+        if not call.prefixes and isinstance(first.only, Substitution):
+            self._substituted(call, first, first.only)
+        elif isinstance(first.only, Variable) and first.only.name in _NOT_SHELL_NAME:
+            self._site.report("shell-dynamic-command", call.command, "the command is made at run time")
+        name = call.name
+        if HOLE not in name and not name.startswith((".", "$")) and "/" not in name and name.isprintable():
+            plain = name.replace("-", "").replace("_", "").replace(".", "").replace("+", "")
+            if plain.isalnum() and name not in self._builtins and name not in self._site.functions:
+                self._site.capability("binary", name, call.command)
+
+    def _substituted(self, call: Call, first: Word, piece: Substitution) -> None:
+        commands = [command for pipeline in piece.script.pipelines for command in pipeline.commands]
+        names = [self._site.scope.text(command.words[0]) for command in commands if command.words]
+        if names and names[0] in self._table["safe_command"]:
+            return
+        if len(names) == 1 and names[0].isupper() and len(commands[0].words) == 1:
+            return  # ``$(CC)``: a Makefile's variable
+        known = self._site.scope.output(piece.script)
+        if known is not None:
+            if known.decoded:
+                self._site.report("shell-decoded-execution", call.command, "the name of the command is hidden")
+            rest = self._site.segment.text[first.end : call.command.end]
+            self._site.derive(known.text + rest, Context.SHELL, call.command, "substitution")
+            return
+        self._site.report("shell-substituted-command", call.command, "the output of a command is run as a command")
+
+    def _interpret(
+        self,
+        call: Call,
+        interpreter: dict[str, Any],
+        labels: frozenset[str],
+        before: list[Call],
+        printed: Known | None,
+    ) -> None:
+        context = _CONTEXTS.get(interpreter["language"])
+        code = self._code_option(call, interpreter["code"])
+        if code is not None:
+            self._code(
+                call, call.words[code] if code < len(call.words) else None, call.arguments[code], context, labels
+            )
+            return
+        if call.has("-EncodedCommand", "-enc", "-e") and interpreter["language"] == "powershell":
+            self._site.report("shell-decoded-execution", call.command, f"{call.name} runs an encoded command")
+        operands = [item for item in call.operands if item != "-"]
+        reads_input = not operands or call.has("-s") or "-" in call.arguments or "/dev/stdin" in operands
+        if call.command.heredoc is not None and reads_input:
+            self._code(call, call.command.heredoc, self._site.scope.text(call.command.heredoc), context, labels)
+        elif before and reads_input:
+            self._piped(call, context, labels, before, printed)
+        else:
+            self._script_file(call, operands, labels)
+
+    @staticmethod
+    def _code_option(call: Call, options: list[str]) -> int | None:
+        """Index of the code among the arguments; ``-c`` may hide in ``-lc`` or ``-xec``."""
+        for index, argument in enumerate(call.arguments[:-1]):
+            if argument in options:
+                return index + 1
+            clustered = len(argument) > 2 and argument[0] == "-" and argument[1] != "-"
+            if clustered and "-c" in options and argument[1:].isalpha() and argument.endswith("c"):
+                return index + 1
+            if not argument.startswith(("-", "+")) and argument not in {"pipefail"}:
+                return None
+        return None
+
+    def _code(self, call: Call, word: Word | None, text: str, context: Context | None, labels: frozenset[str]) -> None:
+        """Text given to an interpreter to run."""
+        decoded = word is not None and self._site.scope.was_decoded(word)
+        if text.strip(HOLE + " \t\n\"'") == "":
+            self._unknown(call, labels, "shell-dynamic-command", f"{call.name} runs text that is made at run time")
+            return
+        if decoded or "decoded" in labels:
+            self._site.report("shell-decoded-execution", call.command, f"{call.name} runs a text that was hidden")
+        if "download" in labels and word is not None and any(isinstance(p, Substitution) for p in word.pieces):
+            self._downloaded(call, word)
+        self._site.derive(text, context, call.command, call.name)
+
+    def _piped(
+        self, call: Call, context: Context | None, labels: frozenset[str], before: list[Call], printed: Known | None
+    ) -> None:
+        if printed is not None:
+            if printed.decoded:
+                self._site.report("shell-decoded-execution", call.command, f"{call.name} runs a text that was hidden")
+            self._site.derive(printed.text, context, call.command, f"| {call.name}")
+            return
+        if "download" in labels:
+            self._downloaded(call, None, before)
+        elif "decoded" in labels:
+            self._site.report("shell-decoded-execution", call.command, f"a decoder's output is piped into {call.name}")
+        elif before[-1].name in {"echo", "printf"}:
+            message = f"text that is made at run time is piped into {call.name}"
+            self._site.report("shell-dynamic-command", call.command, message)
+        elif before[-1].command.heredoc is not None:
+            heredoc = before[-1].command.heredoc
+            self._site.derive(self._site.scope.text(heredoc), context, heredoc, f"| {call.name}")
+        else:
+            message = f"the output of {before[-1].name} is run by {call.name}"
+            self._site.report("shell-dynamic-command", call.command, message, severity=Severity.WARN)
+
+    def _script_file(self, call: Call, operands: list[str], labels: frozenset[str]) -> None:
+        for word in call.words:
+            piece = word.only
+            if isinstance(piece, Substitution) and piece.process:
+                self._fed_by(call, piece, word)
+                return
+        if operands and operands[0] in self._site.downloaded:
+            self._downloaded(call, None)
+        for operator, target in call.command.redirects:
+            if operator == "<" and self._site.scope.text(target) in self._site.downloaded:
+                self._downloaded(call, None)
+            if operator == "<" and isinstance(target.only, Substitution):
+                self._fed_by(call, target.only, target)
+
+    def _fed_by(self, call: Call, piece: Substitution, word: Word) -> None:
+        """``bash <(…)``."""
+        known = self._site.scope.output(piece.script)
+        if known is not None:
+            if known.decoded:
+                self._site.report("shell-decoded-execution", call.command, f"{call.name} runs a text that was hidden")
+            self._site.derive(known.text, Context.SHELL, call.command, call.name)
+            return
+        self._unknown(
+            call, self._inner(piece.script), "shell-dynamic-command", f"{call.name} runs a command's output", word
+        )
+
+    def _source(self, call: Call, labels: frozenset[str]) -> None:
+        piece = call.words[0].only if call.words else None
+        if isinstance(piece, Substitution) and piece.process:
+            self._fed_by(call, piece, call.words[0])
+        elif call.arguments[0] in self._site.downloaded:
+            self._downloaded(call, None)
+
+    def _eval(self, call: Call, labels: frozenset[str]) -> None:
+        text = " ".join(call.arguments)
+        if self._is_set_up(call):
+            return
+        decoded = any(self._site.scope.was_decoded(word) for word in call.words)
+        if decoded:
+            self._site.report("shell-decoded-execution", call.command, "eval runs a text that was hidden")
+        if text.strip(HOLE + " \"'"):
+            self._site.derive(text, Context.SHELL, call.command, "eval")
+        if HOLE in text:
+            self._unknown(call, labels, "shell-eval", "eval runs text that is made at run time")
+
+    def _is_set_up(self, call: Call) -> bool:
+        """``eval "$(ssh-agent -s)"`` and its like."""
+        for word in call.words:
+            for piece in word.pieces:
+                if not isinstance(piece, Substitution):
+                    continue
+                firsts = [pipeline.commands[0] for pipeline in piece.script.pipelines if pipeline.commands]
+                names = {self._site.scope.text(first.words[0]).rpartition("/")[2] for first in firsts if first.words}
+                if names and names <= set(self._table["safe_eval"]) - {"cat", "perl", "npm", "pip"}:
+                    return True
+        return False
+
+    def _unknown(self, call: Call, labels: frozenset[str], rule: str, message: str, word: Word | None = None) -> None:
+        if "download" in labels:
+            self._downloaded(call, word)
+        elif "decoded" in labels:
+            self._site.report("shell-decoded-execution", call.command, f"{message}, out of a decoder")
+        else:
+            self._site.report(rule, call.command, message)
+
+    def _was_downloaded(self, word: Word) -> bool:
+        text = self._site.scope.text(word)
+        return text in self._site.downloaded or text.removeprefix("./") in self._site.downloaded
+
+    def _downloaded(self, call: Call, word: Word | None, before: list[Call] | None = None) -> None:
+        """Report a download that is run; a vendor's documented installer needs eyes, not a block."""
+        start = before[0].command.start if before else call.command.start
+        text = self._site.segment.text[start : call.command.end]
+        urls = [piece.strip("\"'()`;") for piece in text.split() if "://" in piece]
+        urls = [url[url.index("http") :] if "http" in url else url for url in urls]
+        for name, url in self._site.downloaded.items():
+            if name in text.split() or f"./{name}" in text:
+                urls.append(url)
+        known = bool(urls) and all(url.startswith(self._installers) for url in urls)
+        span = Command(start, call.command.end)
+        where = f" from {urls[0][:120]}" if urls else ""
+        severity = Severity.WARN if known else None
+        self._site.report(
+            "shell-download-execution", span, f"a download{where} is run by {call.name}", severity=severity
+        )

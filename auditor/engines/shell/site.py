@@ -1,0 +1,79 @@
+"""Where the judges of one shell segment stand: the way to report, and what each command is called with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from skillkeep.auditor.engines.interface import Context, Emitter, Segment
+from skillkeep.auditor.engines.shell.evaluate import HOLE, Scope
+from skillkeep.auditor.engines.shell.model import Command, Word
+from skillkeep.auditor.interface import Location, Severity
+
+__all__ = ["Call", "ShellSite"]
+
+_LONGEST_EXCERPT = 300
+
+
+@dataclass(frozen=True)
+class Call:
+    """A command as it will run: program name without folder and prefixes, arguments as texts and as words."""
+
+    name: str
+    arguments: tuple[str, ...]
+    words: tuple[Word, ...]
+    command: Command
+    prefixes: tuple[str, ...] = ()
+
+    def has(self, *options: str) -> bool:
+        """True when one of the options is among the arguments."""
+        return any(argument in options for argument in self.arguments)
+
+    def after(self, option: str) -> int | None:
+        """Index of the argument that follows `option`."""
+        for index, argument in enumerate(self.arguments[:-1]):
+            if argument == option:
+                return index + 1
+        return None
+
+    @property
+    def operands(self) -> list[str]:
+        """Arguments that are no options."""
+        return [argument for argument in self.arguments if not argument.startswith("-") or argument == "-"]
+
+
+@dataclass(eq=False)
+class ShellSite:
+    """One parsed segment."""
+
+    segment: Segment
+    emit: Emitter
+    scope: Scope = field(default_factory=Scope)
+    functions: set[str] = field(default_factory=set)
+    downloaded: dict[str, str] = field(default_factory=dict)  # file name -> URL
+    hosts: set[str] = field(default_factory=set)
+    reported: set[tuple[str, int, str]] = field(default_factory=set)
+
+    def at(self, start: int, end: int) -> Location:
+        """The place of a span of the segment."""
+        return self.segment.locate(start, end)
+
+    def report(
+        self, rule: str, thing: Command | Word, message: str, *, subject: str = "", severity: Severity | None = None
+    ) -> None:
+        """Report `rule` at a command or word, once."""
+        if (key := (rule, thing.start, subject)) in self.reported:
+            return
+        self.reported.add(key)
+        excerpt = self.segment.text[thing.start : min(thing.end, thing.start + _LONGEST_EXCERPT)]
+        place = self.at(thing.start, thing.end)
+        self.emit.finding(rule, place, excerpt, message, segment=self.segment, subject=subject, severity=severity)
+
+    def capability(self, kind: str, value: str, thing: Command | Word) -> None:
+        """The script wants `value`."""
+        self.emit.capability(kind, value, self.at(thing.start, thing.end))
+
+    def derive(self, text: str, context: Context | None, thing: Command | Word, via: str) -> None:
+        """Have `text` audited as what it is; unknown parts become a variable or a name that says so."""
+        if HOLE in text:
+            text = text.replace(HOLE, "${NOT_KNOWN}" if context is Context.SHELL else "NOT_KNOWN")
+        self.emit.derive(text, context, self.at(thing.start, thing.end), via, self.segment)

@@ -1,0 +1,47 @@
+"""The shell engine: parses every shell segment and has its commands judged."""
+
+from __future__ import annotations
+
+import re
+from typing import ClassVar, Final
+
+from skillkeep.auditor.engines.interface import Context, Emitter, Engine, Segment, SourceFile
+from skillkeep.auditor.engines.shell.judge import Judge
+from skillkeep.auditor.engines.shell.parser import TooDeepError, parse_shell
+from skillkeep.auditor.engines.shell.site import ShellSite
+from skillkeep.auditor.engines.tables import table
+
+__all__ = ["ENGINE", "ShellEngine"]
+
+_BOMB: Final = re.compile(r"([\w:.]{1,20})\s{0,4}\(\)\s{0,4}\{[^}]{0,80}?\1\s{0,4}\|\s{0,4}\1\s{0,4}&")
+
+
+class ShellEngine(Engine):
+    """Shell by its words."""
+
+    name: ClassVar[str] = "shell"
+    order: ClassVar[int] = 12
+
+    def scan_file(self, file: SourceFile, emit: Emitter) -> None:
+        """Judge every shell segment of the file."""
+        for segment in file.of(Context.SHELL):
+            self._segment(segment, emit)
+
+    def _segment(self, segment: Segment, emit: Emitter) -> None:
+        try:
+            script, damaged = parse_shell(segment.text)
+        except TooDeepError:
+            emit.incomplete(segment.path, "its substitutions are nested too deep to be judged")
+            return
+        site = ShellSite(segment, emit)
+        Judge(site, table("shell")).script(script)
+        if bomb := _BOMB.search(segment.text):
+            place = segment.locate(bomb.start(), bomb.end())
+            emit.finding("shell-destructive", place, bomb[0], "a fork bomb", segment=segment)
+        if not damaged:
+            emit.understood(segment)
+        elif not segment.provenance and segment.path.endswith((".sh", ".bash", ".zsh")):
+            emit.incomplete(segment.path, "a quote or bracket is never closed, so only a part was understood")
+
+
+ENGINE = ShellEngine()
