@@ -104,12 +104,12 @@ def _remote(
 
 def _split_path(host: str, url_path: str) -> tuple[list[str], str, str]:
     """The path's parts, and ref and inner path of a forge's web address (``/tree/<ref>/<path>``)."""
-    parts = url_path.strip("/").split("/")
+    parts = url_path.removesuffix("/").split("/")
     for part in parts:
         plain = unquote(part)
         if plain in {"", ".", ".."} or any(char in plain for char in "/\\") or not plain.isprintable():
             raise _malformed("path")
-        if part.startswith("-"):
+        if part.startswith("-") and part != "-":
             raise IngestError("option_like", "a part of the URL begins with a dash", "Check the URL.")
     if host == "github.com" and len(parts) > 3 and parts[2] in {"tree", "blob"}:
         return parts[:2], parts[3], "/".join(unquote(part) for part in parts[4:])

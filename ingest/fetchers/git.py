@@ -69,14 +69,25 @@ class GitFetcher(Fetcher):
         git = _Git(order)
         git.run("init", "--quiet", "--bare", "--template=", git.folder)
         wanted, proven = _choose_ref(git, order)
-        git.run(
-            "fetch", "--quiet", "--depth=1", "--no-tags", "--no-recurse-submodules", "--no-write-fetch-head",
-            "--no-auto-maintenance", "--", order.url, f"{wanted}:{_FETCHED}",
-        )  # fmt: skip
+        _fetch_commit(git, order, wanted)
         commit = git.run("rev-parse", "--verify", f"{_FETCHED}^{{commit}}").decode("ascii").strip()
         root = _subtree(git, commit, order.path) if order.path else GitEntry("", "tree", commit, 0, "")
         _copy_out(git, root, order.limits.entries, (writer, notes))
         return FetchFacts(commit, proven)
+
+
+def _fetch_commit(git: _Git, order: FetchOrder, wanted: str) -> None:
+    try:
+        git.run(
+            "fetch", "--quiet", "--depth=1", "--no-tags", "--no-recurse-submodules", "--no-write-fetch-head",
+            "--no-auto-maintenance", "--", order.url, f"{wanted}:{_FETCHED}",
+        )  # fmt: skip
+    except IngestError as error:
+        if error.code == "ref_not_found" and not order.ref:
+            raise IngestError(
+                "empty_source", "the repository has no commit on its default branch", "Name a branch with --ref."
+            ) from error
+        raise
 
 
 def _ports(order: FetchOrder) -> tuple[int, ...]:

@@ -40,7 +40,7 @@ _ANSWERS: tuple[tuple[re.Pattern[str], _Answer], ...] = tuple(
              "Connect once by hand with ssh and compare the fingerprint, then try again."),
         ),
         (
-            r"does not appear to be a git repository|Repository not found|returned error: 404|not a git repository",
+            r"does not appear to be a git repository|repository .*not found|returned error: 404|not a git repository",
             ("source_not_found", "there is no git repository at this address", "Check the address."),
         ),
         (
