@@ -120,7 +120,7 @@ def _unavailable(state: Availability) -> RunnerError:
 
 def _nothing(tier: Tier, passed: list[Availability]) -> RunnerError:
     reasons = "; ".join(f"{state.backend}: {state.reason}" for state in passed)
-    mends = " ".join(f"For {state.backend}: {state.mend}" for state in passed if state.mend)
+    mends = " ".join(f"For {state.backend}: {state.mend.rstrip('.')}." for state in passed if state.mend)
     return RunnerError(
         "sandbox_unavailable",
         f"no sandbox works here, and a tool of tier {int(tier)} does not run without one ({reasons})",
