@@ -6,6 +6,7 @@ import os
 import sys
 import traceback
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 import typer
@@ -46,9 +47,7 @@ def run_app(app: typer.Typer, arguments: Sequence[str], program: str) -> int:
 def _wants_json(arguments: Sequence[str]) -> bool:
     """True when ``--json`` (or ``--format json``) stands before a ``--``; known before arguments are parsed."""
     own = list(arguments[: arguments.index("--")]) if "--" in arguments else list(arguments)
-    pairs = zip(own, [*own[1:], ""], strict=True)
-    return any(word == "--json" or word == "--format=json" or pair == ("--format", "json")
-               for word, pair in ((first, (first, second)) for first, second in pairs))  # fmt: skip
+    return "--json" in own or "--format=json" in own or ("--format", "json") in pairwise(own)
 
 
 def _invoke(app: typer.Typer, arguments: list[str], program: str) -> int:
@@ -66,8 +65,17 @@ def _invoke(app: typer.Typer, arguments: list[str], program: str) -> int:
             raise end.__context__ from None
         raise
     except TyperException as error:
+        if _is_help(error):
+            say(error.format_message())
+            return Exit.USAGE
         raise _usage(error, program) from error
     return outcome if isinstance(outcome, int) else Exit.OK
+
+
+def _is_help(error: Any) -> bool:
+    """True for what Typer raises when a program is called without a word: its message is the whole help."""
+    context = getattr(error, "ctx", None)
+    return context is not None and bool(error.format_message() == context.get_help())
 
 
 def _usage(error: Any, program: str) -> SkillkeepError:

@@ -60,6 +60,13 @@ def test_version_and_help_are_answered(program: str, home: Path) -> None:
     assert run_command(program, "-h", home=home).out == shown.out
 
 
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_a_program_without_a_word_shows_its_help(program: str, home: Path) -> None:
+    bare = run_command(program, home=home)
+    assert (bare.code, bare.out) == (2, "")
+    assert bare.err == run_command(program, "--help", home=home).out
+
+
 def test_version_loads_nothing_it_does_not_need() -> None:
     code = (
         "import sys; before = set(sys.modules); sys.argv = ['skill', '--version']\n"
