@@ -13,11 +13,12 @@ from typing import Any
 from skillkeep.runner.errors import RunnerError
 from skillkeep.runner.interface import Bind, Layer, RunRequest, SandboxPolicy
 
-__all__ = ["USER", "Image", "container_body", "layers_in_force"]
+__all__ = ["USER", "Image", "Target", "container_body", "layers_in_force"]
 
 USER = 65534
 _HOME = "/tmp"  # noqa: S108 - the sandbox's own /tmp, never the host's
 _SHM_BYTES = 64 << 20
+_LEAST_CPUS = 0.01  # an engine takes no less, and no more than it has
 
 
 @dataclass(frozen=True)
@@ -29,12 +30,21 @@ class Image:
     digests: tuple[str, ...] = ()
 
 
-def container_body(request: RunRequest, image: Image, labels: Mapping[str, str], runtime: str) -> dict[str, Any]:
+@dataclass(frozen=True)
+class Target:
+    """What a container is made of and on: image, runtime ("" is the engine's own), number of processors."""
+
+    image: Image
+    runtime: str = ""
+    processors: int = 1024
+
+
+def container_body(request: RunRequest, target: Target, labels: Mapping[str, str]) -> dict[str, Any]:
     """The create call for `request`. Raises `RunnerError` (`bad_policy`) for text the engine cannot take."""
     policy = request.policy
     takes_input = request.stdin is not None
     body = {
-        "Image": image.id,
+        "Image": target.image.id,
         "Entrypoint": [request.argv[0]],
         "Cmd": list(request.argv[1:]),
         "User": f"{USER}:{USER}",
@@ -51,16 +61,16 @@ def container_body(request: RunRequest, image: Image, labels: Mapping[str, str],
         "AttachStderr": True,
         "StopSignal": "SIGKILL",
         "Healthcheck": {"Test": ["NONE"]},
-        "HostConfig": _host_config(policy, request, runtime),
+        "HostConfig": _host_config(policy, request, target),
     }
     _check_text(body)
     return body
 
 
-def _host_config(policy: SandboxPolicy, request: RunRequest, runtime: str) -> dict[str, Any]:
+def _host_config(policy: SandboxPolicy, request: RunRequest, target: Target) -> dict[str, Any]:
     config: dict[str, Any] = {
         "NetworkMode": "none",
-        "NanoCpus": max(1, round(policy.cpus * 1e9)),
+        "NanoCpus": round(min(max(policy.cpus, _LEAST_CPUS), target.processors) * 1e9),
         "Memory": policy.memory_bytes,
         "MemorySwap": policy.memory_bytes,
         "PidsLimit": policy.processes,
@@ -84,7 +94,7 @@ def _host_config(policy: SandboxPolicy, request: RunRequest, runtime: str) -> di
         "AutoRemove": False,
         "RestartPolicy": {"Name": "no"},
     }
-    return {**config, "Runtime": runtime} if runtime else config
+    return {**config, "Runtime": target.runtime} if target.runtime else config
 
 
 def _tool_bind(request: RunRequest) -> tuple[Bind, ...]:

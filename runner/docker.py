@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 
 from skillkeep.clock import SYSTEM_CLOCK, Clock
 from skillkeep.runner.attach import Streams, pump
-from skillkeep.runner.container import USER, Image, container_body, layers_in_force
+from skillkeep.runner.container import USER, Image, Target, container_body, layers_in_force
 from skillkeep.runner.engine import START_AN_ENGINE, UnusableError, capabilities, check_reachable, local_socket
 from skillkeep.runner.errors import RunnerError
 from skillkeep.runner.interface import (
@@ -48,6 +48,7 @@ class _Engine:
     socket: str
     version: str
     image: Image
+    processors: int
     facts: Mapping[str, str]
     losses: tuple[str, ...]
     host_uid: int | None
@@ -89,7 +90,7 @@ class DockerBackend(Backend):
             raise RunnerError("sandbox_unavailable", "the engine was not probed", "Call `run`, not `_run`.")
         now = self._clock.now().timestamp()
         labels = labels_for(request.run_id, now, request.policy.wall_seconds)
-        body = container_body(request, engine.image, labels, self._runtime)
+        body = container_body(request, Target(engine.image, self._runtime, engine.processors), labels)
         with _client(engine.socket, engine.version, _CALL_SECONDS) as api:
             with _engine_errors("create the container"):
                 _sweep(api, now)
@@ -202,7 +203,8 @@ def _connect(environment: Mapping[str, str], image: str, runtime: str) -> _Engin
         reason = f"no container engine answers at {place}: {_first_line(error)}"
         raise UnusableError(reason, START_AN_ENGINE) from error
     host_uid = None if able.user_ids_mapped else USER
-    return _Engine(place, version, found, {**able.facts, "socket": place}, able.losses, host_uid)
+    facts = {**able.facts, "socket": place}
+    return _Engine(place, version, found, able.processors, facts, able.losses, host_uid)
 
 
 def _find_image(api: Any, name: str) -> Image:
@@ -248,10 +250,14 @@ def _checked(api: Any, container: str, body: Mapping[str, Any]) -> tuple[tuple[L
 
 
 def _sweep(api: Any, now: float) -> None:
-    """Remove containers of ours whose run is over: the caller was killed before it could."""
+    """Remove containers of ours whose run is over: the caller was killed before it could.
+
+    Another start may be removing the same ones at this moment; what is left is tried again at the next start.
+    """
     for container in api.containers(all=True, filters={"label": OWNER_LABEL}):
         if is_orphan(container.get("Labels") or {}, now):
-            _remove(api, container["Id"])
+            with contextlib.suppress(RunnerError):
+                _remove(api, container["Id"])
 
 
 def _await_end(api: Any, container: str, left: float) -> Cause:

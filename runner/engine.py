@@ -25,11 +25,12 @@ class UnusableError(Exception):
 
 @dataclass(frozen=True)
 class Capabilities:
-    """What an engine says about itself, where it holds less than the best, and whether it maps user ids."""
+    """What an engine says about itself, where it holds less than the best, whether it maps user ids, its processors."""
 
     facts: Mapping[str, str]
     losses: tuple[str, ...]
     user_ids_mapped: bool
+    processors: int
 
 
 def local_socket(environment: Mapping[str, str]) -> str:
@@ -104,4 +105,4 @@ def capabilities(about: Mapping[str, Any], runtime: str) -> Capabilities:
         "seccomp": seccomp,
         "user_ids_mapped": str(mapped).lower(),
     }
-    return Capabilities(facts, tuple(losses), mapped)
+    return Capabilities(facts, tuple(losses), mapped, int(about.get("NCPU") or 1))

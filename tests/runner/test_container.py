@@ -9,7 +9,7 @@ import pytest
 from support.vaults import make_tool
 
 from skillkeep.home import Home
-from skillkeep.runner.container import Image, container_body, layers_in_force
+from skillkeep.runner.container import Image, Target, container_body, layers_in_force
 from skillkeep.runner.errors import RunnerError
 from skillkeep.runner.interface import Bind, RunRequest, SandboxPolicy
 
@@ -19,7 +19,7 @@ IMAGE = Image("python:3.12-slim", "sha256:" + "ab" * 32)
 def body_of(home: Home, policy: SandboxPolicy | None = None, **extra: Any) -> dict[str, Any]:
     tool = make_tool(home, "tool", {"run.py": "pass\n"})
     request = RunRequest(("sh", "-lc", "x"), policy or SandboxPolicy(tool_mount="/work"), tool, **extra)
-    return container_body(request, IMAGE, {"skillkeep.run": "1"}, "")
+    return container_body(request, Target(IMAGE, processors=4), {"skillkeep.run": "1"})
 
 
 def test_the_seeds_flags_are_all_there(home: Home) -> None:
@@ -61,6 +61,11 @@ def test_limits_of_the_policy_reach_the_engine(home: Home) -> None:
     assert host["ShmSize"] == 4096
     limits = {each["Name"]: (each["Soft"], each["Hard"]) for each in host["Ulimits"]}
     assert limits == {"core": (0, 0), "nofile": (50, 50), "fsize": (77, 77)}
+
+
+@pytest.mark.parametrize(("asked", "given"), [(64.0, 4.0), (0.0001, 0.01), (1.5, 1.5)])
+def test_processors_are_asked_for_within_what_an_engine_takes(home: Home, asked: float, given: float) -> None:
+    assert body_of(home, SandboxPolicy(cpus=asked))["HostConfig"]["NanoCpus"] == given * 1e9
 
 
 def test_granted_variables_and_folders_come_on_top(home: Home) -> None:
