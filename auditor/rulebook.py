@@ -20,7 +20,19 @@ from skillkeep.auditor.interface import Confidence, Severity
 from skillkeep.auditor.patterns import PatternSet, check_pattern
 from skillkeep.auditor.strict_yaml import load_yaml
 
-__all__ = ["RULES_FOLDER", "CapabilityRule", "Compiled", "Example", "Pattern", "Rule", "Rulebook", "default_rulebook"]
+__all__ = [
+    "RULES_FOLDER",
+    "CapabilityRule",
+    "Compiled",
+    "Example",
+    "Owner",
+    "Pattern",
+    "Rule",
+    "RulePatterns",
+    "Rulebook",
+    "Searched",
+    "default_rulebook",
+]
 
 RULES_FOLDER = Path(__file__).resolve().parent.parent / "rules"
 
@@ -56,12 +68,28 @@ class Example(_Model):
     files: dict[str, str] = Field(default_factory=dict)
 
 
-class Rule(_Model):
-    """One rule. Without `patterns` it belongs to `engine`, or to the tree checks.
+class Searched(_Model):
+    """Patterns with where they are searched, and examples the tests run through the real engines.
 
     `unless` patterns are searched in the matched text only, so text beside a match cannot excuse it. A pattern's
     group ``at`` is the place shown, ``value`` the capability, ``subject`` what `when_declared` asks about.
     `comments` also searches comment lines of code. `fallback` is for code its language engine could not parse.
+    """
+
+    contexts: tuple[Context, ...] = ()
+    patterns: tuple[Pattern, ...] = ()
+    unless: tuple[Pattern, ...] = ()
+    fallback: bool = False
+    comments: bool = False
+    capability: CapabilityKind | None = None
+    bad: tuple[Example | str, ...] = ()
+    good: tuple[Example | str, ...] = ()
+    evasion: tuple[Example | str, ...] = ()
+
+
+class Rule(Searched):
+    """One rule. Without `patterns` it belongs to `engine`.
+
     `when_declared` names the rule that stands instead when the tool declares the subject.
     """
 
@@ -70,20 +98,11 @@ class Rule(_Model):
     severity: Severity
     confidence: Confidence
     category: Category
-    contexts: tuple[Context, ...] = ()
-    patterns: tuple[Pattern, ...] = ()
-    unless: tuple[Pattern, ...] = ()
     engine: str = "patterns"
-    fallback: bool = False
-    comments: bool = False
     when_declared: str = ""
-    capability: CapabilityKind | None = None
     why: Prose
     fix: Prose
     references: tuple[str, ...] = ()
-    bad: tuple[Example | str, ...] = ()
-    good: tuple[Example | str, ...] = ()
-    evasion: tuple[Example | str, ...] = ()
 
     @model_validator(mode="after")
     def _whole(self) -> Rule:
@@ -95,21 +114,44 @@ class Rule(_Model):
             raise ValueError("a rule with patterns needs a bad and a good example")
         return self
 
+    @property
+    def reports(self) -> str:
+        """The id that a match reports."""
+        return self.id
 
-class CapabilityRule(_Model):
+
+class RulePatterns(Searched):
+    """Patterns for a rule that a language engine owns, for text that this engine cannot or could not parse."""
+
+    rule: RuleId
+    severity: Severity | None = None
+
+    @model_validator(mode="after")
+    def _whole(self) -> RulePatterns:
+        if not (self.patterns and self.contexts and self.bad and self.good):
+            raise ValueError("patterns for a rule need contexts, a bad and a good example")
+        return self
+
+    @property
+    def reports(self) -> str:
+        """The id that a match reports."""
+        return self.rule
+
+
+class CapabilityRule(Searched):
     """Patterns whose group ``value`` is something the code wants."""
 
     id: RuleId
     kind: CapabilityKind
-    contexts: tuple[Context, ...]
-    patterns: tuple[Pattern, ...]
-    good: tuple[Example | str, ...] = ()
-    bad: tuple[Example | str, ...] = ()
 
 
 class _RuleFile(_Model):
     rules: tuple[Rule, ...] = ()
+    patterns: tuple[RulePatterns, ...] = ()
     capabilities: tuple[CapabilityRule, ...] = ()
+
+
+Owner = Rule | RulePatterns | CapabilityRule
 
 
 @dataclass(frozen=True)
@@ -117,28 +159,36 @@ class Compiled:
     """The patterns of one context: `owners[i]` is the rule of pattern `i` of `patterns`."""
 
     patterns: PatternSet
-    owners: tuple[Rule | CapabilityRule, ...]
+    owners: tuple[Owner, ...]
 
 
 class Rulebook:
     """Every rule by id, and the compiled patterns of each context (built on first use)."""
 
-    def __init__(self, rules: tuple[Rule, ...], capabilities: tuple[CapabilityRule, ...], digest: str) -> None:
+    def __init__(
+        self,
+        rules: tuple[Rule, ...],
+        more: tuple[RulePatterns, ...],
+        capabilities: tuple[CapabilityRule, ...],
+        digest: str,
+    ) -> None:
         self.rules = {rule.id: rule for rule in rules}
+        self.more = more
         self.capabilities = {rule.id: rule for rule in capabilities}
         self.digest = digest
         if len(self.rules) + len(self.capabilities) != len(rules) + len(capabilities):
             raise _bad("two rules have the same id", "")
-        for rule in rules:
-            if rule.when_declared and rule.when_declared not in self.rules:
-                raise _bad(f"{rule.id} names the unknown rule {rule.when_declared}", "")
+        for named in (*(rule.when_declared for rule in rules if rule.when_declared), *(each.rule for each in more)):
+            if named not in self.rules:
+                raise _bad(f"the unknown rule {named} is named", "")
         self._compiled: dict[tuple[Context, bool], Compiled] = {}
-        self._unless: dict[str, PatternSet] = {}
+        self._unless: dict[tuple[str, ...], PatternSet] = {}
 
     @classmethod
     def load(cls, folder: Path = RULES_FOLDER) -> Rulebook:
         """Read and validate a rules folder. Raises `AuditError` (`bad_rule`, `bad_yaml`)."""
         rules: list[Rule] = []
+        more: list[RulePatterns] = []
         capabilities: list[CapabilityRule] = []
         for path in sorted(folder.glob("*.yaml")):
             data = load_yaml(path.read_text(encoding="utf-8"))
@@ -149,8 +199,9 @@ class Rulebook:
                 where = ".".join(str(part) for part in first["loc"])
                 raise _bad(f"{where}: {first['msg']}", path.name) from error
             rules += parsed.rules
+            more += parsed.patterns
             capabilities += parsed.capabilities
-        return cls(tuple(rules), tuple(capabilities), _digest_of(folder))
+        return cls(tuple(rules), tuple(more), tuple(capabilities), _digest_of(folder))
 
     def rule(self, rule_id: str) -> Rule:
         """The rule with this id. Raises `AuditError` (`unknown_rule`)."""
@@ -165,29 +216,29 @@ class Rulebook:
         """The patterns for `context` that look at comment lines too (`comments`) or that do not."""
         key = (context, comments)
         if key not in self._compiled:
-            owners: list[Rule | CapabilityRule] = []
+            owners: list[Owner] = []
             patterns: list[str] = []
-            everything: tuple[Rule | CapabilityRule, ...] = (*self.rules.values(), *self.capabilities.values())
+            everything: tuple[Owner, ...] = (*self.rules.values(), *self.more, *self.capabilities.values())
             for rule in everything:
-                if context in rule.contexts and (isinstance(rule, Rule) and rule.comments) == comments:
+                if context in rule.contexts and rule.comments == comments:
                     owners += [rule] * len(rule.patterns)
                     patterns += rule.patterns
             self._compiled[key] = Compiled(PatternSet(patterns), tuple(owners))
         return self._compiled[key]
 
-    def excused(self, rule: Rule, matched: bytes) -> bool:
+    def excused(self, rule: Owner, matched: bytes) -> bool:
         """True when one of the rule's `unless` patterns is found inside the matched text."""
         if not rule.unless:
             return False
-        if rule.id not in self._unless:
-            self._unless[rule.id] = PatternSet(rule.unless)
-        patterns = self._unless[rule.id]
+        if rule.unless not in self._unless:
+            self._unless[rule.unless] = PatternSet(rule.unless)
+        patterns = self._unless[rule.unless]
         return any(True for index in patterns.candidates(matched) for _ in patterns.find(index, matched, 1))
 
     @cached_property
     def pattern_count(self) -> int:
         """Number of regular expressions in all rules."""
-        return sum(len(rule.patterns) for rule in self.rules.values())
+        return sum(len(each.patterns) for each in (*self.rules.values(), *self.more))
 
 
 @cache

@@ -141,7 +141,7 @@ def _emptied(text: str, body_line: int) -> str:
 def _block_segments(path: str, block: Fence, nested: bool = False) -> list[Segment]:
     label = block.label.split()[0] if block.label else ""
     if label.lower() in {"markdown", "md", "mdx"} and not nested:
-        whole = Segment(path, Context.FENCED, block.text, block.first_line, block.indent, provenance=("fence:markdown",))
+        whole = Segment(path, Context.FENCED, block.text, block.first_line, block.indent, None, ("fence:markdown",))
         return [whole, *_nested_segments(path, block)]
     provenance = (f"fence:{label[:40]}" if label else "fence",)
     claimed, seen = language_of_label(block.label), sniff(block.text)

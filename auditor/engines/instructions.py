@@ -9,11 +9,25 @@ from typing import Any
 from skillkeep.auditor.engines.interface import Context, Emitter, Engine, Segment, SourceFile
 from skillkeep.auditor.frontmatter import Frontmatter, parse_frontmatter
 from skillkeep.auditor.interface import Location
+from skillkeep.auditor.languages import sniff
 
 __all__ = ["ENGINE", "InstructionEngine"]
 
 _AT_LOAD = re.compile(r"(?:^|(?<=[\s(:>|]))!`([^`\n]{1,2000})`", re.MULTILINE)
 _COMMENT = re.compile(r"<!--(.{12,20000}?)-->", re.DOTALL)
+_COMMAND_LINE = re.compile(
+    r"^[ \t>]*(?:[$*+-][ \t]+|\d+\.[ \t]+)?"
+    r"((?:sudo[ \t]+)?(?:curl|wget|bash|sh|zsh|nc|ncat|python3?|powershell|pwsh|eval|base64|chmod|rm|dd|crontab|echo)"
+    r"[ \t]+[^\n`]{0,400}(?:\||https?://|&&|[ \t]-\w)[^\n`]{0,400})$",
+    re.MULTILINE,
+)
+_INLINE = re.compile(
+    r"(?:\b(?:never|not|n't|avoid|instead of|rather than)[ \t]+(?:\w+[ \t]+){0,2})?"
+    r"\b(?:run|execute|paste|type|enter|invoke|launch|start|use|install|via|with|by)(?:s|ning|ing)?\b[^`\n.]{0,60}"
+    r"`(?P<code>[^`\n]{4,600})`",
+    re.IGNORECASE,
+)
+_NOT_RUN = re.compile(r"(?:never|not|n't|avoid|instead of|rather than)\b", re.IGNORECASE)
 _TAGS = re.compile("[\U000e0020-\U000e007f]{4,}")
 _FLAG = re.compile("\U0001f3f4[\U000e0061-\U000e007a\U000e0030-\U000e0039]{2,6}\U000e007f")
 _BIDI = re.compile("[\u202a-\u202e\u2066-\u2069]")
@@ -44,6 +58,7 @@ class InstructionEngine(Engine):
             if file.depth == 0:
                 _at_load(segment, emit)
                 _comments(segment, emit)
+                _commands(segment, emit)
         if file.of(Context.METADATA):
             _metadata(file.path, parse_frontmatter(file.text), emit)
         for segment in file.of(Context.FENCED):
@@ -59,6 +74,16 @@ def _at_load(segment: Segment, emit: Emitter) -> None:
         emit.finding("autorun-load-command", at, match.group(), segment=segment)
         emit.capability("autorun", "load", at)
         emit.derive(match.group(1), Context.SHELL, at, "load", segment)
+
+
+def _commands(segment: Segment, emit: Emitter) -> None:
+    """Commands in running text: a line that is one, and inline code that the sentence tells to run."""
+    for match in _COMMAND_LINE.finditer(segment.text):
+        emit.derive(match.group(1), Context.SHELL, segment.locate(*match.span(1)), "command line", segment)
+    for match in _INLINE.finditer(segment.text):
+        if Context.SHELL in sniff(match.group("code")) and not _NOT_RUN.match(match.group()):
+            at = segment.locate(*match.span("code"))
+            emit.derive(match.group("code"), Context.SHELL, at, "inline code", segment)
 
 
 def _comments(segment: Segment, emit: Emitter) -> None:
@@ -103,12 +128,22 @@ def _metadata(path: str, front: Frontmatter, emit: Emitter) -> None:
             emit.finding("metadata-any-tool", at, tool)
     if len(front.description) > 1024:
         emit.finding("metadata-long-description", at, front.description[:200])
+    for command in _texts(front.fields):
+        if Context.SHELL in sniff(command) and ("|" in command or "$(" in command or "http" in command):
+            emit.derive(command, Context.SHELL, at, "front matter")
     hooks = front.fields.get("hooks")
     if hooks:
         emit.finding("autorun-hook", at, "hooks", "The front matter installs hooks")
         emit.capability("autorun", "hooks", at)
         for command in commands_below(hooks):
             emit.derive(command, Context.SHELL, at, "hook")
+
+
+def _texts(node: Any, depth: int = 0) -> list[str]:
+    if isinstance(node, str):
+        return [node]
+    inner = node.values() if isinstance(node, dict) else node if isinstance(node, list) else ()
+    return [text for item in inner for text in _texts(item, depth + 1)] if depth < 20 else []
 
 
 def commands_below(node: Any, depth: int = 0) -> list[str]:

@@ -6,7 +6,7 @@ import re
 
 from skillkeep.auditor.engines.interface import Context, Emitter, Engine, Segment, SourceFile
 from skillkeep.auditor.patterns import Hit
-from skillkeep.auditor.rulebook import CapabilityRule, Rule, Rulebook, default_rulebook
+from skillkeep.auditor.rulebook import CapabilityRule, Compiled, Owner, RulePatterns, default_rulebook
 
 __all__ = ["ENGINE", "PatternEngine"]
 
@@ -34,38 +34,43 @@ class PatternEngine(Engine):
         """Judge each segment; an oversize file costs time in proportion to its size, never more."""
         rulebook = default_rulebook()
         for segment in file.segments:
+            parsed = _parsed(file, segment, emit)
             joined = _joined(segment)
-            _scan(rulebook, segment, joined, True, emit)
-            _scan(rulebook, segment, _without_comments(segment.context, joined), False, emit)
+            for comments in (True, False):
+                text = joined if comments else _without_comments(segment.context, joined)
+                _scan(rulebook.compiled(segment.context, comments=comments), segment, text.encode(), parsed, emit)
 
 
-def _scan(rulebook: Rulebook, segment: Segment, text: str, comments: bool, emit: Emitter) -> None:
-    compiled = rulebook.compiled(segment.context, comments=comments)
-    data = text.encode()
+def _parsed(file: SourceFile, segment: Segment, emit: Emitter) -> bool:
+    """True when a language engine parsed this text; a fence counts when one of its readings was parsed."""
+    if segment.context is not Context.FENCED:
+        return emit.was_understood(segment)
+    return any(emit.was_understood(other) for other in file.segments if other.first_line == segment.first_line)
+
+
+def _scan(compiled: Compiled, segment: Segment, data: bytes, parsed: bool, emit: Emitter) -> None:
     for index in compiled.patterns.candidates(data):
         rule = compiled.owners[index]
-        if isinstance(rule, Rule) and rule.fallback and emit.was_understood(segment):
-            continue
-        for hit in compiled.patterns.find(index, data, _MOST_HITS):
-            _report(rulebook, rule, segment, data, hit, emit)
+        if not (rule.fallback and parsed):
+            for hit in compiled.patterns.find(index, data, _MOST_HITS):
+                _report(rule, segment, data, hit, emit)
 
 
-def _report(
-    rulebook: Rulebook, rule: Rule | CapabilityRule, segment: Segment, data: bytes, hit: Hit, emit: Emitter
-) -> None:
-    matched = data[hit.start : hit.end]
-    if isinstance(rule, Rule) and rulebook.excused(rule, matched):
+def _report(rule: Owner, segment: Segment, data: bytes, hit: Hit, emit: Emitter) -> None:
+    if default_rulebook().excused(rule, data[hit.start : hit.end]):
         return
-    start = _characters(segment, data, hit.start)
-    at = segment.locate(start, start + len(matched.decode(errors="replace")))
+    shown_start, shown_end = hit.groups.get("at", (hit.start, hit.end))
+    shown = data[shown_start:shown_end].decode(errors="replace")
+    start = _characters(segment, data, shown_start)
+    at = segment.locate(start, start + len(shown))
     value = _group(data, hit, "value")
-    if isinstance(rule, CapabilityRule):
-        emit.capability(rule.kind, value, at)
-        return
-    if rule.capability and value:
-        emit.capability(rule.capability, value, at)
-    excerpt = matched.decode(errors="replace").strip()
-    emit.finding(rule.id, at, excerpt, segment=segment, subject=_group(data, hit, "subject"))
+    kind = rule.kind if isinstance(rule, CapabilityRule) else rule.capability
+    if kind and value:
+        emit.capability(kind, value, at)
+    if not isinstance(rule, CapabilityRule):
+        severity = rule.severity if isinstance(rule, RulePatterns) else None
+        subject = _group(data, hit, "subject")
+        emit.finding(rule.reports, at, shown.strip(), segment=segment, subject=subject, severity=severity)
 
 
 def _group(data: bytes, hit: Hit, name: str) -> str:
