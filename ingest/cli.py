@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from skillkeep.cli.options import ConfigOption, JsonOption, NoInputOption, QuietOption, ground
+from skillkeep.cli.options import ConfigOption, Ground, JsonOption, NoInputOption, QuietOption, ground
 from skillkeep.cli.output import columns, emit, is_terminal, say, write
 from skillkeep.cli.progress import terminal_progress
 from skillkeep.text import escape
 
-__all__ = ["ingest", "status"]
+if TYPE_CHECKING:
+    from skillkeep.ingest.request import IngestRequest
+
+__all__ = ["ingest", "pass_door", "status"]
 
 _PROXIES = ("https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY")
 
@@ -36,25 +39,31 @@ def ingest(
     config: ConfigOption = None,
 ) -> int:
     """Fetch, audit and (once confirmed) vault a tool. Example: skill ingest https://github.com/anthropics/skills"""
-    from dataclasses import replace
-
-    from skillkeep.ingest.outcome import exit_code, to_json
-    from skillkeep.ingest.pipeline import ingest as take_in
-    from skillkeep.ingest.render import outcome_text
-    from skillkeep.ingest.request import Floor, IngestRequest
+    from skillkeep.ingest.request import IngestRequest
 
     request = IngestRequest(
         source=source, ref=ref, path=path, name=name, origin=origin, select=select or (), everything=everything,
         confirm=confirm, expect=expect, grants=grant or (), audit=audit,
         repeat=("--config", os.fspath(config.absolute())) if config else (),
     )  # fmt: skip
-    standing = ground(config)
+    return pass_door(request, ground(config), as_json=json_, quiet=quiet, no_input=no_input)
+
+
+def pass_door(request: IngestRequest, standing: Ground, *, as_json: bool, quiet: bool, no_input: bool) -> int:
+    """Take in what `request` names, ask where a person can be asked, print the outcomes; returns the exit code."""
+    from dataclasses import replace
+
+    from skillkeep.ingest.outcome import exit_code, to_json
+    from skillkeep.ingest.pipeline import ingest as take_in
+    from skillkeep.ingest.render import outcome_text
+    from skillkeep.ingest.request import Floor
+
     floor = Floor.on(standing.home, standing.settings, standing.journal)
-    may_ask = confirm and not (no_input or json_) and is_terminal(sys.stdin) and is_terminal(sys.stderr)
+    may_ask = request.confirm and not (no_input or as_json) and is_terminal(sys.stdin) and is_terminal(sys.stderr)
     with terminal_progress(quiet=quiet or may_ask) as progress:
         floor = replace(floor, progress=progress, proxy=_proxy())
         outcomes = take_in(request, floor, _ask if may_ask else None)
-    if json_:
+    if as_json:
         emit(to_json(outcomes))
     else:
         write("\n\n".join(outcome_text(outcome) for outcome in outcomes))

@@ -44,9 +44,12 @@ def _auditor() -> typer.Typer:
 
 
 def _vault() -> typer.Typer:
+    from skillkeep.dispatch.cli.update import update
     from skillkeep.vault.cli import vault_app
 
-    return vault_app()
+    app = vault_app()
+    app.command("update")(update)
+    return app
 
 
 def _runner() -> typer.Typer:

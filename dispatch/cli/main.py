@@ -34,8 +34,7 @@ def _start(program: str) -> int:
     if arguments and arguments[0] in {"--version", "-V"}:
         sys.stdout.write(f"{program} {__version__}\n")
         return 0
-    from skillkeep.dispatch.cli.compose import compose
-
     from skillkeep.cli.entry import run_app
+    from skillkeep.dispatch.cli.compose import compose
 
     return run_app(compose(program, arguments), arguments, program)
