@@ -17,7 +17,7 @@ from skillkeep.home import Home
 from skillkeep.vault.interface import Tier
 
 CHILD = str(Path(__file__).with_name("crash_child.py"))
-STEP = 12
+STEP = 18
 
 
 def run_child(*arguments: object) -> str:
@@ -119,23 +119,48 @@ exec "$2" -c "$3" "$4" "$1/home" "$5" 0 demo
 """
 
 
-def test_a_full_disk_is_one_clear_error_and_leaves_nothing(tmp_path: Path) -> None:
-    """A real file system of one megabyte, in a mount namespace of its own."""
+def on_a_disk_of_one_megabyte(tmp_path: Path, script: str, tree: Path) -> list[str]:
+    """The lines that the Python `script` prints, run in a mount namespace with a small disk of its own."""
     if subprocess.run(["unshare", "-rm", "true"], capture_output=True, check=False).returncode != 0:
         pytest.skip("user and mount namespaces are not available")
     disk = tmp_path / "disk"
     disk.mkdir()
+    tests = str(Path(__file__).resolve().parents[1])
+    shell = ["sh", "-c", FULL_DISK, "sh", str(disk), sys.executable, script, tests, str(tree)]
+    done = subprocess.run(["unshare", "-rm", *shell], capture_output=True, text=True, check=False, timeout=120)
+    assert done.returncode == 0, done.stderr[-2000:]
+    return done.stdout.splitlines()
+
+
+def test_a_full_disk_is_one_clear_error_and_leaves_nothing(tmp_path: Path) -> None:
     tree = write_files(tmp_path / "tree", {f"f{n}": os.urandom(300_000) for n in range(6)})
-    check = ADMIT_MANY + (
+    check = (
         "import os\n"
         "print(os.listdir(home / 'vetted_vault' / 'objects'), os.listdir(home / 'vetted_vault' / '.staging'))\n"
         "print(vault.list(), vault.verify())\n"
     )
-    tests = str(Path(__file__).resolve().parents[1])
-    script = ["sh", "-c", FULL_DISK, "sh", str(disk), sys.executable, check, tests, str(tree)]
-    done = subprocess.run(["unshare", "-rm", *script], capture_output=True, text=True, check=False, timeout=120)
-    assert done.returncode == 0, done.stderr[-2000:]
-    assert done.stdout.splitlines() == ["io_error True", "[] []", "[] []"]
+    assert on_a_disk_of_one_megabyte(tmp_path, ADMIT_MANY + check, tree) == ["io_error True", "[] []", "[] []"]
+
+
+FILL_AND_RECOVER = """
+import os
+left = vault.layout.staging / ("e" * 64 + ".0123") / "object"
+left.mkdir(parents=True)
+try:
+    (left / "big").write_bytes(bytes(2_000_000))
+except OSError as error:
+    print(error.strerror)
+vault.recover()
+print(os.listdir(vault.layout.staging), vault.verify())
+"""
+
+
+def test_what_a_killed_process_left_on_a_full_disk_can_be_removed(tmp_path: Path) -> None:
+    """Then not even the registry can be opened before there is some room."""
+    tree = write_files(tmp_path / "tree", {"a": "1"})
+    said = on_a_disk_of_one_megabyte(tmp_path, ADMIT_MANY + FILL_AND_RECOVER, tree)
+    assert said[0].startswith("in sha256:")
+    assert said[1:] == ["No space left on device", "[] []"]
 
 
 def test_many_processes_vault_different_tools_at_once(home: Home, tmp_path: Path) -> None:

@@ -249,7 +249,7 @@ def test_a_fresh_copy_is_hashed_again_until_its_time_stamps_have_settled(tool: V
 
 
 def test_the_signature_is_what_a_later_opening_relies_on(tool: VaultedTool, later: Vault) -> None:
-    """Whoever can write the registry can forge it, as documented; `paranoid` hashes all the same."""
+    """Whoever can write the registry can forge it, as documented; `paranoid` and `verify` hash all the same."""
     later.open("demo")
     one_byte(tool.path)
     forged = sign_folder(tool.path.parent).digest
@@ -260,6 +260,7 @@ def test_the_signature_is_what_a_later_opening_relies_on(tool: VaultedTool, late
     with pytest.raises(VaultError) as caught:
         later.open("demo", paranoid=True)
     assert caught.value.code == "vault_tampered"
+    assert [found.path for found in later.verify("demo")] == ["data/deep/x.bin"]
 
 
 def test_a_signature_without_its_manifest_is_not_enough(tool: VaultedTool, later: Vault) -> None:
