@@ -154,5 +154,5 @@ def slug(text: str) -> str:
     """`text` as a tool's name: 1 to 64 of ``a-z0-9._-``, or empty when nothing of it is left."""
     name = re.sub(r"[^a-z0-9._-]+", "-", text.strip().lower()).strip("-._")[:_NAME].rstrip("-._")
     if re.fullmatch(r"[0-9a-f]{64}", name) or name.split(".")[0] in _RESERVED:
-        name = f"{name[: _NAME - 5]}-tool"
+        name = f"tool-{name[: _NAME - 5]}"
     return name

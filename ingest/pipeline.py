@@ -13,7 +13,7 @@ from typing import Any
 from skillkeep.clock import timestamp
 from skillkeep.digest import parse_digest, spell
 from skillkeep.errors import SkillkeepError
-from skillkeep.ingest.artifacts import Artifact, Uncut, discover
+from skillkeep.ingest.artifacts import Artifact, Discovery, Uncut, discover
 from skillkeep.ingest.errors import IngestError
 from skillkeep.ingest.fetching import Fetched, fetch
 from skillkeep.ingest.gate import Case, Decision, Reason, Status, decide
@@ -23,7 +23,7 @@ from skillkeep.ingest.quarantine import Quarantine, sweep
 from skillkeep.ingest.repeat import confirm_command
 from skillkeep.ingest.request import Floor, IngestRequest
 from skillkeep.ingest.review import build_case, describe, preapproved
-from skillkeep.ingest.source import parse_source
+from skillkeep.ingest.source import SourceRef, parse_source
 from skillkeep.vault.interface import Admission, Review
 from skillkeep.vault.names import check_name
 
@@ -39,21 +39,17 @@ def ingest(request: IngestRequest, floor: Floor, ask: Ask | None = None) -> list
     that fails does not keep the others out. Raises `SkillkeepError` when the source itself cannot be taken in:
     nothing was vaulted then, and nothing is left in quarantine.
     """
-    request.check()
-    request = replace(request, grants=check_grants(request.grants), expect=_expected(request.expect))
-    if request.name is not None:
-        check_name(request.name)
-    source = parse_source(request.source, request.ref, request.path)
+    try:
+        request, source = _checked(request)
+    except SkillkeepError as error:
+        # the text itself is not kept: it may hold a password
+        floor.journal.append("ingest.refused", durable=True, source=None, key=None, code=error.code)
+        raise
     sweep(floor.home, floor.journal)
     floor.vault.recover()
     with Quarantine(floor.home) as quarantine:
         try:
-            floor.progress.step("fetching")
-            fetched = fetch(source, quarantine, floor.settings.limits, floor.proxy)
-            floor.progress.step("looking for tools")
-            found = discover(fetched, quarantine, floor.settings.limits, request.select, everything=request.everything)
-            if request.name is not None and len(found.chosen) > 1:
-                raise IngestError("bad_selection", "--name goes with one tool", "Choose it with --select.")
+            fetched, found = _brought_in(request, source, floor, quarantine)
         except SkillkeepError as error:
             floor.journal.append("ingest.refused", durable=True, source=source.text, key=source.key, code=error.code)
             raise
@@ -63,6 +59,27 @@ def ingest(request: IngestRequest, floor: Floor, ask: Ask | None = None) -> list
         )  # fmt: skip
         door = _Door(request, floor, fetched, found.several, ask)
         return [door.take(artifact) for artifact in found.chosen]
+
+
+def _checked(request: IngestRequest) -> tuple[IngestRequest, SourceRef]:
+    request.check()
+    if request.name is not None:
+        check_name(request.name)
+    checked = replace(request, grants=check_grants(request.grants), expect=_expected(request.expect))
+    return checked, parse_source(request.source, request.ref, request.path)
+
+
+def _brought_in(
+    request: IngestRequest, source: SourceRef, floor: Floor, quarantine: Quarantine
+) -> tuple[Fetched, Discovery]:
+    limits = floor.settings.limits
+    floor.progress.step("fetching")
+    fetched = fetch(source, quarantine, limits, floor.proxy)
+    floor.progress.step("looking for tools")
+    found = discover(fetched, quarantine, limits, request.select, everything=request.everything)
+    if request.name is not None and len(found.chosen) > 1:
+        raise IngestError("bad_selection", "--name goes with one tool", "Choose it with --select.")
+    return fetched, found
 
 
 def _expected(text: str | None) -> str | None:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from skillkeep.auditor.interface import Report
+from skillkeep.auditor.interface import Report, Verdict
 from skillkeep.errors import SkillkeepError
 from skillkeep.ingest.artifacts import Artifact
 from skillkeep.ingest.errors import IngestError
@@ -109,7 +109,8 @@ def _audit(floor: Floor, fetched: Fetched, artifact: Artifact) -> Report:
     imitation = pretending(fetched.source, floor.settings.trust)
     observations = [*artifact.observations, *([imitation] if imitation else [])]
     report = audit_tree(artifact.root, options, observations, floor.progress)
-    if report.digest != artifact.manifest.digest:
+    unread = not report.digest and report.verdict is Verdict.FAIL  # the audit died before it could hash: refused anyway
+    if report.digest != artifact.manifest.digest and not unread:
         raise IngestError(
             "quarantine_changed",
             "the audited files are not the files that were fetched",

@@ -1,0 +1,117 @@
+"""Which tools a source holds, and which of them are taken."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from support.door import refused, take
+from support.hostile import clean_skill, write_files
+
+from skillkeep.ingest.discovery import discover, slug
+from skillkeep.ingest.pipeline import ingest
+from skillkeep.ingest.request import Floor, IngestRequest
+from skillkeep.tree import TreeView
+from skillkeep.vault.names import check_name
+
+
+def skill(name: str, at: str = "") -> dict[str, bytes]:
+    return {f"{at}{path}": data for path, data in clean_skill(name).items()}
+
+
+def found(tmp_path: Path, files: dict[str, bytes]) -> list[tuple[str, str, str, str | None]]:
+    root = write_files(tmp_path / "tree", files)
+    with TreeView.open(root) as view:
+        return [(each.name, str(each.kind), each.path, each.owner) for each in discover(view, "fallback")]
+
+
+PLUGIN = json.dumps({"name": "My Plugin", "description": "d"}).encode()
+MCP = json.dumps({"mcpServers": {"x": {"command": "python", "args": ["server.py"]}}}).encode()
+
+
+def test_each_kind_is_found_by_its_marker(tmp_path: Path) -> None:
+    files = {
+        **skill("one", "skills/one/"),
+        "plugin/.claude-plugin/plugin.json": PLUGIN,
+        "server/.mcp.json": MCP,
+        "npm/package.json": b'{"name": "@x/npm-mcp", "dependencies": {"@modelcontextprotocol/sdk": "1"}}',
+        "py/pyproject.toml": b'[project]\nname = "py-mcp"\ndependencies = ["mcp[cli]>=1.2"]\n',
+        "reg/server.json": b'{"$schema": "https://static.modelcontextprotocol.io/x.json", "name": "io.x/reg"}',
+        "web/package.json": b'{"name": "web"}',
+        "web2/server.json": b'{"port": 1}',
+    }
+    assert found(tmp_path, files) == [
+        ("x-npm-mcp", "mcp", "npm", None),
+        ("my-plugin", "plugin", "plugin", None),
+        ("py-mcp", "mcp", "py", None),
+        ("io.x-reg", "mcp", "reg", None),
+        ("server", "mcp", "server", None),
+        ("one", "skill", "skills/one", None),
+    ]
+
+
+def test_a_plugin_owns_what_is_inside_it_and_a_skill_too(tmp_path: Path) -> None:
+    files = {
+        ".claude-plugin/plugin.json": PLUGIN, ".mcp.json": MCP, **skill("inner", "skills/inner/"),
+        **skill("deeper", "skills/inner/more/deeper/"),
+    }  # fmt: skip
+    assert found(tmp_path, files) == [
+        ("my-plugin", "plugin", "", None),
+        ("inner", "skill", "skills/inner", ""),
+        ("deeper", "skill", "skills/inner/more/deeper", "skills/inner"),
+    ]
+
+
+def test_an_mcp_configuration_at_the_root_hides_no_skill(tmp_path: Path) -> None:
+    files = {".mcp.json": MCP, **skill("one", "skills/one/")}
+    assert [(name, owner) for name, _, _, owner in found(tmp_path, files)] == [("fallback", None), ("one", None)]
+
+
+def test_tools_of_one_name_get_distinct_names(tmp_path: Path) -> None:
+    names = [name for name, *_ in found(tmp_path, {**skill("same", "a/x/"), **skill("same", "b/x/")})]
+    assert names == ["a-x", "b-x"]
+
+
+def test_broken_markers_still_mark_their_folder(tmp_path: Path) -> None:
+    files = {"a/SKILL.md": b"\xff\xfe---\nname: [", "b/.claude-plugin/plugin.json": b"[" * 100_000, "c/skill.MD": b""}
+    assert [(name, kind) for name, kind, *_ in found(tmp_path, files)] == [
+        ("a", "skill"),
+        ("b", "plugin"),
+        ("c", "skill"),
+    ]
+
+
+def test_scripts_without_a_marker_are_one_tool(tmp_path: Path) -> None:
+    assert found(tmp_path, {"run": b"#!/bin/sh\necho\n", "lib/x.txt": b""}) == [("fallback", "script", "", None)]
+
+
+def test_the_one_folder_of_an_archive_is_the_tool(tmp_path: Path) -> None:
+    assert found(tmp_path, {"repo-main/x.py": b"", "repo-main/y.py": b""}) == [
+        ("repo-main", "script", "repo-main", None)
+    ]
+
+
+@pytest.mark.parametrize(
+    "text", ["../../etc", "objects", "registry.sqlite3", "a" * 64, "-x", "A B", "é", "x" * 200, "\x1b[2J"]
+)
+def test_a_name_a_tool_claims_becomes_one_the_vault_can_have(text: str) -> None:
+    name = slug(text)
+    assert not name or check_name(name) == name
+
+
+def test_several_tools_have_to_be_chosen_from(floor: Floor, tmp_path: Path) -> None:
+    source = write_files(tmp_path / "source", {**skill("one", "one/"), **skill("two", "two/")})
+    error = refused(floor, source, confirm=True)
+    assert (error.code, int(error.exit_code)) == ("choose_artifact", 2)
+    assert [item["name"] for item in error.context["artifacts"]] == ["one", "two"]
+    assert refused(floor, source, select=("three",)).code == "unknown_artifact"
+    assert take(floor, source, select=("two",)).path == "two"
+    assert take(floor, source, select=("one/",)).path == "one"
+    assert [each.name for each in ingest(IngestRequest(str(source), everything=True), floor)] == ["one", "two"]
+
+
+def test_a_skill_of_a_plugin_is_taken_alone_when_it_is_selected(floor: Floor, tmp_path: Path) -> None:
+    source = write_files(tmp_path / "source", {".claude-plugin/plugin.json": PLUGIN, **skill("inner", "skills/inner/")})
+    assert take(floor, source).name == "my-plugin"
+    assert take(floor, source, select=("inner",)).path == "skills/inner"
