@@ -41,6 +41,10 @@ def _read(path: str) -> None:
         stream.read(1)
 
 
+def _list(path: str) -> None:
+    os.listdir(path)
+
+
 def _write(path: str) -> None:
     fd = os.open(path, os.O_WRONLY | os.O_CREAT, 0o600)
     os.close(fd)
@@ -106,7 +110,7 @@ def _babble(size: int) -> None:
 
 _ATTEMPTS: dict[str, Callable[[Any], None]] = {
     "read": _read,
-    "list": os.listdir,
+    "list": _list,
     "write": _write,
     "connect": _connect,
     "udp": _udp,
