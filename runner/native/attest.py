@@ -107,6 +107,8 @@ def _root(base: str) -> Layer:
     top = [row for row in rows if row[4] == "/"]
     if len(top) != 1 or "tmpfs" not in top[0][top[0].index("-") :] or "ro" not in top[0][5].split(","):
         raise LayerError("root", "the payload's root is not one read-only tmpfs")
+    if not any(row[4] == "/proc/sys" and "ro" in row[5].split(",") for row in rows):
+        raise LayerError("proc", "/proc/sys is not a read-only mount")
     for row in rows:
         options = row[5].split(",")
         if "nosuid" not in options or ("nodev" not in options and not row[4].startswith(("/dev/", "/proc/"))):

@@ -71,9 +71,8 @@ class NativeBackend(Backend):
         plan = make_plan(request, self._id_base)
         data = request.stdin if isinstance(request.stdin, bytes) else b""
         with _supervisor(request.stdin) as (caller, inherited):
-            kind: str | int = inherited if inherited is not None else "null" if request.stdin is None else "bytes"
             caller.settimeout(plan.wall_seconds + _GRACE_SECONDS)
-            wire.send(caller, {"plan": plan.to_text(), "stdin": kind}, data)
+            wire.send(caller, {"plan": plan.to_text(), "stdin": inherited}, data)
             answer, streams = wire.receive(caller)
         if answer["kind"] == "layer":
             raise _layer_failed(answer)
@@ -90,19 +89,21 @@ def _supervisor(stdin: bytes | int | None) -> Iterator[tuple[socket.socket, int 
     # Above 2: the supervisor's own 0 is the socket, and a payload that held it could write its own result.
     inherited = fcntl.fcntl(stdin, fcntl.F_DUPFD_CLOEXEC, 3) if isinstance(stdin, int) else None
     with ours, theirs:
-        process = subprocess.Popen(
-            _command(),
-            stdin=theirs.fileno(),
-            stdout=subprocess.DEVNULL,
-            stderr=words,
-            pass_fds=() if inherited is None else (inherited,),
-            env={},
-            cwd="/",
-            start_new_session=True,
-        )
-        theirs.close()
-        if inherited is not None:
-            os.close(inherited)
+        try:
+            process = subprocess.Popen(
+                _command(),
+                stdin=theirs.fileno(),
+                stdout=subprocess.DEVNULL,
+                stderr=words,
+                pass_fds=() if inherited is None else (inherited,),
+                env={},
+                cwd="/",
+                start_new_session=True,
+            )
+        finally:
+            theirs.close()
+            if inherited is not None:
+                os.close(inherited)
         try:
             yield ours, inherited
         except (EOFError, OSError, ValueError) as error:

@@ -82,9 +82,7 @@ class Channel:
         """Inner side: say which layer failed."""
         if isinstance(error, KernelError):
             context = error.context
-            self.report(
-                "failed", layer=error.layer, detail=error.what[:500], hint=error.hint, number=context["errno"]
-            )
+            self.report("failed", layer=error.layer, detail=error.what[:500], hint=error.hint, number=context["errno"])
         else:
             self.report("failed", layer="setup", detail=f"{type(error).__name__}: {error}"[:500], hint="", number="")
 

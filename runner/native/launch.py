@@ -21,6 +21,7 @@ from skillkeep.kernel.libc import guarded
 from skillkeep.runner.interface import Assurance
 from skillkeep.runner.native.attest import measure
 from skillkeep.runner.native.channel import Channel, LayerError, Message, StartError
+from skillkeep.runner.native.feed import Feeder
 from skillkeep.runner.native.identity import choose_identity
 from skillkeep.runner.native.inside import STATUS, Streams, run_init
 from skillkeep.runner.native.plan import Plan
@@ -51,8 +52,9 @@ class Outcome:
     assurance: Assurance
 
 
-def launch(plan: Plan, stdin: int, caller: int = -1) -> Outcome:
-    """Run the plan. `stdin` is a descriptor for the payload; the end of `caller`, a socket, stops the run.
+def launch(plan: Plan, stdin: bytes | int | None = None, caller: int = -1) -> Outcome:
+    """Run the plan. `stdin` is the payload's input: bytes, a descriptor to read from, or None for an empty one.
+    The end of `caller`, a socket, stops the run.
 
     Raises LayerError when a layer cannot be set up or does not hold (nothing of the payload ran then), and
     StartError when the program cannot be executed.
@@ -66,11 +68,13 @@ def launch(plan: Plan, stdin: int, caller: int = -1) -> Outcome:
         raise LayerError(error.layer, error.what, error.hint, str(error.context["errno"])) from error
 
 
-def _launch(plan: Plan, stdin: int, caller: int, group: Group, stack: ExitStack) -> Outcome:
+def _launch(plan: Plan, stdin: bytes | int | None, caller: int, group: Group, stack: ExitStack) -> Outcome:
+    if not {"memory", "pids"} <= set(group.enforces) and not os.path.exists("/proc/thread-self/children"):
+        raise LayerError("watchdog", "this kernel does not list a process's children (CONFIG_PROC_CHILDREN)")
     channel = Channel()
     stack.callback(channel.close)
-    out, err, status = (stack.enter_context(_Pipe()) for _ in range(3))
-    streams = Streams(stdin, out.write_end, err.write_end, status.write_end)
+    out, err, status, feed = (stack.enter_context(_Pipe()) for _ in range(4))
+    streams = Streams(feed.read_end, out.write_end, err.write_end, status.write_end)
     as_root = os.geteuid() == 0
     init = namespaces.fork_into(group.into_fd)
     if init == 0:
@@ -79,6 +83,7 @@ def _launch(plan: Plan, stdin: int, caller: int, group: Group, stack: ExitStack)
         channel.close_inner()
         for pipe in (out, err, status):
             pipe.close_write_end()
+        feed.close_read_end()
         assurance, costs = _release(plan, channel, init, group)
         started = time.monotonic()
         bounds = Bounds(
@@ -87,7 +92,9 @@ def _launch(plan: Plan, stdin: int, caller: int, group: Group, stack: ExitStack)
             None if "memory" in group.enforces else plan.memory_bytes,
             None if "pids" in group.enforces else plan.processes,
         )
-        seen = watch(Watched(init, child.pidfd, out.read_end, err.read_end, caller), bounds)
+        feeder = Feeder(b"" if stdin is None else stdin, feed.give_write_end())
+        stack.callback(feeder.close)
+        seen = watch(Watched(init, child.pidfd, out.read_end, err.read_end, feeder, caller), bounds)
         wall = time.monotonic() - started
         usage = child.reap()
     if (last := channel.hear(_SETUP_SECONDS)) and last.kind == "unstarted":
@@ -185,8 +192,16 @@ class _Pipe:
         return self
 
     def close_write_end(self) -> None:
-        os.close(self.write_end)
+        os.close(self.give_write_end())
+
+    def close_read_end(self) -> None:
+        self._open.discard(self.read_end)
+        os.close(self.read_end)
+
+    def give_write_end(self) -> int:
+        """The write end, from now on the caller's to close."""
         self._open.discard(self.write_end)
+        return self.write_end
 
     def __exit__(self, *_: object) -> None:
         for fd in self._open:

@@ -37,7 +37,7 @@ def main(parent: int) -> int:
     try:
         request, blobs = wire.receive(caller)
         plan = Plan.from_text(request["plan"])
-        stdin = _input(request["stdin"], blobs[0])
+        stdin = request["stdin"] if blobs[0] == b"" else blobs[0]
         header, streams = _serve(plan, stdin, caller)
         wire.send(caller, header, *streams)
     except (_CallerGoneError, EOFError, BrokenPipeError, ConnectionResetError):
@@ -45,7 +45,7 @@ def main(parent: int) -> int:
     return 0
 
 
-def _serve(plan: Plan, stdin: int, caller: socket.socket) -> tuple[dict[str, Any], tuple[bytes, ...]]:
+def _serve(plan: Plan, stdin: bytes | int | None, caller: socket.socket) -> tuple[dict[str, Any], tuple[bytes, ...]]:
     try:
         outcome = launch(plan, stdin, caller.fileno())
     except LayerError as error:
@@ -59,20 +59,6 @@ def _serve(plan: Plan, stdin: int, caller: socket.socket) -> tuple[dict[str, Any
 def _describe(outcome: Outcome) -> dict[str, Any]:
     fields = {name: value for name, value in vars(outcome).items() if name not in ("stdout", "stderr")}
     return {**fields, "kind": "outcome", "assurance": outcome.assurance.to_json()}
-
-
-def _input(kind: str | int, data: bytes) -> int:
-    """The payload's stdin: /dev/null, an inherited descriptor, or given bytes in a file nobody can change."""
-    if isinstance(kind, int):
-        return kind
-    if kind == "null":
-        return os.open("/dev/null", os.O_RDONLY | os.O_CLOEXEC)
-    fd = os.memfd_create("stdin", os.MFD_CLOEXEC)
-    with open(fd, "wb", closefd=False) as file:
-        file.write(data)
-    reading = os.open(f"/proc/self/fd/{fd}", os.O_RDONLY | os.O_CLOEXEC)
-    os.close(fd)
-    return reading
 
 
 def _stop(*_: object) -> NoReturn:

@@ -8,6 +8,8 @@ import signal
 import time
 from dataclasses import dataclass, field
 
+from skillkeep.runner.native.feed import Feeder
+
 __all__ = ["Bounds", "Seen", "Watched", "watch"]
 
 _CHUNK = 1 << 16
@@ -24,6 +26,7 @@ class Watched:
     pidfd: int
     stdout: int
     stderr: int
+    feeder: Feeder
     caller: int = -1
 
 
@@ -62,7 +65,10 @@ def watch(target: Watched, bounds: Bounds) -> Seen:
             poll.register(fd, select.POLLIN)
     open_streams, ended, give_up = {target.stdout, target.stderr}, False, float("inf")
     while not ended or (open_streams and time.monotonic() < give_up):
+        target.feeder.arrange(poll)
         for fd, _ in poll.poll(_pause(bounds, seen, ended)):
+            if target.feeder.step(fd):
+                continue
             if fd in open_streams:
                 if _read(fd, bounds.output_bytes, seen):
                     poll.unregister(fd)

@@ -10,7 +10,7 @@ import errno
 
 from skillkeep.kernel.seccomp import ALLOW, Action, Check, Rule, deny
 
-__all__ = ["AF_INET", "AF_INET6", "AF_NETLINK", "AF_UNIX", "families", "ordinary_rules"]
+__all__ = ["AF_INET", "AF_INET6", "AF_NETLINK", "AF_UNIX", "MODE_ARGUMENT", "any_bit", "families", "ordinary_rules"]
 
 AF_UNIX, AF_INET, AF_INET6, AF_NETLINK = 1, 2, 10, 16
 
@@ -73,6 +73,10 @@ _DANGEROUS = """
 """
 # Namespace flags that `clone` may not carry; CLONE_NEWTIME cannot be given to it.
 _CLONE_NEW = 0x7E020000
+MODE_ARGUMENT = {"chmod": 1, "fchmod": 1, "fchmodat": 2, "fchmodat2": 2}
+_MAKING = {"creat": 1, "mknod": 1, "mknodat": 2}
+_SPECIAL_BITS = 0o6000
+_O_CREAT, _O_TMPFILE = 0o100, 0o20000000
 _TIOCSTI, _TIOCLINUX, _TIOCSETD, _TIOCCONS = 0x5412, 0x541C, 0x5423, 0x541D
 # Names, death signal, dumpable, capability look-ups, timer slack, subreaper, no_new_privs, THP, vector and
 # pointer-authentication state, memory names: nothing that gains or inspects a privilege.
@@ -94,7 +98,13 @@ def ordinary_rules() -> dict[str, Action | Rule]:
     rules: dict[str, Action | Rule] = dict.fromkeys(_DANGEROUS.split(), deny())
     for group in (_FILES, _WAITING, _MEMORY, _PROCESSES, _IDENTITY, _MESSAGES, _SOCKETS):
         rules |= dict.fromkeys(group.split(), ALLOW)
-    rules["clone"] = Rule(tuple(_any_bit(0, _CLONE_NEW, deny())), ALLOW)
+    # A setuid file made in a granted folder would serve other users of the host.
+    for name, index in (MODE_ARGUMENT | _MAKING).items():
+        rules[name] = Rule(any_bit(index, _SPECIAL_BITS, deny()), ALLOW)
+    for name, flags in (("open", 1), ("openat", 2)):
+        not_making = Check(flags, (0,), ALLOW, mask=_O_CREAT | _O_TMPFILE)
+        rules[name] = Rule((not_making, *any_bit(flags + 1, _SPECIAL_BITS, deny())), ALLOW)
+    rules["clone"] = Rule(any_bit(0, _CLONE_NEW, deny()), ALLOW)
     # Its flags lie in memory, out of a filter's reach; libraries fall back to clone on ENOSYS (moby#42680).
     rules["clone3"] = deny(errno.ENOSYS)
     rules["ioctl"] = Rule((Check(1, (_TIOCSTI, _TIOCLINUX, _TIOCSETD, _TIOCCONS), deny()),), ALLOW)
@@ -106,5 +116,6 @@ def ordinary_rules() -> dict[str, Action | Rule]:
     return rules
 
 
-def _any_bit(index: int, bits: int, action: Action) -> list[Check]:
-    return [Check(index, (1 << n,), action, mask=1 << n) for n in range(32) if bits >> n & 1]
+def any_bit(index: int, bits: int, action: Action) -> tuple[Check, ...]:
+    """Checks that hold when argument `index` has any of `bits` set."""
+    return tuple(Check(index, (1 << n,), action, mask=1 << n) for n in range(32) if bits >> n & 1)

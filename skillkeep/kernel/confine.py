@@ -12,7 +12,7 @@ import os
 from collections.abc import Sequence
 
 from skillkeep.kernel import capabilities, landlock, process
-from skillkeep.kernel.calls import AF_INET, AF_INET6, AF_NETLINK, families, ordinary_rules
+from skillkeep.kernel.calls import AF_INET, AF_INET6, AF_NETLINK, MODE_ARGUMENT, any_bit, families, ordinary_rules
 from skillkeep.kernel.errors import KernelError
 from skillkeep.kernel.libc import guarded
 from skillkeep.kernel.rlimits import set_limits
@@ -27,7 +27,7 @@ _OWNERSHIP = """
     removexattrat mknod mknodat
 """
 _TIMES_AND_MODES = "chmod fchmod fchmodat fchmodat2 utime utimes utimensat futimesat"
-_MODE_ARGUMENT = {"chmod": 1, "fchmod": 1, "fchmodat": 2, "fchmodat2": 2}
+_MODES_REFUSED = 0o6022
 _SERVING = "listen accept accept4"
 _OTHERS = "kill tkill tgkill rt_sigqueueinfo rt_tgsigqueueinfo pidfd_send_signal"
 _SHARED = "shmget shmat shmctl semget semop semctl semtimedop msgget msgsnd msgrcv msgctl mq_open mq_unlink"
@@ -47,9 +47,7 @@ def worker_rules(*, network: bool, programs: bool, writes: bool, signals_scoped:
         refused.append(_TIMES_AND_MODES)
     else:
         # git sets modes of its own files; nothing needs setuid bits or a file the world can write.
-        for name, index in _MODE_ARGUMENT.items():
-            bits = tuple(Check(index, (bit,), deny(), mask=bit) for bit in (0o4000, 0o2000, 0o0020, 0o0002))
-            rules[name] = Rule(bits, ALLOW)
+        rules |= {name: Rule(any_bit(index, _MODES_REFUSED, deny()), ALLOW) for name, index in MODE_ARGUMENT.items()}
     if not programs:
         refused.append("execve execveat fork vfork")
         rules["clone"] = Rule((Check(0, (0,), deny(), mask=_CLONE_THREAD), *_checks(rules["clone"])), ALLOW)

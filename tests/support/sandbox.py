@@ -105,7 +105,7 @@ class Bench:
     def run(self, *argv: str, stdin: str | None = None, level: int = 2, **policy: Any) -> dict[str, Any]:
         """Run a command in the sandbox with the tool at /tool; the result's (or the error's) JSON object.
 
-        `stdin` "pty" gives the payload a terminal.
+        `stdin` "pty" hands over a terminal, "open:PATH" a descriptor opened for reading and writing.
         """
         done = subprocess.run(
             self.driver(),

@@ -20,6 +20,8 @@ def main() -> None:
     stdin: bytes | int | None = None if asked["stdin"] is None else asked["stdin"].encode()
     if stdin == b"pty":
         _, stdin = os.openpty()
+    elif stdin and stdin.startswith(b"open:"):
+        stdin = os.open(stdin[5:], os.O_RDONLY if os.path.isdir(stdin[5:]) else os.O_RDWR)
     try:
         request = RunRequest(
             tuple(asked["argv"]), SandboxPolicy(**policy), stdin=stdin, min_assurance=AssuranceLevel(asked["level"])

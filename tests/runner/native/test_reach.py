@@ -187,6 +187,60 @@ def test_stdin_is_empty_or_what_was_given(bench: Bench) -> None:
     assert bench.run("cat", stdin="given")["stdout"] == "given"
 
 
+def test_a_descriptor_given_as_stdin_is_read_and_never_written(bench: Bench) -> None:
+    given = bench.home / "input"
+    given.write_text("given")
+    if bench.who.uid is not None:
+        os.chown(given, bench.who.uid, bench.who.uid)
+    attack = """
+import os, sys
+print(sys.stdin.read())
+for way in (lambda: os.write(0, b"x"), lambda: os.open("/proc/self/fd/0", os.O_RDWR), lambda: os.ftruncate(0, 0)):
+    try:
+        way()
+    except OSError as error:
+        print(error.strerror)
+"""
+    lines = bench.run("python3", "-c", attack, stdin=f"open:{given}")["stdout"].splitlines()
+    assert lines[0] == "given"
+    assert given.read_text() == "given"
+
+
+def test_a_folder_given_as_stdin_is_no_way_out(bench: Bench) -> None:
+    code = "import os; print(os.listdir(os.open('..', os.O_RDONLY, dir_fd=0)))"
+    inside = bench.run("python3", "-c", code, stdin=f"open:{bench.tool}")
+    assert "Not a directory" in inside["stderr"]
+
+
+def test_no_setuid_file_can_be_left_in_a_writable_bind(bench: Bench) -> None:
+    code = """
+import os, sys
+folder = sys.argv[1]
+ways = (
+    lambda: os.chmod(folder + "/a", 0o4755),
+    lambda: os.fchmod(os.open(folder + "/a", os.O_RDONLY), 0o2755),
+    lambda: os.close(os.open(folder + "/b", os.O_CREAT | os.O_WRONLY, 0o4755)),
+    lambda: os.mknod(folder + "/c", 0o104755),
+)
+open(folder + "/a", "w").close()
+for way in ways:
+    try:
+        way()
+        print("done")
+    except OSError as error:
+        print(error.strerror)
+"""
+    shared = bench.folder / "shared"
+    shared.mkdir()
+    os.chmod(shared, 0o777)
+    assert bench.outside(code, shared).stdout.split() == [b"done"] * 4
+    for path in shared.iterdir():
+        path.unlink()
+    inside = bench.inside(code, "/data", binds=[{"source": str(shared), "target": "/data", "writable": True}])
+    assert inside["stdout"].splitlines() == ["Operation not permitted"] * 4
+    assert [path.stat().st_mode & 0o6000 for path in shared.iterdir()] == [0]
+
+
 def test_a_writable_bind_is_the_only_way_to_leave_something_behind(bench: Bench) -> None:
     shared = bench.folder / "shared"
     shared.mkdir()
