@@ -6,7 +6,7 @@ import re
 
 from skillkeep.auditor.engines.interface import Context
 
-__all__ = ["language_of_label", "languages_of_file", "sniff"]
+__all__ = ["command_lines", "language_of_label", "languages_of_file", "sniff"]
 
 _SUFFIXES: dict[Context, str] = {
     Context.PYTHON: "py pyw pyi pyx pth wsgi",
@@ -88,6 +88,17 @@ _SNIFFS: tuple[tuple[Context, re.Pattern[str]], ...] = (
                    r"\b(?:Invoke|New|Set|Get|Start|Write|Import)-[A-Z]\w+", re.MULTILINE),
     ),
 )  # fmt: skip
+# Labels of languages nobody runs by pasting: there only lines that are commands by themselves count as shell.
+_OTHER_WORDS = (
+    "php go golang java kotlin scala rust rs c cpp c++ csharp cs swift dart r julia lua perl elixir haskell sql "
+    "graphql json jsonc json5 yaml yml toml ini xml html css scss less vue svelte diff patch mermaid dot latex tex proto hcl "
+    "terraform nginx regex csv http svg"
+)
+_OTHER_LABELS = frozenset(_OTHER_WORDS.split())
+_COMMAND = re.compile(
+    r"^[ \t]*(?:[$%❯][ \t]+)?(?:sudo[ \t]+)?(?:curl|wget|bash|sh|zsh|npm|npx|pip3?|git|chmod|python3?|node|docker|brew"
+    r"|nc|eval|echo|base64|export|source|rm|openssl|powershell|crontab)[ \t]+(?![=({:])\S.*$"
+)
 _SNIFF_CHARACTERS = 64 << 10
 
 
@@ -112,6 +123,19 @@ def language_of_label(label: str) -> Context | None:
     """The language a fence's info string claims, or None when it claims none that we read as code."""
     words = re.split(r"[\s{,:}]+", label.strip().lower().lstrip("{."), maxsplit=1)
     return _BY_LABEL.get(words[0].lstrip(".")) if words and words[0] else None
+
+
+def command_lines(label: str, text: str) -> str | None:
+    """For a label of a language that is no script: `text` with only its command lines, or None for another label."""
+    word = re.split(r"[\s{,:}]+", label.strip().lower(), maxsplit=1)[0]
+    if word not in _OTHER_LABELS:
+        return None
+    kept, continued = [], False
+    for line in text.split("\n"):
+        keep = continued or bool(_COMMAND.match(line))
+        continued = keep and line.endswith("\\")
+        kept.append(line if keep else "")
+    return "\n".join(kept)
 
 
 def sniff(text: str) -> tuple[Context, ...]:

@@ -1,4 +1,4 @@
-"""The rules as data: loads ``rules/*.yaml``, validates every entry, and compiles what a context needs.
+"""The rules as data: loads ``rules/*.yaml``, validates every entry, and compiles the patterns on first use.
 
 A file holds ``rules`` (each becomes findings), ``capabilities`` (patterns whose group ``value`` names what the code
 wants) and nothing else. The digest covers every byte of the rules folder, so equal digests mean equal rules.
@@ -12,7 +12,7 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, model_validator
 
 from skillkeep.auditor.engines.interface import Context
 from skillkeep.auditor.errors import AuditError
@@ -26,7 +26,6 @@ __all__ = [
     "Compiled",
     "Example",
     "Owner",
-    "Pattern",
     "Rule",
     "RulePatterns",
     "Rulebook",
@@ -43,17 +42,6 @@ Category = Literal[
 ]
 RuleId = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9]*(-[a-z0-9]+)+$", max_length=64)]
 Prose = Annotated[str, StringConstraints(strip_whitespace=True, min_length=10)]
-
-
-def _checked(pattern: str) -> str:
-    try:
-        check_pattern(pattern)
-    except AuditError as error:
-        raise ValueError(f"{error.context.get('reason')}: {pattern[:120]}") from error
-    return pattern
-
-
-Pattern = Annotated[str, AfterValidator(_checked)]
 
 
 class _Model(BaseModel):
@@ -77,8 +65,8 @@ class Searched(_Model):
     """
 
     contexts: tuple[Context, ...] = ()
-    patterns: tuple[Pattern, ...] = ()
-    unless: tuple[Pattern, ...] = ()
+    patterns: tuple[str, ...] = ()
+    unless: tuple[str, ...] = ()
     fallback: bool = False
     comments: bool = False
     capability: CapabilityKind | None = None
@@ -90,7 +78,8 @@ class Searched(_Model):
 class Rule(Searched):
     """One rule. Without `patterns` it belongs to `engine`.
 
-    `when_declared` names the rule that stands instead when the tool declares the subject.
+    `when_declared` names the rule that stands instead when the tool declares the subject, `when_fenced` the one for
+    an example in a fenced block.
     """
 
     id: RuleId
@@ -100,6 +89,7 @@ class Rule(Searched):
     category: Category
     engine: str = "patterns"
     when_declared: str = ""
+    when_fenced: str = ""
     why: Prose
     fix: Prose
     references: tuple[str, ...] = ()
@@ -156,14 +146,14 @@ Owner = Rule | RulePatterns | CapabilityRule
 
 @dataclass(frozen=True)
 class Compiled:
-    """The patterns of one context: `owners[i]` is the rule of pattern `i` of `patterns`."""
+    """Every pattern in one set: `owners[i]` is the rule of pattern `i`; its contexts are checked after a hit."""
 
     patterns: PatternSet
     owners: tuple[Owner, ...]
 
 
 class Rulebook:
-    """Every rule by id, and the compiled patterns of each context (built on first use)."""
+    """Every rule by id, and the compiled patterns of all of them."""
 
     def __init__(
         self,
@@ -178,10 +168,10 @@ class Rulebook:
         self.digest = digest
         if len(self.rules) + len(self.capabilities) != len(rules) + len(capabilities):
             raise _bad("two rules have the same id", "")
-        for named in (*(rule.when_declared for rule in rules if rule.when_declared), *(each.rule for each in more)):
+        instead = {other for rule in rules for other in (rule.when_declared, rule.when_fenced) if other}
+        for named in sorted(instead | {each.rule for each in more}):
             if named not in self.rules:
                 raise _bad(f"the unknown rule {named} is named", "")
-        self._compiled: dict[tuple[Context, bool], Compiled] = {}
         self._unless: dict[tuple[str, ...], PatternSet] = {}
 
     @classmethod
@@ -212,19 +202,18 @@ class Rulebook:
                 "unknown_rule", "no rule has this id", "List the ids with `auditor rules`.", rule=rule_id
             ) from None
 
-    def compiled(self, context: Context, *, comments: bool) -> Compiled:
-        """The patterns for `context` that look at comment lines too (`comments`) or that do not."""
-        key = (context, comments)
-        if key not in self._compiled:
-            owners: list[Owner] = []
-            patterns: list[str] = []
-            everything: tuple[Owner, ...] = (*self.rules.values(), *self.more, *self.capabilities.values())
-            for rule in everything:
-                if context in rule.contexts and rule.comments == comments:
-                    owners += [rule] * len(rule.patterns)
-                    patterns += rule.patterns
-            self._compiled[key] = Compiled(PatternSet(patterns), tuple(owners))
-        return self._compiled[key]
+    @cached_property
+    def compiled(self) -> Compiled:
+        """The patterns of all rules. Raises `AuditError` (`bad_rule`) for one that RE2 refuses."""
+        everything: tuple[Owner, ...] = (*self.rules.values(), *self.more, *self.capabilities.values())
+        owners = tuple(rule for rule in everything for _ in rule.patterns)
+        return Compiled(PatternSet([pattern for rule in everything for pattern in rule.patterns]), owners)
+
+    def check(self) -> None:
+        """Compile every pattern by itself. Raises `AuditError` (`bad_rule`) naming the first bad one."""
+        for rule in (*self.rules.values(), *self.more, *self.capabilities.values()):
+            for pattern in (*rule.patterns, *rule.unless):
+                check_pattern(pattern)
 
     def excused(self, rule: Owner, matched: bytes) -> bool:
         """True when one of the rule's `unless` patterns is found inside the matched text."""

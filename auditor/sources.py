@@ -15,7 +15,7 @@ from typing import Any
 from skillkeep.auditor.engines.interface import Context, Segment, SourceFile
 from skillkeep.auditor.frontmatter import parse_frontmatter
 from skillkeep.auditor.interface import Location
-from skillkeep.auditor.languages import language_of_label, languages_of_file, sniff
+from skillkeep.auditor.languages import command_lines, language_of_label, languages_of_file, sniff
 from skillkeep.auditor.markdown import Fence, code_blocks, without_blocks
 
 __all__ = ["CODE", "Decoded", "decode", "derived_file", "source_file"]
@@ -144,14 +144,23 @@ def _block_segments(path: str, block: Fence, nested: bool = False) -> list[Segme
         whole = Segment(path, Context.FENCED, block.text, block.first_line, block.indent, None, ("fence:markdown",))
         return [whole, *_nested_segments(path, block)]
     provenance = (f"fence:{label[:40]}" if label else "fence",)
-    claimed, seen = language_of_label(block.label), sniff(block.text)
-    # A label that the content bears out is believed; else every language the content looks like counts too.
-    contexts = (claimed,) if claimed and claimed in seen else (*((claimed,) if claimed else ()), *seen)
-    segments = []
-    for context in (Context.FENCED, *contexts):
+    whole = Segment(path, Context.FENCED, block.text, block.first_line, block.indent, None, provenance)
+    commands = command_lines(block.label, block.text)
+    if commands is not None:
+        return [whole, *([replace(whole, context=Context.SHELL, text=commands)] if commands.strip() else [])]
+    segments = [whole]
+    for context in _readings(language_of_label(block.label), sniff(block.text)):
         text = _PROMPT.sub(r"\1 ", block.text) if context is Context.SHELL else block.text
-        segments.append(Segment(path, context, text, block.first_line, block.indent, provenance=provenance))
+        segments.append(replace(whole, context=context, text=text))
     return segments
+
+
+def _readings(claimed: Context | None, seen: tuple[Context, ...]) -> tuple[Context, ...]:
+    """A label that the content bears out is believed; else every language the content looks like counts too."""
+    if claimed is None:
+        return seen
+    borne_out = claimed in seen or (claimed is Context.TYPESCRIPT and Context.JAVASCRIPT in seen)
+    return (claimed,) if borne_out else (claimed, *seen)
 
 
 def _script_segments(path: str, text: str) -> list[Segment]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
@@ -9,9 +10,11 @@ from skillkeep.auditor.collect import Raw
 from skillkeep.auditor.interface import Capability, Finding, Severity, Verdict, fingerprint_of
 from skillkeep.auditor.rulebook import Rulebook
 
-__all__ = ["settle", "settle_capabilities", "verdict_of"]
+__all__ = ["own_services", "settle", "settle_capabilities", "verdict_of"]
 
 _VERDICTS = {Severity.INFO: Verdict.PASS, Severity.WARN: Verdict.WARN, Severity.FAIL: Verdict.FAIL}
+_SENT = "code-credential-sent"
+_GENERIC = frozenset({"api", "auth", "access", "app", "the", "user", "service", "client", "secret", "token", "key"})
 
 
 def verdict_of(findings: Iterable[Finding]) -> Verdict:
@@ -21,13 +24,12 @@ def verdict_of(findings: Iterable[Finding]) -> Verdict:
 
 
 def settle(raws: Sequence[Raw], declared: frozenset[str], rulebook: Rulebook) -> tuple[Finding, ...]:
-    """Findings in order of path and line, each rule once a line, credential variables judged by what is declared."""
-    kept: dict[tuple[str, str, int], Finding] = {}
+    """Findings in order of severity and place, each rule once a line, secrets judged by what is declared."""
+    kept: dict[tuple[str, str, int, str], Finding] = {}
     for raw in raws:
-        finding = _as_declared(raw, declared, rulebook)
-        key = (finding.rule, finding.location.path, finding.location.line)
-        if finding.location.line == 0:
-            key = (finding.rule, finding.location.path + "\0" + finding.message, 0)
+        finding = _in_context(raw, declared, rulebook)
+        place = finding.location
+        key = (finding.rule, place.path, place.line, finding.message if place.line == 0 else "")
         before = kept.get(key)
         if before is None or finding.severity.rank > before.severity.rank:
             kept[key] = finding
@@ -42,11 +44,43 @@ def settle_capabilities(found: Iterable[Capability], declared: frozenset[str]) -
     return tuple(kept.values())
 
 
-def _as_declared(raw: Raw, declared: frozenset[str], rulebook: Rulebook) -> Finding:
+def own_services(raws: Sequence[Raw], capabilities: Iterable[Capability]) -> frozenset[str]:
+    """Variables that are only ever sent to the service they are named after (OPENAI_API_KEY to api.openai.com)."""
+    hosts: dict[tuple[str, int], set[str]] = defaultdict(set)
+    for item in capabilities:
+        if item.kind == "network":
+            hosts[item.evidence.path, item.evidence.line].add(item.value)
+    good: set[str] = set()
+    bad: set[str] = set()
+    for raw in raws:
+        if raw.finding.rule == _SENT and raw.subject:
+            reached = hosts.get((raw.finding.location.path, raw.finding.location.line), set())
+            own = bool(reached) and all(_names(raw.subject, host) for host in reached)
+            (good if own else bad).add(raw.subject)
+    return frozenset(good - bad)
+
+
+def _names(variable: str, host: str) -> bool:
+    """True when the registered name of `host` is the first word of `variable`."""
+    labels = host.lower().rstrip(".").split(".")
+    word = variable.lower().split("_")[0]
+    if len(labels) < 2 or word in _GENERIC or len(word) < 3:
+        return False
+    country = len(labels) > 2 and len(labels[-1]) == 2 and labels[-2] in {"co", "com", "net", "org", "ac"}
+    return labels[-3 if country else -2].replace("-", "") == word
+
+
+def _in_context(raw: Raw, declared: frozenset[str], rulebook: Rulebook) -> Finding:
     finding = raw.finding
-    other = rulebook.rule(finding.rule).when_declared
-    if not (other and raw.subject and raw.subject in declared):
-        return finding
+    rule = rulebook.rule(finding.rule)
+    if rule.when_declared and raw.subject in declared:
+        return _instead(finding, rule.when_declared, rulebook)
+    if rule.when_fenced and any(step.startswith("fence") for step in finding.provenance):
+        return _instead(finding, rule.when_fenced, rulebook)
+    return finding
+
+
+def _instead(finding: Finding, other: str, rulebook: Rulebook) -> Finding:
     rule = rulebook.rule(other)
     return replace(
         finding,
@@ -55,6 +89,5 @@ def _as_declared(raw: Raw, declared: frozenset[str], rulebook: Rulebook) -> Find
         severity=rule.severity,
         confidence=rule.confidence,
         category=rule.category,
-        message=rule.title,
         fingerprint=fingerprint_of(rule.id, finding.location.path, finding.excerpt),
     )

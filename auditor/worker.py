@@ -23,7 +23,7 @@ from skillkeep.auditor.engines.interface import Engine, SourceFile, SourceTree
 from skillkeep.auditor.interface import AuditOptions, EngineRun, LedgerEntry, Location, Observation
 from skillkeep.auditor.rulebook import Rulebook, default_rulebook
 from skillkeep.auditor.sources import decode, derived_file, source_file
-from skillkeep.auditor.verdict import settle, settle_capabilities
+from skillkeep.auditor.verdict import own_services, settle, settle_capabilities
 from skillkeep.errors import SkillkeepError
 from skillkeep.manifest import Manifest
 from skillkeep.tree import TreeEntry, TreeLimits, TreeView
@@ -205,9 +205,10 @@ def _answer(audit: _Audit, tree: SourceTree, digest: str) -> dict[str, Any]:
                   round(audit.seconds.get(engine.name, 0.0), 4), engine.version, audit.failed.get(engine.name, ""))
         for engine in audit.engines
     ]
+    excused = tree.declared | own_services(collector.raws, collector.capabilities)
     return {
         "digest": digest,
-        "findings": [asdict(finding) for finding in settle(collector.raws, tree.declared, audit.rulebook)],
+        "findings": [asdict(finding) for finding in settle(collector.raws, excused, audit.rulebook)],
         "capabilities": [asdict(item) for item in settle_capabilities(collector.capabilities, tree.declared)],
         "ledger": [asdict(entry) for entry in collector.ledger],
         "engines": [asdict(run) for run in runs],

@@ -6,7 +6,7 @@ import re
 
 from skillkeep.auditor.engines.interface import Context, Emitter, Engine, Segment, SourceFile
 from skillkeep.auditor.patterns import Hit
-from skillkeep.auditor.rulebook import CapabilityRule, Compiled, Owner, RulePatterns, default_rulebook
+from skillkeep.auditor.rulebook import CapabilityRule, Owner, RulePatterns, default_rulebook
 
 __all__ = ["ENGINE", "PatternEngine"]
 
@@ -32,28 +32,35 @@ class PatternEngine(Engine):
 
     def scan_file(self, file: SourceFile, emit: Emitter) -> None:
         """Judge each segment; an oversize file costs time in proportion to its size, never more."""
-        rulebook = default_rulebook()
         for segment in file.segments:
-            parsed = _parsed(file, segment, emit)
-            joined = _joined(segment)
-            for comments in (True, False):
-                text = joined if comments else _without_comments(segment.context, joined)
-                _scan(rulebook.compiled(segment.context, comments=comments), segment, text.encode(), parsed, emit)
+            _scan(segment, _parsed(file, segment, emit), emit)
 
 
 def _parsed(file: SourceFile, segment: Segment, emit: Emitter) -> bool:
-    """True when a language engine parsed this text; a fence counts when one of its readings was parsed."""
+    """True when a language engine parsed this text; a fence counts when one of its full readings was parsed."""
     if segment.context is not Context.FENCED:
         return emit.was_understood(segment)
-    return any(emit.was_understood(other) for other in file.segments if other.first_line == segment.first_line)
+    return any(
+        emit.was_understood(other)
+        for other in file.segments
+        if other.first_line == segment.first_line and len(other.text) == len(segment.text)
+    )
 
 
-def _scan(compiled: Compiled, segment: Segment, data: bytes, parsed: bool, emit: Emitter) -> None:
-    for index in compiled.patterns.candidates(data):
+def _scan(segment: Segment, parsed: bool, emit: Emitter) -> None:
+    compiled = default_rulebook().compiled
+    text = _joined(segment)
+    whole = text.encode()
+    bare: bytes | None = None
+    for index in compiled.patterns.candidates(whole):
         rule = compiled.owners[index]
-        if not (rule.fallback and parsed):
-            for hit in compiled.patterns.find(index, data, _MOST_HITS):
-                _report(rule, segment, data, hit, emit)
+        if segment.context not in rule.contexts or (rule.fallback and parsed):
+            continue
+        if not rule.comments and bare is None:
+            bare = _without_comments(segment.context, text).encode()
+        data = whole if rule.comments or bare is None else bare
+        for hit in compiled.patterns.find(index, data, _MOST_HITS):
+            _report(rule, segment, data, hit, emit)
 
 
 def _report(rule: Owner, segment: Segment, data: bytes, hit: Hit, emit: Emitter) -> None:

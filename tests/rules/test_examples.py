@@ -36,3 +36,7 @@ def test_ids_are_unique_and_every_rule_has_a_page_to_show() -> None:
     ids = [rule.id for rule in default_rulebook().rules.values()]
     assert len(ids) == len(set(ids)) > 100
     assert all(rule.why and rule.fix for rule in default_rulebook().rules.values())
+
+
+def test_every_pattern_compiles_and_none_matches_the_empty_text() -> None:
+    default_rulebook().check()
