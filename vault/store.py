@@ -107,13 +107,9 @@ class Vault:
 
     def manifest(self, digest: str) -> Manifest:
         """The manifest of a stored object. Raises `not_vaulted`, `vault_tampered`."""
-        hex_digest = parse_digest(digest)
-        if not self._registry.is_stored(hex_digest):
+        if not self._registry.is_stored(parse_digest(digest)):
             raise refusals.not_vaulted(digest)
-        manifest = load_manifest(self.layout.manifest(hex_digest), hex_digest)
-        if manifest is None:
-            raise refusals.tampered(digest, [Difference(MismatchKind.MANIFEST, "", "it is not the approved one")])
-        return manifest
+        return self._manifest(digest)
 
     def clean_versions(self, source_key: str) -> int:
         """How many versions of a source were approved with PASS and still stand."""
@@ -324,6 +320,13 @@ class Vault:
         found = self._registry.versions(target) if every_version else [current]
         return {each.record.digest for each in found}
 
+    def _manifest(self, digest: str) -> Manifest:
+        hex_digest = parse_digest(digest)
+        manifest = load_manifest(self.layout.manifest(hex_digest), hex_digest)
+        if manifest is None:
+            raise refusals.tampered(digest, [Difference(MismatchKind.MANIFEST, "", "it is not the approved one")])
+        return manifest
+
     def _sealed(self, stored: StoredTool) -> VaultedTool:
         record = stored.record
         return seal_tool(
@@ -331,7 +334,7 @@ class Vault:
             digest=record.digest,
             tier=record.tier,
             path=record.path,
-            manifest=self.manifest(record.digest),
+            manifest=self._manifest(record.digest),
             grants=record.grants,
             kind=record.kind,
         )
