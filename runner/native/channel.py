@@ -10,6 +10,7 @@ import json
 import os
 import socket
 import struct
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,6 +19,7 @@ from skillkeep.kernel.errors import KernelError
 __all__ = ["Channel", "LayerError", "Message", "StartError"]
 
 _LIMIT = 4096
+_MOST_FDS = 250  # of one message (SCM_MAX_FD is 253)
 _UCRED = struct.Struct("3i")
 
 
@@ -62,17 +64,24 @@ class Channel:
         self.inner.close()
         self.outer.close()
 
-    def tell_inside(self, word: bytes) -> None:
-        """Let the inner side go on; a dead inner side is noticed by the next `hear`."""
+    def tell_inside(self, word: str, trees: Mapping[int, int] | None = None) -> None:
+        """Let the inner side go on, and hand it mount trees (bind number to descriptor).
+
+        A dead inner side is noticed by the next `hear`.
+        """
+        trees = trees or {}
         try:
-            self.outer.send(word)
+            socket.send_fds(self.outer, [json.dumps([word, *trees]).encode()], list(trees.values()))
         except (BrokenPipeError, ConnectionResetError):
             return
 
-    def wait_for(self, word: bytes) -> None:
-        """Inner side: wait for `word`; end at once when the supervisor is gone."""
-        if self.inner.recv(_LIMIT) != word:
+    def wait_for(self, word: str) -> dict[int, int]:
+        """Inner side: wait for `word` and the trees with it; end at once when the supervisor is gone."""
+        heard, fds, _, _ = socket.recv_fds(self.inner, _LIMIT, _MOST_FDS)
+        said, *numbers = json.loads(heard or b"[0]")
+        if said != word:
             os._exit(1)
+        return dict(zip(numbers, fds, strict=True))
 
     def report(self, kind: str, **fields: Any) -> None:
         """Inner side: say something. Only what fits one packet."""

@@ -62,10 +62,10 @@ def _run_init(plan: Plan, channel: Channel, streams: Streams, group: Group, as_r
     signal.set_wakeup_fd(-1)
     for number in (*_FORWARDED, signal.SIGCHLD):
         signal.signal(number, signal.SIG_DFL)
-    channel.wait_for(b"mapped")
+    mapped = channel.wait_for("mapped")
     group.join()
     namespaces.leave_cgroup_view()
-    sources = open_sources(plan)
+    sources = open_sources(plan, mapped)
     if as_root:
         _become(0)
     process.die_with_parent(0)
@@ -115,7 +115,7 @@ def _wait_for(payload: int, channel: Channel, status_fd: int) -> NoReturn:
 def _run_payload(plan: Plan, channel: Channel, streams: Streams, group: Group, as_root: bool) -> NoReturn:
     try:
         _lay_down_rights(plan, channel, streams, group, as_root)
-        channel.wait_for(b"go")
+        channel.wait_for("go")
     except BaseException as error:
         try:
             channel.report_failure(error)

@@ -20,6 +20,7 @@ from skillkeep.kernel.errors import KernelError
 from skillkeep.kernel.libc import guarded
 from skillkeep.runner.interface import Assurance
 from skillkeep.runner.native.attest import measure
+from skillkeep.runner.native.binds import open_mapped
 from skillkeep.runner.native.channel import Channel, LayerError, Message, StartError
 from skillkeep.runner.native.feed import Feeder
 from skillkeep.runner.native.identity import choose_identity
@@ -120,7 +121,10 @@ def _release(plan: Plan, channel: Channel, init: int, group: Group) -> tuple[Ass
     """Give the ids, wait for all to be built, measure, let go; also what building cost (user, system seconds)."""
     identity = choose_identity(init, plan.id_base)
     namespaces.write_maps(init, identity.ids)
-    channel.tell_inside(b"mapped")
+    mapped = open_mapped(plan, identity)
+    channel.tell_inside("mapped", mapped)
+    for fd in mapped.values():
+        os.close(fd)
     heard: dict[str, Message] = {}
     deadline = time.monotonic() + _SETUP_SECONDS
     while not {"ready", "waiting"} <= heard.keys():
@@ -136,7 +140,7 @@ def _release(plan: Plan, channel: Channel, init: int, group: Group) -> tuple[Ass
     ):
         file.write("1000")
     costs = [sum(float(message.fields[key]) for message in heard.values()) for key in ("user", "system")]
-    channel.tell_inside(b"go")
+    channel.tell_inside("go")
     return assurance, (costs[0], costs[1])
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import stat
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from skillkeep.kernel import mounts
@@ -33,8 +34,11 @@ class Sources:
     links: dict[str, str] = field(default_factory=dict)
 
 
-def open_sources(plan: Plan) -> Sources:
-    """Open all that the root will show, with the ids the caller still has. Raises KernelError."""
+def open_sources(plan: Plan, mapped: Mapping[int, int]) -> Sources:
+    """Open all that the root will show, with the ids the caller still has. Raises KernelError.
+
+    `mapped` holds the trees of binds (by number) that the supervisor opened already.
+    """
     mounts.make_private(LAYER)
     sources = Sources()
     for path in layout.SYSTEM:
@@ -47,8 +51,9 @@ def open_sources(plan: Plan) -> Sources:
             sources.trees[path] = mounts.copy_tree(LAYER, path)
     for name, (major, minor) in layout.DEVICES.items():
         sources.devices[name] = _device(f"/dev/{name}", os.makedev(major, minor))
-    for bind in plan.binds:
-        sources.binds.append((mounts.copy_tree("bind", bind.source), bind.target, bind.writable))
+    for number, bind in enumerate(plan.binds):
+        fd = mapped[number] if number in mapped else mounts.copy_tree("bind", bind.source)
+        sources.binds.append((fd, bind.target, bind.writable))
     return sources
 
 

@@ -12,7 +12,7 @@ import os
 
 from skillkeep.kernel.libc import AT_FDCWD, guarded, syscall
 
-__all__ = ["attach", "copy_tree", "make_private", "mount_new", "pivot_into", "restrict"]
+__all__ = ["MountAttr", "attach", "copy_tree", "make_private", "mount_new", "pivot_into", "restrict"]
 
 _OPEN_TREE_CLONE, _OPEN_TREE_CLOEXEC = 1, os.O_CLOEXEC
 _AT_EMPTY_PATH, _AT_RECURSIVE, _AT_SYMLINK_NOFOLLOW = 0x1000, 0x8000, 0x100
@@ -22,7 +22,9 @@ _MS_NOSUID, _MS_NODEV, _MS_NOEXEC, _MS_REC, _MS_PRIVATE = 2, 4, 8, 0x4000, 0x400
 _MNT_DETACH = 2
 
 
-class _MountAttr(ctypes.Structure):
+class MountAttr(ctypes.Structure):
+    """`struct mount_attr`."""
+
     _fields_ = tuple((name, ctypes.c_uint64) for name in ("set", "clear", "propagation", "userns_fd"))
 
 
@@ -45,7 +47,7 @@ def restrict(
     bits |= 0 if devices else _ATTR_NODEV
     bits |= 0 if writable else _ATTR_RDONLY
     bits |= 0 if programs else _ATTR_NOEXEC
-    attr = _MountAttr(set=bits)
+    attr = MountAttr(set=bits)
     where = _AT_EMPTY_PATH | (_AT_RECURSIVE if below else 0)
     syscall(layer, "mount_setattr", fd, b"", where, attr, ctypes.sizeof(attr))
 

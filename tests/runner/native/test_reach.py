@@ -10,7 +10,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from support.sandbox import Bench
+from support.sandbox import Bench, Who
+from support.sandbox import bench as make_bench
 
 CONNECT = """
 import socket, sys
@@ -252,6 +253,26 @@ def test_a_writable_bind_is_the_only_way_to_leave_something_behind(bench: Bench)
     assert writable["exit_code"] == 0, writable["stderr"]
     assert (shared / "result").read_text() == "kept"
     assert (shared / "result").stat().st_uid == writable["assurance"]["payload_host_uid"] != 0
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root runs payloads under another id")
+def test_what_a_payload_of_root_writes_belongs_to_the_owner_of_the_granted_folder() -> None:
+    with make_bench(Who("root", None)) as bench:
+        granted = bench.folder / "granted"
+        granted.mkdir(mode=0o700)
+        (granted / "of root").write_text("secret")
+        os.chmod(granted / "of root", 0o600)
+        os.chown(granted, 12345, 23456)
+        bind = {"source": str(granted), "target": "/data", "writable": True}
+        code = "open('/data/new', 'w').write('x'); print(open('/data/of root').read())"
+        inside = bench.inside(code, binds=[bind])
+        assert "Permission denied" in inside["stderr"]
+        made = (granted / "new").stat()
+        assert (made.st_uid, made.st_gid) == (12345, 23456)
+        os.chown(granted, 0, 0)
+        refused = bench.inside(code, binds=[bind])
+        assert (refused["error_code"], refused["context"]["layer"]) == ("sandbox_layer_failed", "bind")
+        assert "chown" in refused["hint"]
 
 
 def test_a_link_in_a_bind_cannot_lead_a_mount_onto_the_host(bench: Bench) -> None:
