@@ -9,7 +9,7 @@ import typer
 
 from skillkeep.cli.options import ConfigOption, JsonOption, OutputOption, ground, new_app
 from skillkeep.cli.output import emit, paint, say, write
-from skillkeep.errors import Exit
+from skillkeep.errors import Exit, UsageError
 from skillkeep.text import escape
 from skillkeep.vault import views
 from skillkeep.vault.export import record_json
@@ -145,6 +145,10 @@ def revoke(
     config: ConfigOption = None,
 ) -> int:
     """Withdraw an approval for good: it never runs or is vaulted again. Example: vault revoke pdf --reason CVE"""
+    if not reason.strip():
+        raise UsageError(
+            "usage", "the reason is empty", "Say why in a few words; whoever meets the block will read it."
+        )
     blocked = _open(config).revoke(target, reason, every_version=every_version)
     if json_:
         shown = [{"name": each.name, "digest": each.digest, "current": each.current} for each in blocked]

@@ -89,6 +89,7 @@ def test_show_by_name_and_by_digest(vault_command: Command, two: tuple[VaultedTo
         (("diff", "nobody"), "not_vaulted", 126),
         (("revoke", "nobody", "--reason", "x"), "not_vaulted", 126),
         (("revoke", "nobody"), "usage", 2),
+        (("revoke", "demo", "--reason", " "), "usage", 2),
         (("rollback", "demo", "1234"), "not_in_history", 2),
         (("gc", "--keep", "-1"), "usage", 2),
     ],
