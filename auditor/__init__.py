@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from skillkeep.auditor.audit import audit_tree
+from typing import TYPE_CHECKING, Any
+
 from skillkeep.auditor.interface import (
     AuditOptions,
     Capability,
@@ -13,6 +14,9 @@ from skillkeep.auditor.interface import (
     Severity,
     Verdict,
 )
+
+if TYPE_CHECKING:
+    from skillkeep.auditor.audit import audit_tree
 
 __all__ = [
     "AuditOptions",
@@ -25,3 +29,12 @@ __all__ = [
     "Verdict",
     "audit_tree",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """`audit_tree` at first use: with its engines it costs ten times what the value types cost."""
+    if name == "audit_tree":
+        from skillkeep.auditor.audit import audit_tree
+
+        return audit_tree
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

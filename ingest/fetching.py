@@ -10,7 +10,7 @@ from pathlib import Path
 from skillkeep.auditor.interface import Observation
 from skillkeep.confined import WorkerError, run_confined
 from skillkeep.ingest.errors import IngestError
-from skillkeep.ingest.fetchers.interface import Fetcher, FetchOrder
+from skillkeep.ingest.fetchers.interface import FetchOrder, fetcher_for
 from skillkeep.ingest.observations import from_wire
 from skillkeep.ingest.quarantine import Quarantine
 from skillkeep.ingest.source import SourceKind, SourceRef
@@ -18,7 +18,7 @@ from skillkeep.ingest.writer import SourceLimits
 from skillkeep.sealed import Sealed, sealer
 from skillkeep.settings import LimitSettings
 
-__all__ = ["Fetched", "fetch", "fetcher_for"]
+__all__ = ["Fetched", "fetch"]
 
 
 @dataclass(frozen=True)
@@ -64,21 +64,6 @@ def fetch(source: SourceRef, quarantine: Quarantine, limits: LimitSettings, prox
             cause="protocol",
         ) from error
     return _seal(source=source, root=order.tree, commit=commit, proven=proven, observations=observations)
-
-
-def fetcher_for(kind: str) -> Fetcher:
-    """The fetcher of a kind of source; each is imported only when it is used."""
-    if kind == SourceKind.GIT:
-        from skillkeep.ingest.fetchers.git import GitFetcher
-
-        return GitFetcher()
-    if kind == SourceKind.ARCHIVE:
-        from skillkeep.ingest.fetchers.archive import ArchiveFetcher
-
-        return ArchiveFetcher()
-    from skillkeep.ingest.fetchers.folder import FolderFetcher
-
-    return FolderFetcher()
 
 
 def _order(source: SourceRef, quarantine: Quarantine, limits: LimitSettings, proxy: str) -> FetchOrder:

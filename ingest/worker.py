@@ -13,8 +13,7 @@ __all__ = ["discover", "fetch"]
 
 def fetch(request: dict[str, Any]) -> dict[str, Any]:
     """Bring a source into quarantine. Request: `FetchOrder`; answer: ``commit``, ``proven``, ``observations``."""
-    from skillkeep.ingest.fetchers.interface import FetchOrder
-    from skillkeep.ingest.fetching import fetcher_for
+    from skillkeep.ingest.fetchers.interface import FetchOrder, fetcher_for
 
     os.umask(0o022)
     order = FetchOrder.from_wire(request)

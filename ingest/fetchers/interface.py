@@ -18,9 +18,10 @@ from skillkeep.ingest import observations as seen
 from skillkeep.ingest.errors import IngestError
 from skillkeep.ingest.observations import Observations, to_wire
 from skillkeep.ingest.paths import name_findings
+from skillkeep.ingest.source import SourceKind
 from skillkeep.ingest.writer import SourceLimits, TreeWriter
 
-__all__ = ["FetchFacts", "FetchOrder", "Fetcher"]
+__all__ = ["FetchFacts", "FetchOrder", "Fetcher", "fetcher_for"]
 
 
 @dataclass(frozen=True)
@@ -102,3 +103,18 @@ class Fetcher(ABC):
         if not facts.proven:
             notes.add(seen.UNPROVEN_COMMIT, "", "no branch or tag of the repository points at this commit")
         return {"commit": facts.commit, "proven": facts.proven, "observations": to_wire(notes.all())}
+
+
+def fetcher_for(kind: str) -> Fetcher:
+    """The fetcher of a kind of source; each is imported only when it is used."""
+    if kind == SourceKind.GIT:
+        from skillkeep.ingest.fetchers.git import GitFetcher
+
+        return GitFetcher()
+    if kind == SourceKind.ARCHIVE:
+        from skillkeep.ingest.fetchers.archive import ArchiveFetcher
+
+        return ArchiveFetcher()
+    from skillkeep.ingest.fetchers.folder import FolderFetcher
+
+    return FolderFetcher()
