@@ -62,17 +62,19 @@ def stage(keep: bool) -> Iterator[Stage]:
             remove_tree(home)
 
 
-def say(text: str) -> None:
-    """Print one line of explanation."""
-    print(f"\n# {text}", flush=True)
+def say(*lines: str) -> None:
+    """Print lines of explanation."""
+    print("", *(f"# {line}" for line in lines), sep="\n", flush=True)
 
 
 def tell_the_story(on: Stage, url: str) -> None:
     """Ingest, list, run, try to escape, verify."""
     port = url.rsplit(":", 1)[1].split("/")[0]
     connect = CONNECT.format(port=port)
-    say("A stranger's repository with three skills, served over HTTP by git's own http-backend.")
-    say("Two are clean and are vaulted; settings-sync reads SSH keys and is refused, whatever one asks for.")
+    say(
+        "A stranger's repository with three skills, served over HTTP by git's own http-backend.",
+        "Two are clean and are vaulted; settings-sync reads SSH keys and is refused, whatever one asks for.",
+    )
     on.show("skill", "ingest", url, "--all", "--confirm", expect=(20,))
     on.show("vault", "list")
 

@@ -1,4 +1,4 @@
-"""Put a real run of the demo into README.md, with the port and the temporary paths made plain.
+"""Put a real run of the demo into README.md, with the port made plain.
 
 Run it by `make transcript`, and read the difference before you commit it.
 """
@@ -13,7 +13,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 BLOCK = re.compile(r"(<!-- transcript -->\n).*?(<!-- end transcript -->)", re.DOTALL)
-MASKS = ((re.compile(r"127\.0\.0\.1:\d+"), "127.0.0.1:8000"), (re.compile(r"\b127\.0\.0\.1', \d+"), "127.0.0.1', 8000"))
+PORTS = re.compile(r"""(127\.0\.0\.1:|"127\.0\.0\.1", )\d+""")
 
 
 def transcript() -> str:
@@ -27,9 +27,7 @@ def transcript() -> str:
     )  # fmt: skip
     if done.returncode:
         sys.exit(f"the demo failed:\n{done.stdout}")
-    text = done.stdout
-    for pattern, plain in MASKS:
-        text = pattern.sub(plain, text)
+    text = PORTS.sub(r"\g<1>8000", done.stdout)
     return "\n".join(line.rstrip() for line in text.strip("\n").splitlines())
 
 

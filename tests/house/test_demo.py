@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -34,6 +35,12 @@ def test_the_demo_ingests_refuses_runs_and_verifies(tmp_path: Path) -> None:
     assert "distinct words" in done.stdout
     assert done.stdout.count("\nconnected\n") == 1
     assert "journal holds" in done.stdout
+    assert commands(done.stdout) == commands((ROOT / "README.md").read_text(encoding="utf-8"))
+
+
+def commands(text: str) -> list[str]:
+    """The commands of a transcript, ports apart: README shows a real run of this very demo (`make transcript`)."""
+    return [re.sub(r"\b\d{4,5}\b", "PORT", line) for line in text.splitlines() if line.startswith("$ ")]
 
 
 @pytest.mark.slow
