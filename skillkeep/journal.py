@@ -18,7 +18,7 @@ from typing import Any
 
 from skillkeep.clock import SYSTEM_CLOCK, Clock, timestamp
 from skillkeep.errors import SkillkeepError
-from skillkeep.files import FileLock, fsync_dir, io_errors, write_all, write_atomic
+from skillkeep.files import FileLock, fsync_dir, io_errors, write_all
 
 __all__ = ["Journal", "JournalLine", "JournalState"]
 
@@ -93,12 +93,10 @@ class Journal:
 
     def _verify_locked(self) -> JournalState:
         expected, previous = 1, _GENESIS
-        files = self._files()
+        files, head = self._files(), self._head()
+        at_head = head is None
         for file in files:
-            data = file.read_bytes()
-            if data and not data.endswith(b"\n"):
-                raise _broken(file.name, expected, "the last line is cut")
-            for raw in data.splitlines():
+            for raw in _whole_lines(file, head, is_last=file == files[-1]):
                 line = _parse(raw, file.name)
                 if line.seq != expected:
                     raise _broken(file.name, expected, f"line {line.seq} stands where {expected} belongs")
@@ -106,11 +104,12 @@ class Journal:
                     raise _broken(file.name, expected, "it does not follow the line before it")
                 if _hash(raw) != line.hash:
                     raise _broken(file.name, expected, "it was changed after it was written")
+                at_head = at_head or (head is not None and (head.seq, head.hash) == (line.seq, line.hash))
                 expected, previous = expected + 1, line.hash
-        head = self._head()
-        if head and (head.seq, head.hash) != (expected - 1, previous):
-            raise _broken(head.file, expected, f"lines up to {head.seq} were written, {expected - 1} are there")
-        if not head and expected > 1:
+        # a crash can leave one line ahead of HEAD, never HEAD ahead of the lines
+        if not at_head:
+            raise _broken(head.file if head else "HEAD", expected, "a line that was written is not there")
+        if head is None and expected > 2:
             raise _broken("HEAD", expected, "the record of the last line is missing")
         return JournalState(expected - 1, len(files), previous)
 
@@ -178,13 +177,25 @@ class Journal:
             raise _broken("HEAD", 0, "it cannot be read") from error
 
     def _write_head(self, head: _Head, durable: bool) -> None:
-        data = _canonical(asdict(head)) + b"\n"
-        if durable:
-            write_atomic(self._folder / "HEAD", data)
-            return
+        """Replace HEAD. Its name need not be durable: an older HEAD is followed to the last line. Its content is."""
         temporary = self._folder / ".HEAD.tmp"
-        temporary.write_bytes(data)
+        with temporary.open("wb") as stream:
+            stream.write(_canonical(asdict(head)) + b"\n")
+            if durable:
+                stream.flush()
+                os.fsync(stream.fileno())
         os.rename(temporary, self._folder / "HEAD")
+
+
+def _whole_lines(file: Path, head: _Head | None, *, is_last: bool) -> list[bytes]:
+    """A file's lines; a half-written one is dropped only at the very end and behind HEAD, where a crash leaves it."""
+    data = file.read_bytes()
+    whole = data[: data.rfind(b"\n") + 1]
+    if len(whole) != len(data):
+        behind = head is None or file.name > head.file or (file.name == head.file and len(whole) >= head.offset)
+        if not (is_last and behind):
+            raise _broken(file.name, 0, "the last line is cut")
+    return whole.splitlines()
 
 
 def _follow(file: Path, head: _Head) -> _Head:

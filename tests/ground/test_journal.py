@@ -107,6 +107,7 @@ def test_a_line_half_written_by_a_crash_is_dropped_by_the_next_append(tmp_path: 
     (file,) = files(tmp_path)
     with file.open("ab") as stream:
         stream.write(tail)
+    assert journal.verify().lines == 12
     journal.append("run.end", number=12)
     assert journal.verify().lines == 13
 
@@ -116,6 +117,7 @@ def test_a_line_written_just_before_a_crash_is_kept(tmp_path: Path) -> None:
     head = (tmp_path / "HEAD").read_bytes()
     journal.append("run.end", number=12)
     (tmp_path / "HEAD").write_bytes(head)
+    assert journal.verify().lines == 13
     journal.append("run.end", number=13)
     assert journal.verify().lines == 14
 
