@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from support.sources import ROOT
+from support.sources import ROOT, product_sources
 
 from skillkeep.errors import Exit
 
@@ -37,6 +37,16 @@ def test_the_house_has_its_papers(name: str) -> None:
 def test_every_link_to_a_file_leads_somewhere(page: Path) -> None:
     targets = re.findall(r"\]\((?!https?:)([^)#\s]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8"))
     assert [target for target in targets if not (page.parent / target).exists()] == []
+
+
+def test_every_schema_has_its_line() -> None:
+    page = (ROOT / "docs" / "schemas" / "README.md").read_text(encoding="utf-8")
+    used = {
+        name
+        for source in product_sources()
+        for name in re.findall(r"skillkeep/[a-z-]+-v\d+", source.path.read_text(encoding="utf-8"))
+    }
+    assert set(re.findall(r"skillkeep/[a-z-]+-v\d+", page)) == used
 
 
 def test_decisions_are_numbered_without_gaps_and_say_what_was_decided() -> None:
