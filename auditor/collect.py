@@ -13,7 +13,8 @@ __all__ = ["Bound", "Collector", "Derived", "Raw"]
 MAX_DEPTH = 6
 MAX_DERIVED = 4_000
 MAX_DERIVED_BYTES = 64 << 20
-MAX_FINDINGS_OF_A_RULE = 200
+MAX_FINDINGS_OF_A_RULE = 100
+MAX_CAPABILITIES = 2_000
 _EXCERPT = 400
 
 
@@ -46,7 +47,8 @@ class Collector:
     ledger: dict[LedgerEntry, None] = field(default_factory=dict)
     queue: list[Derived] = field(default_factory=list)
     parsed: set[int] = field(default_factory=set)
-    _per_rule: dict[tuple[str, str], int] = field(default_factory=dict)
+    unlisted: dict[str, int] = field(default_factory=dict)
+    _per_rule: dict[str, int] = field(default_factory=dict)
     _derived: int = 0
     _derived_bytes: int = 0
     _seen: set[tuple[str, int, str | bytes]] = field(default_factory=set)
@@ -55,10 +57,17 @@ class Collector:
         """An `Emitter` for one engine; `depth` is that of the text it reads."""
         return Bound(self, engine, depth)
 
-    def admit(self, rule: str, path: str) -> bool:
-        """Count a finding; False when a rule has reported enough about one file."""
-        count = self._per_rule[rule, path] = self._per_rule.get((rule, path), 0) + 1
+    def admit(self, rule: str) -> bool:
+        """Count a finding; False when a rule has been listed often enough, which the ledger then says."""
+        count = self._per_rule[rule] = self._per_rule.get(rule, 0) + 1
+        if count > MAX_FINDINGS_OF_A_RULE:
+            self.unlisted[rule] = count - MAX_FINDINGS_OF_A_RULE
         return count <= MAX_FINDINGS_OF_A_RULE
+
+    def full_ledger(self) -> tuple[LedgerEntry, ...]:
+        """The ledger, with a line for every rule whose findings are not all listed."""
+        more = (LedgerEntry("", "audit", "skipped", f"{count} more of {rule}") for rule, count in self.unlisted.items())
+        return (*self.ledger, *more)
 
     def enqueue(self, derived: Derived) -> bool:
         """Queue derived text once; False when a bound is reached."""
@@ -97,7 +106,7 @@ class Bound:
     ) -> None:
         """See `Emitter.finding`."""
         known = self._all.rulebook.rule(rule)
-        if not self._all.admit(rule, at.path):
+        if not self._all.admit(rule):
             return
         shown = excerpt if len(excerpt) <= _EXCERPT else excerpt[: _EXCERPT - 1] + "…"
         finding = Finding(
@@ -117,7 +126,7 @@ class Bound:
 
     def capability(self, kind: str, value: str, at: Location) -> None:
         """See `Emitter.capability`."""
-        if value:
+        if value and len(self._all.capabilities) < MAX_CAPABILITIES:
             self._all.capabilities[Capability(kind, value[:200], at)] = None
 
     def derive(

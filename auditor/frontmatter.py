@@ -17,7 +17,7 @@ __all__ = ["Frontmatter", "parse_frontmatter"]
 
 _MAX_CHARACTERS = 64 << 10
 _CLOSING = re.compile(r"^(?:---|\.\.\.)[ \t]*\r?$", re.MULTILINE)
-_TOP_KEY = re.compile(r"^([A-Za-z][\w-]*):[ \t]*(.*?)[ \t]*\r?$", re.MULTILINE)
+_TOP_KEY = re.compile(r"^([A-Za-z][\w-]*):(.*)$", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,7 @@ def parse_frontmatter(text: str) -> Frontmatter:
 def _loose(block: str) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for match in _TOP_KEY.finditer(block):
-        found.setdefault(match.group(1), match.group(2).strip("\"'"))
+        found.setdefault(match.group(1), match.group(2).strip().strip("\"'"))
     return found
 
 

@@ -33,8 +33,8 @@ __all__ = ["FILE_MARK", "options_from", "options_to", "read_tree", "scan"]
 FILE_MARK = "@skillkeep-file "
 
 
-class _TooSlowError(Exception):
-    """An engine used up its time for one file."""
+class _TooSlowError(BaseException):
+    """An engine used up its time for one file. Not an `Exception`, so that no engine swallows it."""
 
 
 @dataclass
@@ -155,7 +155,7 @@ def _guarded(audit: _Audit, name: str, path: str, work: Callable[[], None]) -> N
     """Run `work`; whatever it raises, running out of time and memory included, is a finding about `path`."""
     reason = ""
     try:
-        with _time_limit(audit.options.file_seconds):
+        with _time_limit(max(0.5, min(audit.options.file_seconds, audit.deadline - time.monotonic()))):
             work()
     except _TooSlowError:
         reason = "out of time"
@@ -176,7 +176,7 @@ def _time_limit(seconds: float) -> Iterator[None]:
         raise _TooSlowError
 
     before = signal.signal(signal.SIGALRM, ring)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
+    signal.setitimer(signal.ITIMER_REAL, seconds, 1.0)
     try:
         yield
     finally:
@@ -210,7 +210,7 @@ def _answer(audit: _Audit, tree: SourceTree, digest: str) -> dict[str, Any]:
         "digest": digest,
         "findings": [asdict(finding) for finding in settle(collector.raws, excused, audit.rulebook)],
         "capabilities": [asdict(item) for item in settle_capabilities(collector.capabilities, tree.declared)],
-        "ledger": [asdict(entry) for entry in collector.ledger],
+        "ledger": [asdict(entry) for entry in collector.full_ledger()],
         "engines": [asdict(run) for run in runs],
         "ruleset": audit.rulebook.digest,
         "declared": sorted(tree.declared),

@@ -14,13 +14,13 @@ from skillkeep.auditor.languages import sniff
 __all__ = ["ENGINE", "InstructionEngine"]
 
 _AT_LOAD = re.compile(r"(?:^|(?<=[\s(:>|]))!`([^`\n]{1,2000})`", re.MULTILINE)
-_COMMENT = re.compile(r"<!--(.{12,20000}?)-->", re.DOTALL)
 _COMMAND_LINE = re.compile(
     r"^[ \t>]*(?:[$*+-][ \t]+|\d+\.[ \t]+)?"
     r"((?:sudo[ \t]+)?(?:curl|wget|bash|sh|zsh|nc|ncat|python3?|powershell|pwsh|eval|base64|chmod|rm|dd|crontab|echo)"
-    r"[ \t]+[^\n`]{0,400}(?:\||https?://|&&|[ \t]-\w)[^\n`]{0,400})$",
+    r"[ \t]+[^\n`]{1,800})$",
     re.MULTILINE,
 )
+_OPERATOR = re.compile(r"\||https?://|&&|[ \t]-\w")
 _INLINE = re.compile(
     r"(?:\b(?:never|not|n't|avoid|instead of|rather than)[ \t]+(?:\w+[ \t]+){0,2})?"
     r"\b(?:run|execute|paste|type|enter|invoke|launch|start|use|install|via|with|by)(?:s|ning|ing)?\b[^`\n.]{0,60}"
@@ -35,7 +35,7 @@ _ZERO_WIDTH = re.compile(
     "(?<=[A-Za-z])[\u200b\u200c\u200d\u2060\ufeff\u00ad\u180e]+(?=[A-Za-z])|[\u200b\u200c\u2060]{4,}"
 )
 _INVISIBLE = re.compile("[\u200b\u200c\u200d\u2060\ufeff\u00ad\u180e]")
-_PADDING = re.compile(r"(?<=\S)[ \t]{200,}(?![ \t|#/*\\=─│-])\S|(?:\n[ \t]*){100,}\n[ \t]*\S")
+_GAP = re.compile(r"(?<=\S)(?:[ \t]{200,}+(?![|#/*\\=─│-])|(?:[ \t\r]*+\n){100,}+[ \t]*+)(?=\S)")
 _SELECTORS = re.compile("[\ufe00-\ufe0f\U000e0100-\U000e01ef]{3,}")
 _MOST = 10
 
@@ -79,6 +79,8 @@ def _at_load(segment: Segment, emit: Emitter) -> None:
 def _commands(segment: Segment, emit: Emitter) -> None:
     """Commands in running text: a line that is one, and inline code that the sentence tells to run."""
     for match in _COMMAND_LINE.finditer(segment.text):
+        if not _OPERATOR.search(match.group(1)):
+            continue
         emit.derive(match.group(1), Context.SHELL, segment.locate(*match.span(1)), "command line", segment)
     for match in _INLINE.finditer(segment.text):
         if Context.SHELL in sniff(match.group("code")) and not _NOT_RUN.match(match.group()):
@@ -87,9 +89,14 @@ def _commands(segment: Segment, emit: Emitter) -> None:
 
 
 def _comments(segment: Segment, emit: Emitter) -> None:
-    for match in _COMMENT.finditer(segment.text):
-        emit.derive(match.group(1), Context.INSTRUCTION, segment.locate(*match.span()), "html comment", segment)
-        emit.derive(match.group(1), Context.FENCED, segment.locate(*match.span()), "html comment", segment)
+    text = segment.text
+    start = text.find("<!--")
+    while start >= 0:
+        end = text.find("-->", start)
+        end = len(text) if end < 0 else end
+        if Context.SHELL in sniff(text[start + 4 : end]):
+            emit.derive(text[start + 4 : end], Context.SHELL, segment.locate(start, end), "html comment", segment)
+        start = text.find("<!--", end)
 
 
 def _hidden(file: SourceFile, emit: Emitter) -> None:
@@ -115,8 +122,9 @@ def _hidden(file: SourceFile, emit: Emitter) -> None:
 
 def _padding(file: SourceFile, emit: Emitter) -> None:
     whole = Segment(file.path, Context.TEXT, file.text or "")
-    for match in itertools.islice(_PADDING.finditer(whole.text), _MOST):
-        emit.finding("prose-padding", whole.locate(match.end() - 1, match.end()), whole.line_at(match.end() - 1)[-200:])
+    for match in itertools.islice(_GAP.finditer(whole.text), _MOST):
+        place = match.end()
+        emit.finding("prose-padding", whole.locate(place, place + 1), whole.line_at(place)[-200:])
 
 
 def _metadata(path: str, front: Frontmatter, emit: Emitter) -> None:
