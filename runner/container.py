@@ -6,18 +6,21 @@ Field names are those of the Docker Engine API 1.41 ("Create a container"), whic
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from skillkeep.runner.errors import RunnerError
 from skillkeep.runner.interface import Bind, Layer, RunRequest, SandboxPolicy
+from skillkeep.text import printable_path
 
 __all__ = ["USER", "Image", "Target", "container_body", "layers_in_force"]
 
 USER = 65534
 _HOME = "/tmp"  # noqa: S108 - the sandbox's own /tmp, never the host's
 _SHM_BYTES = 64 << 20
+_USER_PROCESSES = 20_000  # of the container's user on the whole host; Podman's own default is more than some allow
 _LEAST_CPUS = 0.01  # an engine takes no less, and no more than it has
 
 
@@ -86,6 +89,7 @@ def _host_config(policy: SandboxPolicy, request: RunRequest, target: Target) -> 
         "Tmpfs": {_HOME: f"rw,noexec,nosuid,nodev,size={policy.tmp_bytes},mode=1777"},
         "Ulimits": [
             _ulimit("core", 0),
+            _ulimit("nproc", _USER_PROCESSES),
             _ulimit("nofile", policy.open_files),
             _ulimit("fsize", policy.file_bytes),
         ],
@@ -102,14 +106,25 @@ def _tool_bind(request: RunRequest) -> tuple[Bind, ...]:
 
 
 def _mount(bind: Bind) -> dict[str, Any]:
-    """A bind as an object and not as ``-v`` text: the engine then refuses a missing source instead of making it."""
+    """A bind as an object and not as ``-v`` text, which a colon in a name would break apart."""
     return {
         "Type": "bind",
-        "Source": bind.source,
+        "Source": _existing(bind.source),
         "Target": bind.target,
         "ReadOnly": not bind.writable,
         "BindOptions": {"Propagation": "rprivate", "NonRecursive": True},
     }
+
+
+def _existing(source: str) -> str:
+    """`source`, which has to be there: Podman makes a missing one, as root, where Docker refuses."""
+    if not os.path.lexists(source):
+        raise RunnerError(
+            "bad_policy",
+            f"there is nothing at {printable_path(source)} to show to the tool",
+            "Make it first, or withdraw the grant.",
+        )
+    return source
 
 
 def _ulimit(name: str, value: int) -> dict[str, Any]:

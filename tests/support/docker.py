@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import os
 import re
 import subprocess
@@ -35,15 +36,15 @@ def engine_client() -> Any:
     return docker.APIClient(base_url=f"unix://{local_socket(os.environ)}", version="auto", timeout=60)
 
 
-def imported_image(tag: str) -> Iterator[str]:
-    """Import the image as `tag`, give its name, remove it afterwards."""
+def imported_image() -> Iterator[str]:
+    """Import the image, give its id, remove it afterwards."""
     client = engine_client()
-    name = f"skillkeep-test:{tag}"
-    client.import_image_from_data(root_archive(), repository="skillkeep-test", tag=tag)
+    answer = client.import_image_from_data(root_archive(), repository="skillkeep-test", tag=f"pid{os.getpid()}")
+    image = [json.loads(line) for line in answer.splitlines()][-1]["status"].strip()
     try:
-        yield name
+        yield image
     finally:
-        client.remove_image(name, force=True)
+        client.remove_image(image, force=True)
         client.close()
 
 
