@@ -26,5 +26,6 @@ def update_request(
         select=(f"{record.artifact_path}/",),  # the slash says that a path is meant, never a name
         confirm=confirm,
         expect=expect,
+        least_tier=record.tier,
         repeat=repeat,
     )

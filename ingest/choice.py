@@ -14,7 +14,8 @@ _LISTED = 200
 
 
 def choose(found: Sequence[Candidate], select: tuple[str, ...], *, everything: bool) -> list[int]:
-    """Indices into `found`. `select` holds names or paths and reaches owned tools too; `everything` leaves them out.
+    """Indices into `found`. `select` holds names or paths (a slash at the end says path) and reaches owned tools too;
+    `everything` leaves those out.
 
     Raises `IngestError`: `no_artifact`, `unknown_artifact`, and `choose_artifact` when there are several and none is
     chosen; the context lists what there is.
@@ -41,7 +42,7 @@ def choose(found: Sequence[Candidate], select: tuple[str, ...], *, everything: b
 
 def _named(found: Sequence[Candidate], wanted: str) -> int:
     for index, candidate in enumerate(found):
-        if wanted == candidate.name:
+        if wanted == candidate.name:  # no name ends in a slash
             return index
     for index, candidate in enumerate(found):
         if wanted.strip("/") == candidate.path:

@@ -55,7 +55,7 @@ def cut(view: TreeView, path: str, into: Path, limits: CutLimits) -> Observation
         seconds=limits.seconds,
     )
     with TreeWriter(into, bounds, notes) as writer:
-        _Cutter(view, writer, notes, limits).folder(path, "", ())
+        _Cutter(view, writer, notes, limits).artifact(path)
     return notes
 
 
@@ -71,6 +71,14 @@ class _Cutter:
             self._children.setdefault(entry.path.rpartition("/")[0], []).append(entry)
         self._files = 0
         self._bytes = 0
+
+    def artifact(self, path: str) -> None:
+        """Copy the folder or the single file at `path`."""
+        entry = self._entries.get(path)
+        if entry is not None and entry.kind is not EntryKind.FOLDER:
+            self._take(entry, path.rpartition("/")[2], ())
+        else:
+            self.folder(path, "", ())
 
     def folder(self, source: str, target: str, open_folders: tuple[str, ...]) -> None:
         """Copy what is in the folder `source` to `target`. `open_folders` are the real folders being copied now."""

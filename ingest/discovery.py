@@ -16,7 +16,7 @@ from skillkeep.ingest.paths import split_path
 from skillkeep.links import LinkKind, resolve_link
 from skillkeep.tree import EntryKind, TreeEntry, TreeView
 
-__all__ = ["Candidate", "Kind", "discover", "slug"]
+__all__ = ["Candidate", "Kind", "discover", "slug", "unmarked"]
 
 _NAME = 64
 _RESERVED = ("objects", "registry")
@@ -103,6 +103,23 @@ def _scripts(view: TreeView, fallback_name: str) -> dict[str, Candidate]:
     own = inside[0].path.rpartition("/")[2].rpartition(".")[0] if single else ""
     name = slug(own) or slug(base.rpartition("/")[2]) or slug(fallback_name) or "tool"
     return {base: Candidate(name, Kind.SCRIPT, base, "")}
+
+
+def unmarked(view: TreeView, select: Iterable[str], found: Iterable[Candidate]) -> list[Candidate]:
+    """Script tools for the folders and files without a marker that `select` names by a path with a slash at its end.
+
+    This is how a tool that was once taken by ``--path`` is found again in its whole source.
+    """
+    marked = {candidate.path for candidate in found}
+    paths = {wanted.strip("/") for wanted in select if wanted.endswith("/")} - marked
+    entries = (view.get(path) for path in sorted(paths) if path)
+    return [_unmarked(entry) for entry in entries if entry and entry.kind in {EntryKind.FILE, EntryKind.FOLDER}]
+
+
+def _unmarked(entry: TreeEntry) -> Candidate:
+    name = entry.path.rpartition("/")[2]
+    own = name.rpartition(".")[0] if entry.kind is EntryKind.FILE else name
+    return Candidate(slug(own) or "tool", Kind.SCRIPT, entry.path, "")
 
 
 def _base(entries: Iterable[TreeEntry]) -> str:

@@ -14,6 +14,7 @@ from skillkeep.clock import timestamp
 from skillkeep.digest import parse_digest, spell
 from skillkeep.errors import SkillkeepError
 from skillkeep.ingest.artifacts import Artifact, Discovery, Uncut, discover
+from skillkeep.ingest.discovery import Kind
 from skillkeep.ingest.errors import IngestError
 from skillkeep.ingest.fetching import Fetched, fetch
 from skillkeep.ingest.gate import Case, Decision, Reason, Status, decide
@@ -136,8 +137,12 @@ class _Door:
         return outcome
 
     def _command(self, artifact: Artifact, name: str) -> str:
+        source = self.fetched.source
+        inner = artifact.path.removeprefix(source.path).strip("/")
         selected = artifact.name if self.several else None
-        return confirm_command(self.request, self.fetched.source, selected, name, artifact.manifest.digest)
+        if artifact.kind is Kind.SCRIPT and inner:
+            selected = f"{inner}/"  # it may have no marker, so that only its path finds it again
+        return confirm_command(self.request, source, selected, name, artifact.manifest.digest)
 
     def _act(self, decision: Decision, case: Case, grants: tuple[str, ...], outcome: Outcome) -> None:
         artifact, source = decision.artifact, self.fetched.source

@@ -11,7 +11,7 @@ __all__ = ["confirm_command", "show_command"]
 
 
 def confirm_command(request: IngestRequest, source: SourceRef, selected: str | None, name: str, digest: str) -> str:
-    """The call that vaults exactly these bytes. `selected` is the artifact's name when the source holds several."""
+    """The call that vaults exactly these bytes. `selected` is the artifact's name or path where it has to be chosen."""
     words = ["skill", "ingest", source.text]
     if source.ref:
         words += ["--ref", source.ref]
@@ -19,7 +19,7 @@ def confirm_command(request: IngestRequest, source: SourceRef, selected: str | N
         words += ["--path", source.path]
     if selected:
         words += ["--select", selected]
-    if name != selected and request.name:
+    if request.name and name != selected:
         words += ["--name", name]
     if request.origin:
         words += ["--origin", request.origin]

@@ -11,6 +11,7 @@ from skillkeep.ingest.errors import IngestError
 from skillkeep.journal import Journal
 from skillkeep.progress import SILENT, Progress
 from skillkeep.settings import Settings
+from skillkeep.vault.interface import Tier
 from skillkeep.vault.reviews import Reviews
 from skillkeep.vault.store import Vault
 
@@ -43,7 +44,8 @@ class IngestRequest:
     `source` is a git URL, folder or archive. `select` names artifacts (or gives their paths), `everything` takes all.
     `name` is the tool's name, for one artifact only. `origin` may lower trust or name a configured mirror. `confirm`
     is the user's word that what was shown may be vaulted; `expect` (``sha256:<hex>``) binds it to one digest.
-    `grants` are texts as in ``net:host:443``. `audit` runs the audit for tier 1 too, for showing. `repeat` holds
+    `least_tier` is the smallest tier number that may result (an update never raises trust). `grants` are texts as in
+    ``net:host:443``. `audit` runs the audit for tier 1 too, for showing. `repeat` holds
     further words for the command that is shown to repeat this call.
     """
 
@@ -58,6 +60,7 @@ class IngestRequest:
     expect: str | None = None
     grants: Sequence[str] = ()
     audit: bool = False
+    least_tier: Tier = Tier.LOCAL
     repeat: Sequence[str] = field(default=())
 
     def check(self) -> None:

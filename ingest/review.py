@@ -45,6 +45,8 @@ def build_case(
     """Classify, look up, audit where the audit decides. Raises `SkillkeepError` (`name_taken`, `revoked`, …)."""
     source, digest = fetched.source, artifact.manifest.digest
     tier, why = tier_of(fetched, artifact.observations, request.origin, floor.settings.trust, floor.home)
+    if tier < request.least_tier:
+        tier, why = request.least_tier, "as it was approved before"
     _check_not_revoked(floor, digest)
     known = floor.vault.lookup(digest, tier)
     named = floor.vault.by_name(name)

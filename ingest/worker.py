@@ -30,12 +30,14 @@ def discover(request: dict[str, Any]) -> dict[str, Any]:
     from skillkeep.ingest.choice import choose
     from skillkeep.ingest.cut import CutLimits, cut
     from skillkeep.ingest.discovery import discover as find
+    from skillkeep.ingest.discovery import unmarked
     from skillkeep.ingest.observations import to_wire
     from skillkeep.tree import TreeLimits, TreeView
 
     os.umask(0o022)
     with TreeView.open(request["tree"], TreeLimits(**request["view"])) as view:
         found = find(view, request["name"])
+        found += unmarked(view, request["select"], found)
         chosen = choose(found, tuple(request["select"]), everything=request["all"])
         into = Path(request["into"])
         into.mkdir(mode=0o700)

@@ -115,3 +115,15 @@ def test_a_skill_of_a_plugin_is_taken_alone_when_it_is_selected(floor: Floor, tm
     source = write_files(tmp_path / "source", {".claude-plugin/plugin.json": PLUGIN, **skill("inner", "skills/inner/")})
     assert take(floor, source).name == "my-plugin"
     assert take(floor, source, select=("inner",)).path == "skills/inner"
+
+
+def test_a_tool_without_a_marker_is_selected_by_its_path_and_a_slash(floor: Floor, tmp_path: Path) -> None:
+    scripts = {"tools/a.py": b"print(1)\n", "tools/b.txt": b"x"}
+    source = write_files(tmp_path / "source", {**skill("one", "one/"), **scripts})
+    by_path = take(floor, source, path="tools")
+    selected = take(floor, source, select=("tools/",))
+    assert (selected.kind, selected.path, selected.digest) == ("script", "tools", by_path.digest)
+    assert "--select tools/ " in str(selected.next)
+    single = take(floor, source, select=("tools/a.py/",))
+    assert (single.name, single.digest) == ("a", take(floor, source, path="tools/a.py").digest)
+    assert refused(floor, source, select=("tools",)).code == "unknown_artifact"

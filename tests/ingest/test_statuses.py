@@ -92,8 +92,8 @@ def test_a_fail_is_rejected_and_no_option_changes_it(home: Path, source: Path) -
     write_files(source, FAIL)
     digest = ingest(home, str(source))[1]["digest"]
     for words in (
-        [], ["--confirm"], ["--confirm", "--expect", digest], ["--confirm", "--origin", "anthropics"],
-        ["--confirm", "--name", "other"], ["--confirm", "--all"], ["--confirm", "--audit", "--no-input"],
+        ["--confirm"], ["--confirm", "--expect", digest, "--origin", "anthropics", "--name", "other", "--no-input"],
+        ["--confirm", "--all", "--audit"],
     ):  # fmt: skip
         code, data = ingest(home, str(source), *words)
         assert (code, data["status"], data["next"]) == (20, "rejected", None)
