@@ -1,7 +1,8 @@
 # Two commands for a newcomer: `make demo` and `make test`. `make help` lists the rest.
 PYTHON ?= python3
 BIN := .venv/bin
-READY := .venv/.ready
+# The name holds the place: a virtual environment does not survive a move of its folder.
+READY := .venv/.ready-$(shell pwd -P | cksum | cut -d" " -f1)
 SOURCES := skillkeep rules auditor vault ingest runner dispatch
 # One worker a core, whole files together: a file's tests share what they set up.
 TEST_ARGS ?= -n auto --dist loadfile
@@ -16,7 +17,7 @@ help: ## what each target does
 setup: $(READY) ## make .venv with the product, its extras and the development tools (quick when up to date)
 
 $(READY): pyproject.toml requirements/dev.txt scripts/setup.sh
-	@sh scripts/setup.sh "$(PYTHON)"
+	@sh scripts/setup.sh "$(PYTHON)" "$(READY)"
 
 demo: setup ## fetch, audit, vault and run real skills; SOURCE=<git-url> does it for a repository of yours
 	@SOURCE='$(subst ','\'',$(SOURCE))' $(BIN)/python demo/run.py

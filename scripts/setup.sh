@@ -1,7 +1,8 @@
 #!/bin/sh
-# Make .venv from the lock. Called by `make setup`; safe to run again at any time.
+# Make .venv from the lock. Called by `make setup`, with the interpreter and the stamp; safe to run again at any time.
 set -eu
 python=$1
+ready=$2
 cd "$(dirname "$0")/.."
 
 fail() { echo "setup: $1" >&2; exit 1; }
@@ -12,11 +13,11 @@ command -v "$python" >/dev/null 2>&1 || fail "$python not found; install Python 
 
 # A virtual environment does not survive a move of its folder or the loss of its interpreter.
 here=$(pwd -P)/.venv
-if [ -d .venv ] && [ "$(.venv/bin/python -c 'import sys; print(sys.prefix)' 2>/dev/null)" != "$here" ]; then
+if [ -d .venv ] && ! { .venv/bin/python -c '' && head -n 3 .venv/bin/pip | grep -qF "$here/"; } 2>/dev/null; then
     echo "setup: .venv belongs to another place; making it again"
     rm -rf .venv
 fi
-rm -f .venv/.ready
+rm -f .venv/.ready*
 
 if ! [ -x .venv/bin/python ]; then
     if "$python" -c 'import ensurepip' 2>/dev/null; then
@@ -37,5 +38,5 @@ pip install -qq --no-deps --no-build-isolation --editable .
 for command in skill auditor vault runner; do
     .venv/bin/$command --version >/dev/null || fail "the command $command does not start"
 done
-touch .venv/.ready
+touch "$ready"
 echo "setup: ready; skill, auditor, vault and runner are in .venv/bin"
