@@ -35,6 +35,7 @@ __all__ = ["NativeBackend"]
 
 _HERE = os.path.dirname(os.path.abspath(__file__))
 _GRACE_SECONDS = 60.0
+_LONGEST_SECONDS = 1e8
 _STOP_SECONDS = 10.0
 
 
@@ -71,7 +72,7 @@ class NativeBackend(Backend):
         plan = make_plan(request, self._id_base)
         data = request.stdin if isinstance(request.stdin, bytes) else b""
         with _supervisor(request.stdin) as (caller, inherited):
-            caller.settimeout(plan.wall_seconds + _GRACE_SECONDS)
+            caller.settimeout(min(plan.wall_seconds, _LONGEST_SECONDS) + _GRACE_SECONDS)
             wire.send(caller, {"plan": plan.to_text(), "stdin": inherited}, data)
             answer, streams = wire.receive(caller)
         if answer["kind"] == "layer":

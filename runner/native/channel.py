@@ -59,6 +59,10 @@ class Channel:
         """Supervisor's side: let go of the inner end, so that its last holder's end is heard."""
         self.inner.close()
 
+    def close_outer(self) -> None:
+        """Inner side: let go of the copy of the supervisor's end, which would hide the supervisor's death."""
+        self.outer.close()
+
     def close(self) -> None:
         """Let go of both ends."""
         self.inner.close()

@@ -62,13 +62,15 @@ def _run_init(plan: Plan, channel: Channel, streams: Streams, group: Group, as_r
     signal.set_wakeup_fd(-1)
     for number in (*_FORWARDED, signal.SIGCHLD):
         signal.signal(number, signal.SIG_DFL)
+    process.die_with_parent(0)
+    channel.close_outer()
     mapped = channel.wait_for("mapped")
     group.join()
     namespaces.leave_cgroup_view()
     sources = open_sources(plan, mapped)
     if as_root:
         _become(0)
-    process.die_with_parent(0)
+        process.die_with_parent(0)  # again: a change of ids undoes it
     with guarded("hostname", "sethostname"):
         socket.sethostname("sandbox")
     build_root(plan, sources)

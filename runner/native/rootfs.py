@@ -62,7 +62,8 @@ def build_root(plan: Plan, sources: Sources) -> None:
     mounts.mount_new(LAYER, "tmpfs", _BASE, _SMALL, programs=False)
     with guarded("proc", "make the mount point"):
         os.mkdir(f"{_BASE}/proc", 0o555)
-    mounts.mount_new("proc", "proc", f"{_BASE}/proc", programs=False)
+    # Init's command line names host paths; processes that one may not trace are not listed.
+    mounts.mount_new("proc", "proc", f"{_BASE}/proc", "hidepid=2", programs=False)
     mounts.pivot_into(LAYER, _BASE)
     _attach_system(sources)
     _attach_devices(sources, plan.tmp_bytes)

@@ -14,6 +14,7 @@ __all__ = ["Bounds", "Seen", "Watched", "watch"]
 
 _CHUNK = 1 << 16
 _TICK = 0.02
+_LONGEST_WAIT = 60.0
 _END_SECONDS = 5.0
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 
@@ -91,7 +92,7 @@ def _pause(bounds: Bounds, seen: Seen, ended: bool) -> float:
         return 100.0
     left = max(bounds.deadline - time.monotonic(), 0.0)
     watching = bounds.memory_bytes is not None or bounds.processes is not None
-    return 1000.0 * min(left, _TICK if watching else left) + 0.5
+    return 1000.0 * min(left, _TICK if watching else _LONGEST_WAIT) + 0.5
 
 
 def _read(fd: int, cap: int, seen: Seen) -> bool:

@@ -14,3 +14,8 @@ def until(fact: Callable[[], bool], seconds: float = 10.0) -> bool:
             return True
         time.sleep(0.01)
     return fact()
+
+
+def later(seconds: float) -> None:
+    """Let some time pass, to strike at a moment that nothing announces. Never to wait for something."""
+    time.sleep(seconds)

@@ -11,8 +11,9 @@ import signal
 import subprocess
 from collections.abc import Iterator
 
+import pytest
 from support.sandbox import Bench, marked_processes
-from support.waiting import until
+from support.waiting import later, until
 
 
 @contextlib.contextmanager
@@ -66,6 +67,28 @@ def test_killing_the_supervisor_ends_the_payload_and_is_told(bench: Bench) -> No
     assert answer["error_code"] == "sandbox_died"
     bench.run("true")
     assert _groups(supervisor) == []
+
+
+@pytest.mark.parametrize("victim", ["caller", "supervisor"])
+def test_killed_at_any_moment_nothing_stays(bench: Bench, victim: str) -> None:
+    """Ten moments from the start of the supervisor to the running payload."""
+    for moment in range(10):
+        request = bench.request(["python3", "-c", "import time; time.sleep(60)"], None, 2, {})
+        with subprocess.Popen(bench.driver(), stdin=-1, stdout=-1, stderr=-1, **bench.identity()) as caller:
+            assert caller.stdin
+            caller.stdin.write(request)
+            caller.stdin.close()
+            caller.stdin = None
+            sandbox = f"boot.py\0{caller.pid}\0"
+            assert until(lambda mark=sandbox: marked_processes(mark) != [])
+            later(moment * 0.03)
+            supervisors = [pid for pid in marked_processes(sandbox) if _parent(pid) == caller.pid]
+            for pid in [caller.pid] if victim == "caller" else supervisors:
+                os.kill(pid, signal.SIGKILL)
+            assert until(lambda mark=sandbox: marked_processes(mark) == []), f"moment {moment}"
+            caller.communicate()
+    bench.run("true")
+    assert until(lambda: not any(_groups(pid) for pid in supervisors))
 
 
 def test_killing_init_ends_the_run_as_a_signal(bench: Bench) -> None:

@@ -206,6 +206,15 @@ print(os.isatty(0), os.getsid(0) == os.getpid())
     assert inside["stdout"].split() == [errno.errorcode[errno.EPERM]] * 4 + ["False", "True"]
 
 
+def test_the_sandboxs_own_processes_and_their_host_paths_are_not_listed(bench: Bench) -> None:
+    code = """
+import os
+names = [name for name in os.listdir("/proc") if name.isdigit()]
+print(len(names), os.path.exists("/proc/1"), int(names[0]) == os.getpid())
+"""
+    assert bench.inside(code)["stdout"] == "1 False True\n"
+
+
 def test_shared_memory_and_queues_are_the_sandboxs_own(bench: Bench) -> None:
     code = """
 import ctypes, json, os, sys
