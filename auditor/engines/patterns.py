@@ -31,20 +31,11 @@ class PatternEngine(Engine):
     order = 50
 
     def scan_file(self, file: SourceFile, emit: Emitter) -> None:
-        """Judge each segment; an oversize file costs time in proportion to its size, never more."""
+        """Judge each segment. A fence counts as parsed when one of its full readings was."""
+        parsed = {(each.first_line, len(each.text)) for each in file.segments if emit.was_understood(each)}
         for segment in file.segments:
-            _scan(segment, _parsed(file, segment, emit), emit)
-
-
-def _parsed(file: SourceFile, segment: Segment, emit: Emitter) -> bool:
-    """True when a language engine parsed this text; a fence counts when one of its full readings was parsed."""
-    if segment.context is not Context.FENCED:
-        return emit.was_understood(segment)
-    return any(
-        emit.was_understood(other)
-        for other in file.segments
-        if other.first_line == segment.first_line and len(other.text) == len(segment.text)
-    )
+            fenced = segment.context is Context.FENCED and (segment.first_line, len(segment.text)) in parsed
+            _scan(segment, fenced or emit.was_understood(segment), emit)
 
 
 def _scan(segment: Segment, parsed: bool, emit: Emitter) -> None:
