@@ -10,9 +10,8 @@ import signal
 import socket
 import subprocess
 import sys
-import threading
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, ClassVar
 
 import skillkeep
 import skillkeep.kernel
@@ -44,16 +43,19 @@ class NativeBackend(Backend):
 
     name = "native"
 
+    _working: ClassVar[dict[int, Availability]] = {}
+    """What worked in this process, by `id_base`. A failure is not kept: it may have been a passing one."""
+
     def __init__(self, id_base: int = DEFAULT_ID_BASE) -> None:
         self._id_base = id_base
-        self._lock = threading.Lock()
-        self._probed: Availability | None = None
 
     def probe(self) -> Availability:
-        with self._lock:
-            if self._probed is None:
-                self._probed = self._try()
-            return self._probed
+        if (known := self._working.get(self._id_base)) is not None:
+            return known
+        found = self._try()
+        if found.available:
+            self._working[self._id_base] = found
+        return found
 
     def _try(self) -> Availability:
         if sys.platform != "linux":

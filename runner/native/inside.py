@@ -145,7 +145,7 @@ def _lay_down_rights(plan: Plan, channel: Channel, streams: Streams, group: Grou
     if as_root:
         _become(INSIDE_ID)
     capabilities.keep_only()
-    _limit(plan, group)
+    _limit(plan, group, as_root)
     with guarded("workdir", f"enter {plan.workdir}"):
         os.chdir(plan.workdir)
     process.forbid_new_privileges()
@@ -157,14 +157,14 @@ def _lay_down_rights(plan: Plan, channel: Channel, streams: Streams, group: Grou
     channel.report("ready", landlock=version, user=own.ru_utime, system=own.ru_stime)
 
 
-def _limit(plan: Plan, group: Group) -> None:
+def _limit(plan: Plan, group: Group, as_root: bool) -> None:
     limits = {"core": 0, "open_files": plan.open_files, "file_bytes": plan.file_bytes}
     limits |= {"locked": _LOCKED_BYTES, "queues": 0}
     if "memory" not in group.enforces:
         limits["data"] = plan.memory_bytes
     if "pids" not in group.enforces:
-        # Counted in this user namespace only (Linux 5.14 on); init is one of them.
-        limits["processes"] = plan.processes + 1
+        # Counted by id in this user namespace only (Linux 5.14 on); without root init has the same id.
+        limits["processes"] = plan.processes + (0 if as_root else 1)
     if "cpu" not in group.enforces:
         limits["cpu_seconds"] = math.ceil(plan.wall_seconds * max(plan.cpus, 1.0))
         cores = sorted(os.sched_getaffinity(0))

@@ -13,6 +13,7 @@ import pytest
 from support.sandbox import Bench, Who, refusing, staged_packages, without_namespaces
 from support.sandbox import bench as make_bench
 
+from skillkeep.runner.native import NativeBackend
 from skillkeep.runner.native.filters import payload_filter
 
 PROBE = (
@@ -115,6 +116,12 @@ def test_the_probe_says_that_it_works_and_what_is_weaker(bench: Bench) -> None:
     assert state["available"] is True
     assert state["level"] in ("isolated", "bounded")
     assert bool(state["losses"]) == (state["level"] == "isolated")
+
+
+def test_the_probe_is_paid_once_in_a_process() -> None:
+    first = NativeBackend().probe()
+    assert first.available, first.reason
+    assert NativeBackend().probe() is first
 
 
 def test_without_user_namespaces_the_probe_names_the_switch() -> None:
