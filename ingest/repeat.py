@@ -7,7 +7,7 @@ import shlex
 from skillkeep.ingest.request import IngestRequest
 from skillkeep.ingest.source import SourceRef
 
-__all__ = ["confirm_command", "show_command"]
+__all__ = ["confirm_command", "restore_command", "show_command"]
 
 
 def confirm_command(request: IngestRequest, source: SourceRef, selected: str | None, name: str, digest: str) -> str:
@@ -32,3 +32,8 @@ def confirm_command(request: IngestRequest, source: SourceRef, selected: str | N
 def show_command(name: str) -> str:
     """The call that shows a vaulted tool."""
     return shlex.join(["vault", "show", name])
+
+
+def restore_command(name: str, digest: str) -> str:
+    """The call that gives the name back to an archived version."""
+    return shlex.join(["vault", "rollback", name, digest])

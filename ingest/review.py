@@ -15,7 +15,7 @@ from skillkeep.ingest.gate import Case, Decision, Status
 from skillkeep.ingest.giturl import is_commit
 from skillkeep.ingest.grants import check_grants
 from skillkeep.ingest.outcome import Change, Outcome
-from skillkeep.ingest.repeat import show_command
+from skillkeep.ingest.repeat import restore_command, show_command
 from skillkeep.ingest.request import Floor, IngestRequest
 from skillkeep.ingest.trust import pretending, tier_of
 from skillkeep.manifest import Manifest
@@ -175,6 +175,8 @@ def describe(decision: Decision, case: Case, standing: Standing, command: str) -
     )
     if decision.status is Status.REJECTED:
         return shown
+    if known and not known.current:
+        return replace(shown, next=restore_command(name, shown.digest))
     return replace(shown, next=command if waiting else show_command(name))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 import subprocess
 from pathlib import Path
@@ -88,11 +89,13 @@ def test_a_confirmed_version_takes_the_name_and_the_old_one_can_come_back(home: 
     assert (archived / "SKILL.md").is_file()
     assert run_command("vault", "rollback", "word-count", "--json", home=home).json["digest"] == old
     assert current(home) == old
+    again = update(home, "--confirm").json
+    assert again["status"] == "already_approved"
+    assert run_command(*shlex.split(again["next"]), home=home).code == 0
+    assert current(home) == again["digest"] == done.json["digest"]
 
 
 def test_the_command_that_is_shown_vaults_the_update(home: Path, upstream: Path) -> None:
-    import shlex
-
     ingest(home, upstream, "--all", "--confirm")
     script(upstream).write_text(script(upstream).read_text() + "# improved\n")
     commit(upstream)
