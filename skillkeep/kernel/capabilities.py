@@ -28,7 +28,7 @@ class _Data(ctypes.Structure):
 def drop_bounding() -> None:
     """Empty the bounding and ambient sets, so that no execve brings anything back. Needs CAP_SETPCAP."""
     syscall(LAYER, "prctl", _PR_CAP_AMBIENT, _AMBIENT_CLEAR_ALL, 0, 0, 0)
-    with guarded(LAYER, "read cap_last_cap"), open("/proc/sys/kernel/cap_last_cap", encoding="ascii") as file:
+    with guarded(LAYER, "read cap_last_cap"), open("/proc/sys/kernel/cap_last_cap", encoding="utf-8") as file:
         last = int(file.read())
     for capability in range(last + 1):
         syscall(LAYER, "prctl", _PR_CAPBSET_DROP, capability, 0, 0, 0)
@@ -47,6 +47,6 @@ def keep_only(capabilities: Collection[int] = ()) -> None:
 
 def sets(pid: str = "self") -> dict[str, int]:
     """CapInh, CapPrm, CapEff, CapBnd and CapAmb of a process, as bit masks, from /proc/<pid>/status."""
-    with guarded(LAYER, f"read /proc/{pid}/status"), open(f"/proc/{pid}/status", encoding="ascii") as file:
+    with guarded(LAYER, f"read /proc/{pid}/status"), open(f"/proc/{pid}/status", encoding="utf-8") as file:
         lines = [line.split() for line in file if line.startswith("Cap")]
     return {name.rstrip(":"): int(value, 16) for name, value in lines}

@@ -69,14 +69,14 @@ def write_maps(pid: int, ids: IdMap) -> None:
 
 def mapped_extents(kind: str = "uid") -> list[range]:
     """The ids that exist for this process: the inside ranges of /proc/self/uid_map (or gid_map)."""
-    with guarded("user_map", f"read {kind}_map"), open(f"/proc/self/{kind}_map", encoding="ascii") as file:
+    with guarded("user_map", f"read {kind}_map"), open(f"/proc/self/{kind}_map", encoding="utf-8") as file:
         rows = [[int(word) for word in line.split()] for line in file]
     return [range(first, first + count) for first, _, count in rows]
 
 
 def _write(path: str, text: str) -> None:
     try:
-        with open(path, "w", encoding="ascii") as file:
+        with open(path, "w", encoding="utf-8") as file:
             file.write(text)
     except OSError as error:
         raise KernelError("user_map", error.errno or errno.EIO, f"write {path}") from error

@@ -193,6 +193,12 @@ def without_namespaces(argv: list[str], **options: Any) -> subprocess.CompletedP
     return subprocess.run(["unshare", "--user", "--map-root-user", "sh", "-c", script, "sh", *argv], **options)
 
 
+def without_control_groups(argv: list[str], **options: Any) -> subprocess.CompletedProcess[bytes]:
+    """Run a command as root where no control group hierarchy is in sight (a mount namespace without it)."""
+    script = 'umount -l /sys/fs/cgroup && exec "$@"'
+    return subprocess.run(["unshare", "--mount", "sh", "-c", script, "sh", *argv], **options)
+
+
 def refusing(names: dict[str, int], argv: list[str], **options: Any) -> subprocess.CompletedProcess[bytes]:
     """Run a command under a seccomp filter that makes these system calls fail with these errnos: a real kernel
     that refuses a layer.

@@ -10,7 +10,7 @@ import sys
 from typing import Any
 
 import pytest
-from support.sandbox import Bench, Who, refusing, staged_packages, without_namespaces
+from support.sandbox import Bench, Who, refusing, staged_packages, without_control_groups, without_namespaces
 from support.sandbox import bench as make_bench
 
 from skillkeep.runner.native import NativeBackend
@@ -97,6 +97,28 @@ def test_a_layer_that_cannot_be_set_up_stops_the_run_and_is_named(call: str) -> 
         assert answer["context"]["errno"] == "EPERM"
         assert answer["hint"]
         assert os.listdir(marker) == []
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="an ordinary user has no control groups to lose here")
+def test_root_without_control_groups_is_held_by_rlimits_and_the_watchdog_and_says_so() -> None:
+    code = """
+import os, time
+for _ in range(6):
+    if os.fork() == 0:
+        held = bytearray(30 << 20)
+        time.sleep(2)
+        os._exit(0)
+print([os.wait() for _ in range(6)])
+"""
+    with make_bench(Who("root", None)) as made:
+        policy = {"memory_bytes": 100 << 20, "wall_seconds": 20}
+        request = made.request(["python3", "-c", code], None, 2, policy)
+        answer = _answer(without_control_groups(made.driver(), input=request, capture_output=True))
+        assert (answer["cause"], answer["assurance"]["level"]) == ("oom", "isolated")
+        assert len(answer["assurance"]["losses"]) == 3
+        request = made.request(["true"], None, 3, policy)
+        answer = _answer(without_control_groups(made.driver(), input=request, capture_output=True))
+        assert answer["error_code"] == "assurance_too_low"
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="an ordinary user's ids are not changed")
