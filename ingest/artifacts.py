@@ -78,6 +78,7 @@ def discover(
         "name": _fallback_name(fetched.source),
         "select": list(select),
         "all": everything,
+        "room": limits.source_bytes,
         "view": asdict(_view_limits(limits)),
         "cut": asdict(
             CutLimits(limits.artifact_files, limits.artifact_bytes, limits.depth + 32, limits.unpack_seconds)

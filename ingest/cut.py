@@ -40,8 +40,8 @@ class CutLimits:
     seconds: float
 
 
-def cut(view: TreeView, path: str, into: Path, limits: CutLimits) -> Observations:
-    """Copy the artifact at `path` of the source `view` into the new folder `into`; what was seen is returned.
+def cut(view: TreeView, path: str, into: Path, limits: CutLimits) -> tuple[Observations, int]:
+    """Copy the artifact at `path` of the source `view` into the new folder `into`: (what was seen, bytes written).
 
     Paths in observations are relative to the artifact. Raises `SkillkeepError` (`limit_exceeded`, `io_error`).
     """
@@ -56,7 +56,7 @@ def cut(view: TreeView, path: str, into: Path, limits: CutLimits) -> Observation
     )
     with TreeWriter(into, bounds, notes) as writer:
         _Cutter(view, writer, notes, limits).artifact(path)
-    return notes
+        return notes, writer.bytes_written
 
 
 class _Cutter:

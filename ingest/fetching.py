@@ -11,6 +11,7 @@ from skillkeep.auditor.interface import Observation
 from skillkeep.confined import WorkerError, run_confined
 from skillkeep.ingest.errors import IngestError
 from skillkeep.ingest.fetchers.interface import FetchOrder, fetcher_for
+from skillkeep.ingest.giturl import is_commit
 from skillkeep.ingest.observations import from_wire
 from skillkeep.ingest.quarantine import Quarantine
 from skillkeep.ingest.source import SourceKind, SourceRef
@@ -54,8 +55,8 @@ def fetch(source: SourceRef, quarantine: Quarantine, limits: LimitSettings, prox
     commit, proven = answer.get("commit"), answer.get("proven")
     try:
         observations = tuple(from_wire(answer["observations"]))
-        if not (commit is None or isinstance(commit, str)) or not isinstance(proven, bool):
-            raise ValueError("the commit is no text")
+        if not (commit is None or (isinstance(commit, str) and is_commit(commit))) or not isinstance(proven, bool):
+            raise ValueError("the commit is none")
     except (KeyError, TypeError, ValueError) as error:
         raise WorkerError(
             "worker_failed",

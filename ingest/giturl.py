@@ -10,7 +10,8 @@ from __future__ import annotations
 import ipaddress
 import os
 import re
-from urllib.parse import unquote
+from dataclasses import replace
+from urllib.parse import quote, unquote
 
 from skillkeep.ingest.errors import IngestError
 from skillkeep.ingest.source import SourceKind, SourceRef, real_path
@@ -49,7 +50,8 @@ def parse_git(text: str, ref: str | None, path: str) -> SourceRef:
     if not match:
         scp = _SCP.match(bare)
         assert scp is not None  # looks_like_git leaves nothing else
-        return _remote("ssh", scp["user"], scp["host"], 0, scp["path"], (chosen, path))
+        source = _remote("ssh", scp["user"], scp["host"], 0, scp["path"].removeprefix("/"), (chosen, path))
+        return replace(source, text=bare, url=bare)  # without a leading slash the path begins in the user's home
     scheme, rest = match["scheme"].lower(), match["rest"]
     if scheme == "file":
         return _local_repository(rest, chosen, path)
@@ -126,9 +128,9 @@ def _local_repository(rest: str, ref: str | None, path: str) -> SourceRef:
     if real is None:
         raise IngestError("source_not_found", "the local repository does not exist", "Check the path.")
     return SourceRef(
-        text=f"file://{real}",
+        text=f"file://{quote(os.fsencode(real))}",
         kind=SourceKind.GIT,
-        url=f"file://{real}",
+        url=f"file://{quote(os.fsencode(real))}",
         scheme="file",
         host="",
         owner="",

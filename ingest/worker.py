@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -24,8 +24,9 @@ def discover(request: dict[str, Any]) -> dict[str, Any]:
     """Find the tools in a fetched tree and cut out the chosen ones.
 
     Request: ``tree``, ``into``, ``name`` (for a tool that does not name itself), ``select``, ``all``, ``view``
-    (`TreeLimits`), ``cut`` (`CutLimits`). Answer: ``found``, a list of all candidates, and ``cut``, one entry for each
-    chosen one: ``index`` into ``found``, and ``folder`` with ``observations``, or ``error``.
+    (`TreeLimits`), ``cut`` (`CutLimits`), ``room`` (bytes for all tools). Answer: ``found``, a list of all candidates,
+    and ``cut``, one entry for each chosen one: ``index`` into ``found`` (and name of its folder), and ``observations``
+    or ``error``.
     """
     from skillkeep.ingest.choice import choose
     from skillkeep.ingest.cut import CutLimits, cut
@@ -42,11 +43,14 @@ def discover(request: dict[str, Any]) -> dict[str, Any]:
         into = Path(request["into"])
         into.mkdir(mode=0o700)
         limits = CutLimits(**request["cut"])
+        room = int(request["room"])  # links let each of many tools copy the same large files
 
         def one(index: int) -> dict[str, Any]:
-            folder = into / str(index)
-            notes = cut(view, found[index].path, folder, limits)
-            return {"index": index, "folder": os.fspath(folder), "observations": to_wire(notes.all())}
+            nonlocal room
+            here = replace(limits, total_bytes=min(limits.total_bytes, room))
+            notes, size = cut(view, found[index].path, into / str(index), here)
+            room -= size
+            return {"index": index, "observations": to_wire(notes.all())}
 
         return {
             "found": [asdict(candidate) for candidate in found],

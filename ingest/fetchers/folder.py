@@ -85,7 +85,12 @@ def _copy_folder(root: str, limits: SourceLimits, writer: TreeWriter, notes: Obs
 def _copy_below(root: str, prefix: str, limits: SourceLimits, into: tuple[TreeWriter, Observations]) -> None:
     # one level more than is taken, so that what lies too deep is seen and named
     bounds = TreeLimits(limits.entries, limits.file_bytes, limits.total_bytes, limits.depth + 1, limits.seconds)
-    with TreeView.open(root, bounds) as view:
+    try:
+        view = TreeView.open(root, bounds)
+    except SkillkeepError as error:
+        into[1].add(seen.UNREADABLE, prefix, error.message)
+        return
+    with view:
         for unread in view.unread:
             _note_unread(unread, prefix, limits, into[1])
         for entry in view.entries:

@@ -138,7 +138,8 @@ def _choose_ref(git: _Git, order: FetchOrder) -> tuple[str, bool]:
         return order.ref, order.ref in tips.values()
     full = order.ref.startswith("refs/")
     names = [order.ref] if full else [f"refs/heads/{order.ref}", f"refs/tags/{order.ref}"]
-    found = [name for name in names if name in _remote_refs(git, order, *names)]
+    listed = _remote_refs(git, order, *names)
+    found = [name for name in names if name in listed]
     if not found:
         raise ref_missing(order.ref)
     if len(found) > 1:

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from support.door import refused, take
+from support.door import limited, refused, take
 from support.hostile import clean_skill, write_files
 
 from skillkeep.ingest.discovery import discover, slug
@@ -127,3 +127,13 @@ def test_a_tool_without_a_marker_is_selected_by_its_path_and_a_slash(floor: Floo
     single = take(floor, source, select=("tools/a.py/",))
     assert (single.name, single.digest) == ("a", take(floor, source, path="tools/a.py").digest)
     assert refused(floor, source, select=("tools",)).code == "unknown_artifact"
+
+
+def test_many_tools_cannot_multiply_one_large_file_by_links(floor: Floor, tmp_path: Path) -> None:
+    source = write_files(tmp_path / "source", {"shared/large": bytes(1 << 20)})
+    for number in range(6):
+        write_files(source, skill(f"s{number}", f"s{number}/"))
+        (source / f"s{number}" / "large").symlink_to("../shared/large")
+    tight = limited(floor, source_bytes=(4 << 20) + 4096)
+    outcomes = ingest(IngestRequest(str(source), everything=True), tight)
+    assert [outcome.error.code if outcome.error else "" for outcome in outcomes] == [""] * 4 + ["limit_exceeded"] * 2

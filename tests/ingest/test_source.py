@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 from hypothesis import given
@@ -160,3 +161,17 @@ def test_a_ref_that_is_accepted_cannot_be_an_option_or_a_refspec(ref: str) -> No
     assert not ref.startswith(("-", "+", "^", "/"))
     assert not set(ref) & set(" :~^?*[\\\n\0")
     assert ".." not in ref
+
+
+def test_the_short_ssh_form_reaches_git_as_it_was_written() -> None:
+    for text in ("git@example.invalid:repo.git", "git@example.invalid:/srv/repo.git"):
+        assert parse_source(text).url == text
+    assert parse_source("git@example.invalid:/srv/repo.git").key == "example.invalid/srv/repo"
+
+
+def test_a_local_repository_with_a_strange_path_is_named_so_that_it_can_be_named_again(tmp_path: Path) -> None:
+    odd = tmp_path / "a #b%41 c"
+    odd.mkdir()
+    source = parse_source(f"file://{quote(str(odd))}")
+    assert source.local == odd
+    assert parse_source(source.text) == source

@@ -9,9 +9,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from jsonschema import Draft202012Validator
+from referencing import Registry, Resource
 from support.commands import Done, run_command
 from support.hostile import Repository, clean_skill, write_files
+from support.sources import ROOT
 
+SCHEMAS = [json.loads((ROOT / f"docs/schemas/{name}-v1.json").read_text()) for name in ("ingest", "report")]
+VALID = Draft202012Validator(
+    SCHEMAS[0], registry=Registry().with_resources((each["$id"], Resource.from_contents(each)) for each in SCHEMAS)
+)
 PASS = clean_skill("sample")
 WARN = {
     **PASS,
@@ -40,6 +47,7 @@ def skill(home: Path, *words: str, stdin: bytes = b"") -> Done:
 def ingest(home: Path, *words: str) -> tuple[int, dict[str, Any]]:
     done = skill(home, "ingest", *words, "--json")
     assert not done.err
+    VALID.validate(done.json)
     return done.code, done.json
 
 
@@ -249,3 +257,16 @@ def test_every_step_is_in_the_journal(home: Path, source: Path) -> None:
         "ingest.fetched", "ingest.verdict", "ingest.rejected",
     ]  # fmt: skip
     assert json.loads(skill(home, "journal", "verify", "--json").out)["ok"]
+
+
+def test_taking_in_the_same_bytes_again_mends_a_damaged_copy(home: Path, source: Path) -> None:
+    code, data = ingest(home, str(write_files(source, PASS)), "--confirm")
+    victim = (
+        home / "vetted_vault" / "objects" / data["digest"].removeprefix("sha256:") / "tree" / "scripts" / "count.py"
+    )
+    victim.chmod(0o644)
+    victim.write_bytes(b"print('changed')\n")
+    assert run_command("vault", "verify", home=home).code == 20
+    code, data = ingest(home, str(source))
+    assert (code, data["status"]) == (0, "already_approved")
+    assert run_command("vault", "verify", home=home).code == 0
