@@ -39,7 +39,7 @@ def audit_tree(
     """Audit every file below `root` and say PASS, WARN or FAIL.
 
     An analyser or worker that dies is a finding, not an error. Raises `SkillkeepError`: `not_a_tree`,
-    `confinement_unavailable`, `bad_rule`.
+    `nothing_to_scan`, `confinement_unavailable`, `bad_rule`.
     """
     start = time.perf_counter()
     root = Path(os.path.abspath(root))
@@ -51,6 +51,9 @@ def audit_tree(
         progress.step(engine.name)
         runs.append(_run_program(engine, root, options, collector))
     report = _report(answer, runs, collector)
+    if not (report.files or report.findings):
+        hint = "Give the folder of a skill, plugin or script."
+        raise AuditError("nothing_to_scan", "the folder holds no file to audit", hint, path=os.fspath(root))
     return replace(report, seconds=round(time.perf_counter() - start, 3))
 
 

@@ -17,10 +17,11 @@ __all__ = ["declared_names"]
 
 _VARIABLE = re.compile(r"\b[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+\b")
 _ASSIGNED = re.compile(
-    r"""^[ \t$>]*(?:export[ \t]+|set[ \t]+|setx[ \t]+|\$env:)?([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)[ \t]*[= ][ \t]*["'<\w$]"""
-    r"""|"([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)"[ \t]*:[ \t]*\"""",
+    r"^[ \t$>]*(?:export[ \t]+|set[ \t]+|setx[ \t]+|\$env:)?([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)[ \t]*=(.*)$"
+    r"|\"([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)\"[ \t]*:[ \t]*\"(.*)$",
     re.MULTILINE,
 )
+_READS = re.compile(r"environ|getenv|process\.env|\bENV\b|Deno\.env")
 _COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
 _TEMPLATES = (".env.example", ".env.sample", ".env.template", "env.example", ".mcp.json", "plugin.json", "server.json")
 _MAX_NODES = 2_000
@@ -40,10 +41,18 @@ def declared_names(files: Iterable[SourceFile]) -> frozenset[str]:
         for segment in file.of(Context.INSTRUCTION, Context.METADATA):
             names.update(_VARIABLE.findall(_COMMENT.sub(" ", segment.text)))
         for segment in file.of(Context.FENCED):
-            names.update(name for pair in _ASSIGNED.findall(segment.text) for name in pair if name)
+            names.update(_set_in(segment.text))
         if file.of(Context.METADATA):
             names.update(_requirements(parse_frontmatter(file.text).fields))
     return frozenset(names)
+
+
+def _set_in(code: str) -> Iterator[str]:
+    """Variables that the user is shown how to set; a line that reads one shows nothing."""
+    for shell_name, shell_value, json_name, json_value in _ASSIGNED.findall(code):
+        name, value = shell_name or json_name, shell_value or json_value
+        if name not in value and not _READS.search(value):
+            yield name
 
 
 def _requirements(fields: Any) -> Iterator[str]:

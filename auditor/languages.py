@@ -45,7 +45,7 @@ _INTERPRETERS = (
     ("tsx", Context.TYPESCRIPT), ("ts-node", Context.TYPESCRIPT), ("ruby", Context.RUBY), ("pwsh", Context.POWERSHELL),
     ("sh", Context.SHELL),
 )  # fmt: skip
-_SHEBANG = re.compile(r"#!\s*\S*?([\w.-]+)(?:[ \t]+(?:-\S+[ \t]+)*([\w./-]+))?")
+_SHEBANG = re.compile(r"#![ \t]*(?:\S*/)?([\w.-]+)((?:[ \t]+\S+){0,8})")
 
 _SHELL_WORDS = (
     "curl wget bash sh zsh sudo npm npx pnpm yarn pip pip3 pipx uv uvx git chmod chown export source eval exec echo "
@@ -152,6 +152,7 @@ def _by_shebang(text: str) -> Context | None:
     if not match:
         return None
     program = match.group(1)
-    if program == "env" and match.group(2):
-        program = match.group(2).rpartition("/")[2]
+    if program == "env":
+        words = [word for word in match.group(2).split() if not word.startswith("-") and "=" not in word]
+        program = words[0].rpartition("/")[2] if words else ""
     return next((context for stem, context in _INTERPRETERS if stem in program), None)

@@ -20,9 +20,10 @@ if TYPE_CHECKING:
 
 __all__ = ["Names"]
 
-_MAX_NAMES: Final = 8
+_MAX_NAMES: Final = 64
 _MAX_DEPTH: Final = 40
 _MAX_CALLERS: Final = 16
+_MOST_BINDINGS: Final = 4096
 _STEPS: Final = 500_000
 _BUILTINS: Final = frozenset(dir(builtins)) | {"reload", "unicode", "execfile", "raw_input"}
 _SAME_MODULE: Final = {
@@ -30,6 +31,12 @@ _SAME_MODULE: Final = {
     "cPickle": "pickle", "posixpath": "os.path", "ntpath": "os.path", "_io": "io", "urllib2": "urllib.request",
     "subprocess32": "subprocess", "asyncio.subprocess": "asyncio", "_posixsubprocess": "subprocess",
 }  # fmt: skip
+# An excerpt in a document leaves its imports out; a name that nothing binds is then the module everybody means.
+_MEANT: Final = frozenset({
+    "os", "sys", "subprocess", "shutil", "pathlib", "tempfile", "socket", "urllib", "http", "ftplib", "smtplib",
+    "pickle", "marshal", "base64", "codecs", "zlib", "json", "ctypes", "importlib", "asyncio", "requests", "httpx",
+    "aiohttp", "paramiko", "boto3",
+})  # fmt: skip
 _IMPORTERS: Final = frozenset({"builtins.__import__", "importlib.import_module", "importlib.__import__"})
 _TABLES: Final = frozenset({"builtins.globals()", "builtins.locals()", "builtins.vars()"})
 _PASSED_THROUGH: Final = frozenset({"functools.partial", "staticmethod", "functools.wraps()", "contextlib.closing"})
@@ -43,6 +50,7 @@ class Names:
         self.folder: Folder | None = None
         self._memo: dict[tuple[int, str], tuple[str, ...]] = {}
         self._open: set[tuple[int, str]] = set()
+        self._cut: set[tuple[int, str]] = set()
         self._depth = 0
         self._left = _STEPS
 
@@ -65,16 +73,20 @@ class Names:
 
     def name(self, name: str, scope: Scope) -> tuple[str, ...]:
         """What the bare name `name` stands for in `scope`."""
-        key = (id(scope), name)
+        bound = scope.lookup(name)
+        key = (id(bound[0]) if bound else 0, name)
         known = self._memo.get(key)
         if known is not None:
             return known
         if key in self._open:
+            self._cut.add(key)
             return ()
         self._open.add(key)
-        answer = self._lookup(name, scope)
+        answer = self._of_bindings(name, *bound) if bound else self._unbound(name)
         self._open.discard(key)
-        self._memo[key] = answer
+        self._cut.discard(key)
+        if not self._cut:  # else the answer lacks what a name still open will add
+            self._memo[key] = answer
         return answer
 
     def arguments_for(self, binding: Binding) -> list[tuple[ast.expr, Scope]]:
@@ -92,21 +104,29 @@ class Names:
             found.extend((item.value, scope) for item in call.keywords if item.arg == binding.name)
         return found
 
-    def _lookup(self, name: str, scope: Scope) -> tuple[str, ...]:
-        bound = scope.lookup(name)
-        if bound is None:
-            if name in _SAME_MODULE:
-                return (_SAME_MODULE[name],)
-            stars = tuple(_canonical(f"{module}.{name}") for module in self.found.module.stars)
-            return ((f"builtins.{name}",) if name in _BUILTINS else ()) + stars
-        home, bindings = bound
-        return self._of_bindings(bindings, home)
+    def _unbound(self, name: str) -> tuple[str, ...]:
+        if name in _SAME_MODULE:
+            return (_SAME_MODULE[name],)
+        stars = tuple(_canonical(f"{module}.{name}") for module in self.found.module.stars)
+        meant = (name,) if name in _MEANT else ()
+        return ((f"builtins.{name}",) if name in _BUILTINS else ()) + meant + stars
 
-    def _of_bindings(self, bindings: list[Binding], home: Scope) -> tuple[str, ...]:
+    def _of_bindings(self, name: str, home: Scope, bindings: list[Binding]) -> tuple[str, ...]:
+        """Every value of a name, and of the names plainly assigned to it, however they go in circles."""
         found: dict[str, None] = {}
-        for binding in bindings[:64]:
-            for name in self._binding(binding, home):
-                found[name] = None
+        seen = {(id(home), name)}
+        queue = [(home, binding) for binding in bindings[:_MOST_BINDINGS]]
+        while queue and len(seen) < _MOST_BINDINGS:
+            scope, binding = queue.pop()
+            if not (binding.kind == "value" and isinstance(binding.node, ast.Name)):
+                found.update(dict.fromkeys(self._binding(binding, scope)))
+                continue
+            alias = scope.lookup(binding.node.id)
+            if alias is None:
+                found.update(dict.fromkeys(self._unbound(binding.node.id)))
+            elif (id(alias[0]), binding.node.id) not in seen:
+                seen.add((id(alias[0]), binding.node.id))
+                queue.extend((alias[0], each) for each in alias[1][:_MOST_BINDINGS])
         return tuple(found)[:_MAX_NAMES]
 
     def _binding(self, binding: Binding, home: Scope) -> tuple[str, ...]:
