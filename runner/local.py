@@ -36,7 +36,7 @@ __all__ = ["LOSSES", "LocalBackend"]
 LOSSES = (
     "no sandbox: the tool ran as an ordinary process of yours, with your files and your network",
     "memory is bounded for each process, not for all together; processes and /tmp are not bounded",
-    "a process that leaves the run's process group outlives it",
+    "a process that leaves the run's process group outlives it; all of it does when the runner itself is killed",
 )
 _PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 # The limits are set by a shell in the new process, before it becomes the tool: no Python runs between fork and exec.
