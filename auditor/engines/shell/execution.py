@@ -191,7 +191,7 @@ class Execution:
 
     def _eval(self, call: Call, labels: frozenset[str]) -> None:
         text = " ".join(call.arguments)
-        if self._is_set_up(call):
+        if self._is_set_up(call) or call.arguments[:2] == ("set", "--"):
             return
         decoded = any(self._site.scope.was_decoded(word) for word in call.words)
         if decoded:
