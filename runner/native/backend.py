@@ -87,22 +87,15 @@ class NativeBackend(Backend):
 @contextlib.contextmanager
 def _supervisor(stdin: bytes | int | None) -> Iterator[tuple[socket.socket, int | None]]:
     """A running supervisor's socket, and the number under which it sees the caller's stdin descriptor."""
+    inherited = _above_two(stdin) if isinstance(stdin, int) else None
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
     words = os.memfd_create("supervisor-stderr", os.MFD_CLOEXEC)
-    # Above 2: the supervisor's own 0 is the socket, and a payload that held it could write its own result.
-    inherited = fcntl.fcntl(stdin, fcntl.F_DUPFD_CLOEXEC, 3) if isinstance(stdin, int) else None
     with ours, theirs:
         try:
-            process = subprocess.Popen(
-                _command(),
-                stdin=theirs.fileno(),
-                stdout=subprocess.DEVNULL,
-                stderr=words,
-                pass_fds=() if inherited is None else (inherited,),
-                env={},
-                cwd="/",
-                start_new_session=True,
-            )
+            process = _start(theirs.fileno(), words, inherited)
+        except OSError as error:
+            os.close(words)
+            raise _died(error, b"") from error
         finally:
             theirs.close()
             if inherited is not None:
@@ -120,6 +113,29 @@ def _supervisor(stdin: bytes | int | None) -> Iterator[tuple[socket.socket, int 
             except subprocess.TimeoutExpired:
                 process.kill()
                 process.wait()
+
+
+def _start(sock: int, words: int, inherited: int | None) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        _command(),
+        stdin=sock,
+        stdout=subprocess.DEVNULL,
+        stderr=words,
+        pass_fds=() if inherited is None else (inherited,),
+        env={},
+        cwd="/",
+        start_new_session=True,
+    )
+
+
+def _above_two(fd: int) -> int:
+    """A copy for the supervisor, whose own 0 is the socket: a payload that held that could write its own result."""
+    try:
+        return fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, 3)
+    except OSError as error:
+        raise RunnerError(
+            "bad_policy", f"stdin is not an open descriptor: {fd}", "Pass bytes, an open descriptor, or None."
+        ) from error
 
 
 def _command() -> list[str]:

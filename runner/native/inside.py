@@ -145,13 +145,13 @@ def _lay_down_rights(plan: Plan, channel: Channel, streams: Streams, group: Grou
     if as_root:
         _become(INSIDE_ID)
     capabilities.keep_only()
-    _limit(plan, group, as_root)
     with guarded("workdir", f"enter {plan.workdir}"):
         os.chdir(plan.workdir)
     process.forbid_new_privileges()
     # The supervisor measures this process before it lets it go; execve sets the flag anew in any case.
     process.show_memory()
     version = _restrict_files(plan)
+    _limit(plan, group, as_root)
     own = resource.getrusage(resource.RUSAGE_SELF)
     payload_filter().install()
     channel.report("ready", landlock=version, user=own.ru_utime, system=own.ru_stime)

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import os
 
-from skillkeep.kernel.cgroups import LAYER, GroupLimits, Part, Place, group_name, read_number, sweep, write_knob
+from skillkeep.kernel.cgroups import LAYER, PERIOD, GroupLimits, Part, Place, group_name, read_number, sweep, write_knob
 from skillkeep.kernel.errors import KernelError
 from skillkeep.kernel.libc import guarded
 
 __all__ = ["V1Part", "make_part"]
-
-_PERIOD = 100_000
-_LEAST_QUOTA = 1_000
 
 
 class V1Part(Part):
@@ -70,10 +67,10 @@ def make_part(place: Place, controller: str, limits: GroupLimits, tag: str) -> V
 
 def _knobs(path: str, controller: str, limits: GroupLimits) -> list[tuple[str, int]]:
     if controller == "pids":
-        return [("pids.max", limits.processes)]
+        return [("pids.max", limits.tasks)]
     if controller == "cpu":
-        quota = max(_LEAST_QUOTA, round(limits.cpus * _PERIOD))
-        return [("cpu.cfs_period_us", _PERIOD), ("cpu.cfs_quota_us", quota)]
+        quota = limits.quota
+        return [("cpu.cfs_period_us", PERIOD), ("cpu.cfs_quota_us", quota)]
     knobs = [("memory.limit_in_bytes", limits.memory_bytes)]
     if os.path.exists(f"{path}/memory.memsw.limit_in_bytes"):
         knobs.append(("memory.memsw.limit_in_bytes", limits.memory_bytes))

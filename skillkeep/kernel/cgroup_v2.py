@@ -7,6 +7,7 @@ import os
 from skillkeep.kernel.cgroups import (
     CONTROLLERS,
     LAYER,
+    PERIOD,
     GroupLimits,
     Part,
     Place,
@@ -19,9 +20,6 @@ from skillkeep.kernel.errors import KernelError
 from skillkeep.kernel.libc import guarded
 
 __all__ = ["V2Part", "make_part"]
-
-_PERIOD = 100_000
-_LEAST_QUOTA = 1_000
 
 
 class V2Part(Part):
@@ -90,9 +88,9 @@ def _make(parent: str, enforces: tuple[str, ...], limits: GroupLimits, tag: str)
 
 def _knobs(path: str, controller: str, limits: GroupLimits) -> list[tuple[str, str]]:
     if controller == "pids":
-        return [("pids.max", str(limits.processes))]
+        return [("pids.max", str(limits.tasks))]
     if controller == "cpu":
-        return [("cpu.max", f"{max(_LEAST_QUOTA, round(limits.cpus * _PERIOD))} {_PERIOD}")]
+        return [("cpu.max", f"{limits.quota} {PERIOD}")]
     knobs = [("memory.max", str(limits.memory_bytes))]
     if os.path.exists(f"{path}/memory.swap.max"):
         knobs.append(("memory.swap.max", "0"))

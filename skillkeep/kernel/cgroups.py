@@ -15,9 +15,22 @@ from dataclasses import dataclass, field
 
 from skillkeep.kernel.libc import guarded
 
-__all__ = ["CONTROLLERS", "LAYER", "Group", "GroupLimits", "Part", "Place", "places", "read_number", "write_knob"]
+__all__ = [
+    "CONTROLLERS",
+    "LAYER",
+    "PERIOD",
+    "Group",
+    "GroupLimits",
+    "Part",
+    "Place",
+    "places",
+    "read_number",
+    "write_knob",
+]
 
 LAYER = "cgroup"
+PERIOD = 100_000
+"""Microseconds over which CPU time is shared out."""
 CONTROLLERS = ("memory", "pids", "cpu")
 _NAME = re.compile(r"^skillkeep-(\d+)-(\d+)-(\d+)-\w+$")
 _REMOVE_SECONDS = 2.0
@@ -30,6 +43,16 @@ class GroupLimits:
     memory_bytes: int
     processes: int
     cpus: float
+
+    @property
+    def quota(self) -> int:
+        """Microseconds of CPU in each `PERIOD`; the kernel takes no less than 1000 and needs no more than all cores."""
+        return max(1_000, round(min(self.cpus, os.cpu_count() or 1) * PERIOD))
+
+    @property
+    def tasks(self) -> int:
+        """`processes`, at most what the kernel can number."""
+        return min(self.processes, 1 << 22)
 
 
 @dataclass(frozen=True)
