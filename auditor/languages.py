@@ -6,7 +6,7 @@ import re
 
 from skillkeep.auditor.engines.interface import Context
 
-__all__ = ["command_lines", "language_of_label", "languages_of_file", "sniff"]
+__all__ = ["command_lines", "language_of_label", "languages_of_file", "looks_like", "sniff"]
 
 _SUFFIXES: dict[Context, str] = {
     Context.PYTHON: "py pyw pyi pyx pth wsgi",
@@ -136,6 +136,13 @@ def command_lines(label: str, text: str) -> str | None:
         continued = keep and line.endswith("\\")
         kept.append(line if keep else "")
     return "\n".join(kept)
+
+
+def looks_like(context: Context, text: str) -> bool:
+    """True when typical lines of `context` occur in the first 64 Ki characters of `text`."""
+    head = text[:_SNIFF_CHARACTERS]
+    wanted = Context.JAVASCRIPT if context is Context.TYPESCRIPT else context
+    return any(each is wanted and pattern.search(head) for each, pattern in _SNIFFS)
 
 
 def sniff(text: str) -> tuple[Context, ...]:

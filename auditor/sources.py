@@ -12,10 +12,17 @@ import re
 from dataclasses import dataclass, replace
 from typing import Any
 
+from skillkeep.auditor.collect import Derived
 from skillkeep.auditor.engines.interface import Context, Segment, SourceFile
 from skillkeep.auditor.frontmatter import parse_frontmatter
 from skillkeep.auditor.interface import Location
-from skillkeep.auditor.languages import command_lines, language_of_label, languages_of_file, sniff
+from skillkeep.auditor.languages import (
+    command_lines,
+    language_of_label,
+    languages_of_file,
+    looks_like,
+    sniff,
+)
 from skillkeep.auditor.markdown import Fence, code_blocks, without_blocks
 
 __all__ = ["CODE", "Decoded", "decode", "derived_file", "source_file"]
@@ -79,17 +86,29 @@ def source_file(path: str, data: bytes, decoded: Decoded, executable: bool) -> S
     return SourceFile(path, data, text, executable, tuple(segments))
 
 
-def derived_file(
-    parent: Location, data: str | bytes, context: Context | None, via: tuple[str, ...], depth: int
-) -> SourceFile:
-    """Text found inside other text, as a file of its own whose every place is shown at `parent`."""
+def derived_file(found: Derived) -> SourceFile:
+    """Text found inside a file, as a file of its own whose every place is shown where it was found."""
+    parent, data, context = found.at, found.data, found.context
     raw = data.encode("utf-8", "surrogatepass") if isinstance(data, str) else data
+    if found.name and context is None:
+        return _member_file(found, raw)
     text = _lines(data) if isinstance(data, str) else decode(parent.path if context else "", raw).text
     if text is None:
-        return SourceFile(parent.path, raw, None, False, (), depth)
+        segments: tuple[Segment, ...] = (_name_segment(parent.path),)
+        return SourceFile(parent.path, raw, None, False, segments, found.depth, found.name)
     contexts = (context,) if context else sniff(text) or (Context.TEXT,)
-    segments = tuple(Segment(parent.path, each, text, anchor=parent, provenance=via) for each in contexts)
-    return SourceFile(parent.path, raw, text, False, segments, depth)
+    segments = tuple(Segment(parent.path, each, text, anchor=parent, provenance=found.via) for each in contexts)
+    return SourceFile(parent.path, raw, text, False, segments, found.depth, found.name)
+
+
+def _member_file(found: Derived, raw: bytes) -> SourceFile:
+    """A container's member, cut like a file of the tree with its name."""
+    cut = source_file(found.name, raw, decode(found.name, raw), executable=False)
+    moved = tuple(
+        replace(each, path=found.at.path, anchor=found.at, provenance=(*found.via, *each.provenance))
+        for each in cut.segments
+    )
+    return SourceFile(found.at.path, raw, cut.text, False, moved, found.depth, found.name)
 
 
 def _lines(text: str) -> str:
@@ -149,18 +168,17 @@ def _block_segments(path: str, block: Fence, nested: bool = False) -> list[Segme
     if commands is not None:
         return [whole, *([replace(whole, context=Context.SHELL, text=commands)] if commands.strip() else [])]
     segments = [whole]
-    for context in _readings(language_of_label(block.label), sniff(block.text)):
+    for context in _readings(language_of_label(block.label), block.text):
         text = _PROMPT.sub(r"\1 ", block.text) if context is Context.SHELL else block.text
         segments.append(replace(whole, context=context, text=text))
     return segments
 
 
-def _readings(claimed: Context | None, seen: tuple[Context, ...]) -> tuple[Context, ...]:
+def _readings(claimed: Context | None, text: str) -> tuple[Context, ...]:
     """A label that the content bears out is believed; else every language the content looks like counts too."""
     if claimed is None:
-        return seen
-    borne_out = claimed in seen or (claimed is Context.TYPESCRIPT and Context.JAVASCRIPT in seen)
-    return (claimed,) if borne_out else (claimed, *seen)
+        return sniff(text)
+    return (claimed,) if looks_like(claimed, text) else tuple(dict.fromkeys((claimed, *sniff(text))))
 
 
 def _script_segments(path: str, text: str) -> list[Segment]:

@@ -21,20 +21,25 @@ _COMMAND_LINE = re.compile(
     re.MULTILINE,
 )
 _OPERATOR = re.compile(r"\||https?://|&&|[ \t]-\w")
-_INLINE = re.compile(
-    r"(?:\b(?:never|not|n't|avoid|instead of|rather than)[ \t]+(?:\w+[ \t]+){0,2})?"
-    r"\b(?:run|execute|paste|type|enter|invoke|launch|start|use|install|via|with|by)(?:s|ning|ing)?\b[^`\n.]{0,60}"
-    r"`(?P<code>[^`\n]{4,600})`",
+_CODE_SPAN = re.compile(r"`([^`\n]{4,600})`")
+_TOLD = re.compile(
+    r"\b(?:run|execute|paste|type|enter|invoke|launch|start|use|install|via|with|by)(?:s|ning|ing)?\b[^`.]{0,60}$",
     re.IGNORECASE,
 )
-_NOT_RUN = re.compile(r"(?:never|not|n't|avoid|instead of|rather than)\b", re.IGNORECASE)
+_NOT_TOLD = re.compile(
+    r"(?:\b(?:never|not|avoid|instead of|rather than)|n't)[ \t]+(?:\w+[ \t]+){0,2}$", re.IGNORECASE
+)
 _TAGS = re.compile("[\U000e0020-\U000e007f]{4,}")
+_ANY_HIDDEN = re.compile(
+    "[\u00ad\u180e\u200b-\u200d\u202a-\u202e\u2060\u2066-\u2069\ufe00-\ufe0e\ufeff\U000e0000-\U000e01ef]|\ufe0f[\ufe00-\ufe0f]"
+)
 _FLAG = re.compile("\U0001f3f4[\U000e0061-\U000e007a\U000e0030-\U000e0039]{2,6}\U000e007f")
 _BIDI = re.compile("[\u202a-\u202e\u2066-\u2069]")
 _ZERO_WIDTH = re.compile(
     "(?<=[A-Za-z])[\u200b\u200c\u200d\u2060\ufeff\u00ad\u180e]+(?=[A-Za-z])|[\u200b\u200c\u2060]{4,}"
 )
 _INVISIBLE = re.compile("[\u200b\u200c\u200d\u2060\ufeff\u00ad\u180e]")
+_WIDE = re.compile(r"[ \t]{200}|\n(?:[ \t\r]*+\n){99}")
 _GAP = re.compile(r"(?<=\S)(?:[ \t]{200,}+(?![|#/*\\=─│-])|(?:[ \t\r]*+\n){100,}+[ \t]*+)(?=\S)")
 _SELECTORS = re.compile("[\ufe00-\ufe0f\U000e0100-\U000e01ef]{3,}")
 _MOST = 10
@@ -52,15 +57,15 @@ class InstructionEngine(Engine):
             return
         if not file.text.isascii():
             _hidden(file, emit)
-        if file.depth == 0:
+        if file.whole:
             _padding(file, emit)
         for segment in file.of(Context.INSTRUCTION):
-            if file.depth == 0:
+            if file.whole:
                 _at_load(segment, emit)
                 _comments(segment, emit)
                 _commands(segment, emit)
         if file.of(Context.METADATA):
-            _metadata(file.path, parse_frontmatter(file.text), emit)
+            _metadata(file.place or Location(file.path, 2), parse_frontmatter(file.text), emit)
         for segment in file.of(Context.FENCED):
             if segment.provenance == ("fence:!",):
                 emit.finding("autorun-load-command", segment.locate(0, 1), segment.text, segment=segment)
@@ -82,10 +87,17 @@ def _commands(segment: Segment, emit: Emitter) -> None:
         if not _OPERATOR.search(match.group(1)):
             continue
         emit.derive(match.group(1), Context.SHELL, segment.locate(*match.span(1)), "command line", segment)
-    for match in _INLINE.finditer(segment.text):
-        if Context.SHELL in sniff(match.group("code")) and not _NOT_RUN.match(match.group()):
-            at = segment.locate(*match.span("code"))
-            emit.derive(match.group("code"), Context.SHELL, at, "inline code", segment)
+    for match in _CODE_SPAN.finditer(segment.text):
+        if " " in match.group(1) and Context.SHELL in sniff(match.group(1)) and _is_told(segment.text, match.start()):
+            at = segment.locate(*match.span(1))
+            emit.derive(match.group(1), Context.SHELL, at, "inline code", segment)
+
+
+def _is_told(text: str, offset: int) -> bool:
+    """True when the sentence up to `offset` tells to run what follows, and does not tell not to."""
+    before = text[max(0, offset - 100) : offset].rpartition("\n")[2]
+    verb = _TOLD.search(before)
+    return bool(verb) and not _NOT_TOLD.search(before[: verb.start() if verb else 0])
 
 
 def _comments(segment: Segment, emit: Emitter) -> None:
@@ -100,7 +112,9 @@ def _comments(segment: Segment, emit: Emitter) -> None:
 
 
 def _hidden(file: SourceFile, emit: Emitter) -> None:
-    whole = Segment(file.path, Context.TEXT, file.text or "", anchor=file.segments[0].anchor if file.depth else None)
+    if not _ANY_HIDDEN.search(file.text or ""):
+        return
+    whole = Segment(file.path, Context.TEXT, file.text or "", anchor=file.place)
     text = _FLAG.sub(lambda match: " " * len(match.group()), whole.text)
     for rule, pattern in (
         ("hidden-tag-characters", _TAGS),
@@ -121,14 +135,15 @@ def _hidden(file: SourceFile, emit: Emitter) -> None:
 
 
 def _padding(file: SourceFile, emit: Emitter) -> None:
-    whole = Segment(file.path, Context.TEXT, file.text or "")
+    whole = Segment(file.path, Context.TEXT, file.text or "", anchor=file.place)
+    if not _WIDE.search(whole.text):
+        return
     for match in itertools.islice(_GAP.finditer(whole.text), _MOST):
         place = match.end()
         emit.finding("prose-padding", whole.locate(place, place + 1), whole.line_at(place)[-200:])
 
 
-def _metadata(path: str, front: Frontmatter, emit: Emitter) -> None:
-    at = Location(path, 2)
+def _metadata(at: Location, front: Frontmatter, emit: Emitter) -> None:
     if front.error:
         emit.finding("metadata-malformed", at, "", f"The front matter cannot be read: {front.error}")
     for tool in front.allowed_tools:
