@@ -35,6 +35,7 @@ class Derived:
     at: Location
     via: tuple[str, ...]
     depth: int
+    name: str = ""
 
 
 @dataclass
@@ -51,7 +52,7 @@ class Collector:
     _per_rule: dict[str, int] = field(default_factory=dict)
     _derived: int = 0
     _derived_bytes: int = 0
-    _seen: set[tuple[str, int, str | bytes]] = field(default_factory=set)
+    _seen: set[tuple[str, int, str, str | bytes]] = field(default_factory=set)
 
     def bound(self, engine: str, depth: int = 0) -> Bound:
         """An `Emitter` for one engine; `depth` is that of the text it reads."""
@@ -71,7 +72,7 @@ class Collector:
 
     def enqueue(self, derived: Derived) -> bool:
         """Queue derived text once; False when a bound is reached."""
-        key = (derived.at.path, derived.at.line, derived.data)
+        key = (derived.at.path, derived.at.line, derived.name, derived.data)
         if key in self._seen:
             return True
         if derived.depth > MAX_DEPTH or self._derived >= MAX_DERIVED:
@@ -130,13 +131,19 @@ class Bound:
             self._all.capabilities[Capability(kind, value[:200], at)] = None
 
     def derive(
-        self, text: str | bytes, context: Context | None, at: Location, via: str, parent: Segment | None = None
+        self,
+        text: str | bytes,
+        context: Context | None,
+        at: Location,
+        via: str,
+        parent: Segment | None = None,
+        name: str = "",
     ) -> None:
         """See `Emitter.derive`."""
         if not text.strip():
             return
         chain = (*(parent.provenance if parent else ()), via)
-        if not self._all.enqueue(Derived(text, context, at, chain, self._depth + 1)):
+        if not self._all.enqueue(Derived(text, context, at, chain, self._depth + 1, name)):
             self.incomplete(at.path, f"too much text inside text ({via})")
 
     def understood(self, segment: Segment) -> None:

@@ -68,8 +68,9 @@ def read_tree(
         files = [file for number, entry in enumerate(view.files()) if (file := _one(audit, view, number, entry, skip))]
         _observed(audit, observations)
         tree = SourceTree(
-            root, tuple(files), options, declared_names(files), view.entries, view.unread, tuple(observations)
-        )
+            root, tuple(files), options, declared_names(files), view.entries, view.unread, tuple(observations),
+            tuple(audit.collector.capabilities),
+        )  # fmt: skip
         for engine in chosen:
             _call(audit, engine, "", partial(engine.scan_tree, tree, audit.collector.bound(engine.name)))
         _drain(audit)
@@ -141,7 +142,7 @@ def _drain(audit: _Audit) -> None:
         if time.monotonic() > audit.deadline:
             audit.collector.bound("audit").incomplete(found.at.path, "out of time for text inside text")
             continue
-        _judge(audit, derived_file(found.at, found.data, found.context, found.via, found.depth))
+        _judge(audit, derived_file(found))
 
 
 def _call(audit: _Audit, engine: Engine, path: str, work: Callable[[], None]) -> None:

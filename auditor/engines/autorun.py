@@ -37,15 +37,15 @@ class AutorunEngine(Engine):
 
     def scan_file(self, file: SourceFile, emit: Emitter) -> None:
         """Find the commands of one configuration file."""
-        reader = _reader(file.path)
-        if reader is None or file.text is None or file.depth:
+        reader = _reader(file.known_as)
+        if reader is None or file.text is None or not file.whole:
             return
         try:
-            data = tomllib.loads(file.text) if file.path.endswith(".toml") else _json(file.text)
+            data = tomllib.loads(file.text) if file.known_as.endswith(".toml") else _json(file.text)
         except (ValueError, RecursionError) as error:
             emit.incomplete(file.path, f"the configuration cannot be parsed: {str(error)[:80]}")
             return
-        whole = Segment(file.path, Context.CONFIG, file.text)
+        whole = Segment(file.path, Context.CONFIG, file.text, anchor=file.place)
         for rule, trigger, command in reader(data):
             at = _find(whole, command, trigger)
             emit.finding(rule, at, command or trigger, f"{trigger}: {command}" if command else trigger)

@@ -23,7 +23,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import ClassVar, Protocol
 
-from skillkeep.auditor.interface import AuditOptions, Location, Observation, Severity
+from skillkeep.auditor.interface import AuditOptions, Capability, Location, Observation, Severity
 from skillkeep.tree import TreeEntry, Unread
 
 __all__ = ["Context", "Emitter", "Engine", "ProgramEngine", "Segment", "SourceFile", "SourceTree"]
@@ -100,7 +100,10 @@ class Segment:
 
 @dataclass(frozen=True)
 class SourceFile:
-    """One file as engines see it. `text` is None when the bytes are not text. Derived text has `depth` > 0."""
+    """One file as engines see it. `text` is None when the bytes are not text. Derived text has `depth` > 0.
+
+    A member of a container is derived and has a `name`, its path in there; `path` stays that of the container.
+    """
 
     path: str
     data: bytes
@@ -108,6 +111,22 @@ class SourceFile:
     executable: bool
     segments: tuple[Segment, ...]
     depth: int = 0
+    name: str = ""
+
+    @property
+    def whole(self) -> bool:
+        """True for a file of the tree or of a container, False for a piece of text found inside a file."""
+        return not self.depth or bool(self.name)
+
+    @property
+    def known_as(self) -> str:
+        """The path that says what the file is: its own, also inside a container."""
+        return self.name or self.path
+
+    @property
+    def place(self) -> Location | None:
+        """Where everything in a derived file is shown, or None for a file of the tree."""
+        return self.segments[0].anchor if self.depth and self.segments else None
 
     def of(self, *contexts: Context) -> tuple[Segment, ...]:
         """The segments in any of `contexts`."""
@@ -125,6 +144,7 @@ class SourceTree:
     entries: tuple[TreeEntry, ...] = ()
     unread: tuple[Unread, ...] = ()
     observations: tuple[Observation, ...] = ()
+    capabilities: tuple[Capability, ...] = ()  # what all `scan_file` told, unsettled
 
     def get(self, path: str) -> SourceFile | None:
         """The file at `path`, or None."""
@@ -156,11 +176,18 @@ class Emitter(Protocol):
         """The code wants `value`; `kind` as in `Capability`."""
 
     def derive(
-        self, text: str | bytes, context: Context | None, at: Location, via: str, parent: Segment | None = None
+        self,
+        text: str | bytes,
+        context: Context | None,
+        at: Location,
+        via: str,
+        parent: Segment | None = None,
+        name: str = "",
     ) -> None:
         """Audit `text` too, as found at `at` through the step `via` (``base64``, ``os.system``).
 
-        `context` None lets the classifier sniff it. Depth and bytes are bounded; what is cut is a finding.
+        `context` None lets the classifier sniff it, or cut it as the file `name` when it is a container's member.
+        Depth and bytes are bounded; what is cut is a finding.
         """
 
     def understood(self, segment: Segment) -> None:
