@@ -32,6 +32,7 @@ STATUS = struct.Struct("=i")
 
 _CAP_KILL = 5
 _FORWARDED = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
+_LONGEST_SECONDS = 1e9
 _LOCKED_BYTES = 8 * 1024 * 1024
 
 
@@ -166,10 +167,10 @@ def _limit(plan: Plan, group: Group, as_root: bool) -> None:
         # Counted by id in this user namespace only (Linux 5.14 on); without root init has the same id.
         limits["processes"] = plan.processes + (0 if as_root else 1)
     if "cpu" not in group.enforces:
-        limits["cpu_seconds"] = math.ceil(plan.wall_seconds * max(plan.cpus, 1.0))
+        limits["cpu_seconds"] = math.ceil(min(plan.wall_seconds * max(plan.cpus, 1.0), _LONGEST_SECONDS))
         cores = sorted(os.sched_getaffinity(0))
         with guarded("cpu", "bind to cores"):
-            os.sched_setaffinity(0, cores[: math.ceil(plan.cpus)])
+            os.sched_setaffinity(0, cores[: math.ceil(min(plan.cpus, len(cores)))])
     set_limits(limits)
 
 
