@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -20,6 +21,7 @@ _CONTEXTS: Final[dict[str, Context | None]] = {
     "powershell": Context.POWERSHELL,
     "ruby": Context.RUBY,
 }
+_COMMIT: Final = re.compile(r"[0-9a-fA-F]{40}")
 _NOT_SHELL_NAME: Final = frozenset({"NOT_KNOWN"})
 
 
@@ -44,7 +46,7 @@ class Execution:
         elif call.name in self._table["sources"] and call.arguments:
             self._source(call, labels)
         elif call.command.words and self._was_downloaded(call.command.words[0]):
-            self._downloaded(call, call.command.words[0])
+            self._downloaded(call)
 
     def _interpreter(self, name: str) -> dict[str, Any] | None:
         known: dict[str, Any] | None = self._table["interpreters"].get(name)
@@ -131,7 +133,7 @@ class Execution:
         if decoded or "decoded" in labels:
             self._site.report("shell-decoded-execution", call.command, f"{call.name} runs a text that was hidden")
         if "download" in labels and word is not None and any(isinstance(p, Substitution) for p in word.pieces):
-            self._downloaded(call, word)
+            self._downloaded(call)
         self._site.derive(text, context, call.command, call.name)
 
     def _piped(
@@ -143,7 +145,7 @@ class Execution:
             self._site.derive(printed.text, context, call.command, f"| {call.name}")
             return
         if "download" in labels:
-            self._downloaded(call, None, before)
+            self._downloaded(call, before)
         elif "decoded" in labels:
             self._site.report("shell-decoded-execution", call.command, f"a decoder's output is piped into {call.name}")
         elif before[-1].name in {"echo", "printf"}:
@@ -163,10 +165,10 @@ class Execution:
                 self._fed_by(call, piece, word)
                 return
         if operands and operands[0] in self._site.downloaded:
-            self._downloaded(call, None)
+            self._downloaded(call)
         for operator, target in call.command.redirects:
             if operator == "<" and self._site.scope.text(target) in self._site.downloaded:
-                self._downloaded(call, None)
+                self._downloaded(call)
             if operator == "<" and isinstance(target.only, Substitution):
                 self._fed_by(call, target.only, target)
 
@@ -187,7 +189,7 @@ class Execution:
         if isinstance(piece, Substitution) and piece.process:
             self._fed_by(call, piece, call.words[0])
         elif call.arguments[0] in self._site.downloaded:
-            self._downloaded(call, None)
+            self._downloaded(call)
 
     def _eval(self, call: Call, labels: frozenset[str]) -> None:
         text = " ".join(call.arguments)
@@ -215,7 +217,7 @@ class Execution:
 
     def _unknown(self, call: Call, labels: frozenset[str], rule: str, message: str, word: Word | None = None) -> None:
         if "download" in labels:
-            self._downloaded(call, word)
+            self._downloaded(call)
         elif "decoded" in labels:
             self._site.report("shell-decoded-execution", call.command, f"{message}, out of a decoder")
         else:
@@ -225,19 +227,25 @@ class Execution:
         text = self._site.scope.text(word)
         return text in self._site.downloaded or text.removeprefix("./") in self._site.downloaded
 
-    def _downloaded(self, call: Call, word: Word | None, before: list[Call] | None = None) -> None:
+    def _downloaded(self, call: Call, before: list[Call] | None = None) -> None:
         """Report a download that is run; a vendor's documented installer needs eyes, not a block."""
         start = before[0].command.start if before else call.command.start
-        text = self._site.segment.text[start : call.command.end]
-        urls = [piece.strip("\"'()`;") for piece in text.split() if "://" in piece]
-        urls = [url[url.index("http") :] if "http" in url else url for url in urls]
-        for name, url in self._site.downloaded.items():
-            if name in text.split() or f"./{name}" in text:
-                urls.append(url)
-        known = bool(urls) and all(url.startswith(self._installers) for url in urls)
         span = Command(start, call.command.end)
+        inside = [asked for first, last, asked in self._site.requests if start <= first and last <= span.end]
+        urls = [url for asked in inside for url in asked]
+        files = (*call.arguments, *(self._site.scope.text(word) for word in call.command.words[:1]))
+        names = [file.removeprefix("./") for file in files]
+        urls += [url for name, url in self._site.downloaded.items() if name.removeprefix("./") in names]
+        known = bool(urls) and all(map(self._is_installer, urls))
         where = f" from {urls[0][:120]}" if urls else ""
-        severity = Severity.WARN if known else None
-        self._site.report(
-            "shell-download-execution", span, f"a download{where} is run by {call.name}", severity=severity
-        )
+        message = f"a download{where} is run by {call.name}"
+        self._site.report("shell-download-execution", span, message, severity=Severity.WARN if known else None)
+
+    def _is_installer(self, url: str) -> bool:
+        """True below one of the documented addresses; ``https://sh.rustup.rs.example`` is not.
+
+        A commit's id is not accepted: GitHub serves commits of anybody's fork below the original's address.
+        """
+        if ".." in url or "%" in url or _COMMIT.search(url):
+            return False
+        return any(url == known or url.startswith(known.rstrip("/") + "/") for known in self._installers)

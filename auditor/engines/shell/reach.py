@@ -19,6 +19,7 @@ _WIPED: Final = re.compile(r"^(?:/|~|/\*|~/|~/\*|/(?:home|root|Users|etc|usr|var
 _DEVICE: Final = re.compile(r"^/dev/(?:sd|nvme|hd|vd|xvd|mmcblk|disk|mapper/)")
 _NETWORK_DEVICE: Final = re.compile(r"/dev/(?:tcp|udp)/")
 _REMOTE_PATH: Final = re.compile(r"^(?:[\w.-]+@)?((?:[\w-]+\.)+[\w-]+):")
+_MISLEADING: Final = ("-x", "-K", "-k", "--proxy", "--config", "--insecure", "--resolve", "--connect-to", "--url", "-e")
 _SYSTEM_TARGETS: Final = ("/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty", "/dev/fd/")
 
 
@@ -132,6 +133,9 @@ class Reach:
         if call.name == "socat" and any(item.lower().startswith(("exec:", "system:")) for item in call.arguments):
             self._site.report("shell-reverse-shell", call.command, "socat joins a program to a connection")
         self._remember_output(call, network)
+        asked = [item for item in call.operands if "://" in item or HOLE in item or host_of(item, HOLE).name != "*"]
+        misled = [item for item in call.arguments if item.startswith(_MISLEADING)]
+        self._site.requests.append((call.command.start, call.command.end, tuple(asked + misled)))
         return frozenset({"download"}) if network.get("download") else _NOTHING
 
     def _hosts(self, call: Call, network: dict[str, Any]) -> list[Host]:

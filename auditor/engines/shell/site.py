@@ -50,6 +50,7 @@ class ShellSite:
     scope: Scope = field(default_factory=Scope)
     functions: set[str] = field(default_factory=set)
     downloaded: dict[str, str] = field(default_factory=dict)  # file name -> URL
+    requests: list[tuple[int, int, tuple[str, ...]]] = field(default_factory=list)  # span and what is asked for
     hosts: set[str] = field(default_factory=set)
     reported: set[tuple[str, int, str]] = field(default_factory=set)
 
