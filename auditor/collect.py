@@ -13,8 +13,8 @@ __all__ = ["Bound", "Collector", "Derived", "Raw"]
 MAX_DEPTH = 6
 MAX_DERIVED = 4_000
 MAX_DERIVED_BYTES = 64 << 20
-MAX_FINDINGS_OF_A_RULE = 100
-MAX_CAPABILITIES = 2_000
+MAX_FINDINGS = 20_000
+MAX_CAPABILITIES = 20_000
 _EXCERPT = 400
 
 
@@ -48,8 +48,8 @@ class Collector:
     ledger: dict[LedgerEntry, None] = field(default_factory=dict)
     queue: list[Derived] = field(default_factory=list)
     parsed: set[int] = field(default_factory=set)
-    unlisted: dict[str, int] = field(default_factory=dict)
-    _per_rule: dict[str, int] = field(default_factory=dict)
+    flooded: bool = False
+    capabilities_cut: bool = False
     _derived: int = 0
     _derived_bytes: int = 0
     _seen: set[tuple[str, int, str, str | bytes]] = field(default_factory=set)
@@ -58,17 +58,18 @@ class Collector:
         """An `Emitter` for one engine; `depth` is that of the text it reads."""
         return Bound(self, engine, depth)
 
-    def admit(self, rule: str) -> bool:
-        """Count a finding; False when a rule has been listed often enough, which the ledger then says."""
-        count = self._per_rule[rule] = self._per_rule.get(rule, 0) + 1
-        if count > MAX_FINDINGS_OF_A_RULE:
-            self.unlisted[rule] = count - MAX_FINDINGS_OF_A_RULE
-        return count <= MAX_FINDINGS_OF_A_RULE
-
-    def full_ledger(self) -> tuple[LedgerEntry, ...]:
-        """The ledger, with a line for every rule whose findings are not all listed."""
-        more = (LedgerEntry("", "audit", "skipped", f"{count} more of {rule}") for rule, count in self.unlisted.items())
-        return (*self.ledger, *more)
+    def admit(self, raw: Raw) -> None:
+        """Keep a finding. None is ever dropped silently: a flood of harmless ones must not hide the one that blocks."""
+        if len(self.raws) < MAX_FINDINGS:
+            self.raws.append(raw)
+            return
+        if not self.flooded:
+            self.flooded = True
+            rule = self.rulebook.rule("audit-flooded")
+            place = Location(raw.finding.location.path)
+            print_of = fingerprint_of(rule.id, place.path, "")
+            self.raws.append(Raw(Finding(rule.id, rule.title, rule.severity, rule.confidence, rule.category, place, "",
+                                         rule.title, "audit", (), print_of), ""))  # fmt: skip
 
     def enqueue(self, derived: Derived) -> bool:
         """Queue derived text once; False when a bound is reached."""
@@ -107,8 +108,6 @@ class Bound:
     ) -> None:
         """See `Emitter.finding`."""
         known = self._all.rulebook.rule(rule)
-        if not self._all.admit(rule):
-            return
         shown = excerpt if len(excerpt) <= _EXCERPT else excerpt[: _EXCERPT - 1] + "…"
         finding = Finding(
             rule=rule,
@@ -123,12 +122,17 @@ class Bound:
             provenance=segment.provenance if segment else (),
             fingerprint=fingerprint_of(rule, at.path, shown),
         )
-        self._all.raws.append(Raw(finding, subject))
+        self._all.admit(Raw(finding, subject))
 
     def capability(self, kind: str, value: str, at: Location) -> None:
         """See `Emitter.capability`."""
-        if value and len(self._all.capabilities) < MAX_CAPABILITIES:
-            self._all.capabilities[Capability(kind, value[:200], at)] = None
+        if not value:
+            return
+        if len(self._all.capabilities) >= MAX_CAPABILITIES:
+            self.incomplete(at.path, "more capabilities than can be listed")
+            self._all.capabilities_cut = True
+            return
+        self._all.capabilities[Capability(kind, value[:200], at)] = None
 
     def derive(
         self,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
@@ -10,9 +10,10 @@ from skillkeep.auditor.collect import Raw
 from skillkeep.auditor.interface import Capability, Finding, Severity, Verdict, fingerprint_of
 from skillkeep.auditor.rulebook import Rulebook
 
-__all__ = ["own_services", "settle", "settle_capabilities", "verdict_of"]
+__all__ = ["listed", "own_services", "settle", "settle_capabilities", "verdict_of"]
 
 _VERDICTS = {Severity.INFO: Verdict.PASS, Severity.WARN: Verdict.WARN, Severity.FAIL: Verdict.FAIL}
+_MOST_LISTED = 100
 _SENT = "code-credential-sent"
 _GENERIC = frozenset({"api", "auth", "access", "app", "the", "user", "service", "client", "secret", "token", "key"})
 
@@ -34,6 +35,20 @@ def settle(raws: Sequence[Raw], declared: frozenset[str], rulebook: Rulebook) ->
         if before is None or finding.severity.rank > before.severity.rank:
             kept[key] = finding
     return tuple(sorted(kept.values(), key=lambda f: (-f.severity.rank, f.location, f.rule)))
+
+
+def listed(findings: Sequence[Finding]) -> tuple[tuple[Finding, ...], dict[str, int]]:
+    """At most 100 findings of each rule and severity, and how many of each rule are left out."""
+    counts: Counter[tuple[str, Severity]] = Counter()
+    kept = []
+    for finding in findings:
+        counts[finding.rule, finding.severity] += 1
+        if counts[finding.rule, finding.severity] <= _MOST_LISTED:
+            kept.append(finding)
+    left: Counter[str] = Counter()
+    for (rule, _severity), count in counts.items():
+        left[rule] += max(0, count - _MOST_LISTED)
+    return tuple(kept), {rule: count for rule, count in left.items() if count}
 
 
 def settle_capabilities(found: Iterable[Capability], declared: frozenset[str]) -> tuple[Capability, ...]:

@@ -23,7 +23,7 @@ from skillkeep.auditor.engines.interface import Engine, SourceFile, SourceTree
 from skillkeep.auditor.interface import AuditOptions, EngineRun, LedgerEntry, Location, Observation
 from skillkeep.auditor.rulebook import Rulebook, default_rulebook
 from skillkeep.auditor.sources import decode, derived_file, source_file
-from skillkeep.auditor.verdict import own_services, settle, settle_capabilities
+from skillkeep.auditor.verdict import listed, own_services, settle, settle_capabilities
 from skillkeep.errors import SkillkeepError
 from skillkeep.manifest import Manifest
 from skillkeep.tree import TreeEntry, TreeLimits, TreeView
@@ -206,12 +206,15 @@ def _answer(audit: _Audit, tree: SourceTree, digest: str) -> dict[str, Any]:
                   round(audit.seconds.get(engine.name, 0.0), 4), engine.version, audit.failed.get(engine.name, ""))
         for engine in audit.engines
     ]
-    excused = tree.declared | own_services(collector.raws, collector.capabilities)
+    cut = collector.flooded or collector.capabilities_cut
+    own = frozenset() if cut else own_services(collector.raws, collector.capabilities)
+    findings, left_out = listed(settle(collector.raws, tree.declared | own, audit.rulebook))
+    more = [LedgerEntry("", "audit", "skipped", f"{count} more of {rule}") for rule, count in left_out.items()]
     return {
         "digest": digest,
-        "findings": [asdict(finding) for finding in settle(collector.raws, excused, audit.rulebook)],
+        "findings": [asdict(finding) for finding in findings],
         "capabilities": [asdict(item) for item in settle_capabilities(collector.capabilities, tree.declared)],
-        "ledger": [asdict(entry) for entry in collector.full_ledger()],
+        "ledger": [asdict(entry) for entry in (*collector.ledger, *more)],
         "engines": [asdict(run) for run in runs],
         "ruleset": audit.rulebook.digest,
         "declared": sorted(tree.declared),
