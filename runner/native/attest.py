@@ -10,13 +10,14 @@ import os
 from collections.abc import Callable
 
 from skillkeep.kernel.namespaces import KINDS
+from skillkeep.kernel.rlimits import NO_CORE_DUMP
 from skillkeep.runner.interface import Assurance, AssuranceLevel, Layer
 from skillkeep.runner.native.channel import LayerError, Message
 from skillkeep.runner.native.filters import payload_filter
 from skillkeep.runner.native.identity import Identity
 from skillkeep.runner.native.plan import Plan
 
-__all__ = ["losses_of", "measure"]
+__all__ = ["measure"]
 
 _CAPABILITY_SETS = ("CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb")
 _BOUNDED = {"memory", "pids", "cpu"}
@@ -55,12 +56,11 @@ def measure(plan: Plan, ready: Message, identity: Identity, bounded_by: dict[str
             f"only {', '.join(sorted(bounded_by)) or 'nothing'} is bounded by a control group, the run demands all",
             "Run where control groups are writable (root, or a delegated systemd user session).",
         )
-    losses = losses_of(bounded_by, version, identity)
-    return Assurance(level, tuple(layers), payload_host_uid=identity.host_uid, losses=losses)
+    losses = [*_losses(bounded_by, version, identity), *_core_loss(layers)]
+    return Assurance(level, tuple(layers), payload_host_uid=identity.host_uid, losses=tuple(losses))
 
 
-def losses_of(bounded_by: dict[str, str], landlock: int, identity: Identity) -> tuple[str, ...]:
-    """Each protection that is weaker here than the best, in words."""
+def _losses(bounded_by: dict[str, str], landlock: int, identity: Identity) -> list[str]:
     words = {
         "memory": "memory is bounded per process by rlimit and in total by a watchdog that looks every 20 ms",
         "pids": "processes are bounded by rlimit in the user namespace and by a watchdog",
@@ -71,7 +71,17 @@ def losses_of(bounded_by: dict[str, str], landlock: int, identity: Identity) -> 
         found.append("the kernel has no Landlock; the read-only mounts stand alone")
     if not identity.as_root:
         found.append("the payload's host uid is the caller's own, with the caller's supplementary groups")
-    return tuple(found)
+    return found
+
+
+def _core_loss(layers: list[Layer]) -> list[str]:
+    """A hard core limit of 0 cannot be raised to 1 by an ordinary user; with 0, a piped handler still runs."""
+    limits = next(layer.facts for layer in layers if layer.name == "rlimits")
+    with open("/proc/sys/kernel/core_pattern", encoding="utf-8", errors="replace") as file:
+        piped = file.read(1) == "|"
+    if piped and limits["Max core file size"] != str(NO_CORE_DUMP):
+        return ["a crash starts the host's core dump handler: the hard core limit is 0, raise it to 1"]
+    return []
 
 
 def _status(base: str) -> dict[str, str]:
@@ -139,7 +149,7 @@ def _seccomp(status: dict[str, str]) -> Layer:
 def _rlimits(base: str, plan: Plan) -> Layer:
     with open(f"{base}/limits", encoding="ascii") as file:
         rows = {line[:26].strip(): line[26:].split()[:2] for line in file}
-    wanted = {"Max core file size": 0, "Max open files": plan.open_files, "Max file size": plan.file_bytes}
+    wanted = {"Max core file size": NO_CORE_DUMP, "Max open files": plan.open_files, "Max file size": plan.file_bytes}
     for name, most in wanted.items():
         if any(value == "unlimited" or int(value) > most for value in rows[name]):
             raise LayerError("rlimits", f"{name} is {rows[name]}, not {most}")

@@ -19,7 +19,7 @@ from typing import NoReturn
 from skillkeep.kernel import capabilities, landlock, namespaces, process
 from skillkeep.kernel.cgroups import Group
 from skillkeep.kernel.libc import guarded
-from skillkeep.kernel.rlimits import set_limits
+from skillkeep.kernel.rlimits import NO_CORE_DUMP, set_limits
 from skillkeep.runner.native.channel import Channel
 from skillkeep.runner.native.filters import init_filter, payload_filter
 from skillkeep.runner.native.plan import INSIDE_ID, Plan
@@ -159,7 +159,7 @@ def _lay_down_rights(plan: Plan, channel: Channel, streams: Streams, group: Grou
 
 
 def _limit(plan: Plan, group: Group, as_root: bool) -> None:
-    limits = {"core": 0, "open_files": plan.open_files, "file_bytes": plan.file_bytes}
+    limits = {"core": NO_CORE_DUMP, "open_files": plan.open_files, "file_bytes": plan.file_bytes}
     limits |= {"locked": _LOCKED_BYTES, "queues": 0}
     if "memory" not in group.enforces:
         limits["data"] = plan.memory_bytes

@@ -6,12 +6,15 @@ its control group removed; when this process is killed, the kernel kills the san
 
 from __future__ import annotations
 
+import contextlib
 import os
+import resource
 import signal
 import socket
 from typing import Any, NoReturn
 
 from skillkeep.kernel.libc import syscall
+from skillkeep.kernel.rlimits import NO_CORE_DUMP
 from skillkeep.runner.native import wire
 from skillkeep.runner.native.channel import LayerError, StartError
 from skillkeep.runner.native.launch import Outcome, launch
@@ -33,6 +36,9 @@ def main(parent: int) -> int:
     syscall("death_signal", "prctl", _PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
     if os.getppid() != parent:
         return 1
+    # Where the hard limit is 0, only root can bring it to the value that payloads get (see kernel/rlimits.py).
+    with contextlib.suppress(OSError, ValueError):
+        resource.setrlimit(resource.RLIMIT_CORE, (NO_CORE_DUMP, NO_CORE_DUMP))
     caller = socket.socket(fileno=os.dup(0))
     try:
         request, blobs = wire.receive(caller)

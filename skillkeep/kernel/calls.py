@@ -75,6 +75,7 @@ _DANGEROUS = """
 _CLONE_NEW = 0x7E020000
 MODE_ARGUMENT = {"chmod": 1, "fchmod": 1, "fchmodat": 2, "fchmodat2": 2}
 _MAKING = {"creat": 1, "mknod": 1, "mknodat": 2}
+_RLIMIT_CORE = 4
 _SPECIAL_BITS = 0o6000
 _O_CREAT, _O_TMPFILE = 0o100, 0o20000000
 _TIOCSTI, _TIOCLINUX, _TIOCSETD, _TIOCCONS = 0x5412, 0x541C, 0x5423, 0x541D
@@ -110,7 +111,12 @@ def ordinary_rules() -> dict[str, Action | Rule]:
     rules["ioctl"] = Rule((Check(1, (_TIOCSTI, _TIOCLINUX, _TIOCSETD, _TIOCCONS), deny()),), ALLOW)
     rules["prctl"] = Rule((Check(0, (*_PRCTL, _PRCTL_VMA, _PRCTL_AUXV), ALLOW),), deny())
     rules["personality"] = Rule((Check(0, (0, 0xFFFFFFFF), ALLOW),), deny())
-    rules["prlimit64"] = Rule((Check(0, (0,), ALLOW),), deny())
+    # A core limit of 1 alone keeps the host's core dump handler from running (core(5)); it must stay so.
+    core = Check(1, (_RLIMIT_CORE,), deny())
+    only_own = Check(0, (0,), deny(), negated=True)
+    only_asks = Check(2, (0,), ALLOW, mask=2**64 - 1, wide=True)
+    rules["prlimit64"] = Rule((only_own, only_asks, core), ALLOW)
+    rules["setrlimit"] = Rule((Check(0, (_RLIMIT_CORE,), deny()),), ALLOW)
     rules["socket"] = families(AF_UNIX)
     rules["socketpair"] = families(AF_UNIX)
     return rules

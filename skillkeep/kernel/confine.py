@@ -15,7 +15,7 @@ from skillkeep.kernel import capabilities, landlock, process
 from skillkeep.kernel.calls import AF_INET, AF_INET6, AF_NETLINK, MODE_ARGUMENT, any_bit, families, ordinary_rules
 from skillkeep.kernel.errors import KernelError
 from skillkeep.kernel.libc import guarded
-from skillkeep.kernel.rlimits import set_limits
+from skillkeep.kernel.rlimits import NO_CORE_DUMP, set_limits
 from skillkeep.kernel.seccomp import ALLOW, Action, Check, Filter, Rule, deny
 
 __all__ = ["apply_confinement", "worker_rules"]
@@ -89,7 +89,15 @@ def apply_confinement(
     process.close_above(2)
     process.forbid_new_privileges()
     process.hide_memory()
-    set_limits({"cpu_seconds": cpu_seconds, "file_bytes": file_bytes, "open_files": open_files, "core": 0, "queues": 0})
+    set_limits(
+        {
+            "cpu_seconds": cpu_seconds,
+            "file_bytes": file_bytes,
+            "open_files": open_files,
+            "core": NO_CORE_DUMP,
+            "queues": 0,
+        }
+    )
     set_limits(_memory_and_tasks(memory_bytes, processes, programs))
     layers = ["no_new_privs", "descriptors", "rlimits"]
     ruleset = landlock.Ruleset()

@@ -6,9 +6,11 @@ import resource
 
 from skillkeep.kernel.errors import KernelError
 
-__all__ = ["LAYER", "set_limits"]
+__all__ = ["LAYER", "NO_CORE_DUMP", "set_limits"]
 
 LAYER = "rlimits"
+NO_CORE_DUMP = 1
+"""Not 0: with 0 a handler named by core_pattern still runs, as root on the host; 1 keeps it from running (core(5))."""
 
 _NAMES = {
     "address_space": resource.RLIMIT_AS,

@@ -41,7 +41,7 @@ def deny(number: int = errno.EPERM) -> Action:
 
 @dataclass(frozen=True)
 class Check:
-    """`action` if argument `index` AND `mask` is one of `values`.
+    """`action` if argument `index` AND `mask` is one of `values`; with `negated`, if it differs from any.
 
     With `wide` False only the low 32 bits count, as the kernel itself reads an `unsigned int` argument: bits
     above are ignored, so a caller cannot dodge the check by setting them.
@@ -52,6 +52,7 @@ class Check:
     action: Action
     mask: int = 0xFFFFFFFF
     wide: bool = False
+    negated: bool = False
 
 
 @dataclass(frozen=True)
@@ -151,10 +152,11 @@ def _match(check: Check, value: int) -> list[Instruction]:
     parts = [(low, check.mask & 0xFFFFFFFF, value & 0xFFFFFFFF)]
     if check.wide:
         parts.append((low + 4, check.mask >> 32, value >> 32))
-    steps: list[Instruction] = [(_RET, 0, 0, check.action)]
+    steps: list[Instruction] = [(_JA, 0, 0, 1)] if check.negated else [(_RET, 0, 0, check.action)]
     for offset, mask, wanted in reversed(parts):
         steps = [(_LOAD, 0, 0, offset), (_AND, 0, 0, mask), (_JEQ, 0, len(steps), wanted), *steps]
-    return steps
+    # Negated: a match jumps over the action, a difference falls onto it.
+    return [*steps, (_RET, 0, 0, check.action)] if check.negated else steps
 
 
 def _interpret(program: Sequence[Instruction], data: bytes) -> Action:

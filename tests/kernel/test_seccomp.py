@@ -28,6 +28,7 @@ CHECKS = st.builds(
     action=ACTIONS,
     mask=st.sampled_from([0xFFFFFFFF, 0xF, 1 << 28, 2**64 - 1]),
     wide=st.booleans(),
+    negated=st.booleans(),
 )
 RULES = st.dictionaries(
     st.sampled_from(sorted(X86_64)),
@@ -43,7 +44,7 @@ def _plain(rule: Action | Rule, arguments: list[int]) -> Action:
     for check in rule.checks:
         full = 2**64 - 1 if check.wide else 0xFFFFFFFF
         for value in check.values:
-            if arguments[check.index] & check.mask & full == value & full:
+            if (arguments[check.index] & check.mask & full == value & full) is not check.negated:
                 return check.action
     return rule.otherwise
 
@@ -89,6 +90,8 @@ def test_the_ordinary_rules_mean_the_same_on_each_architecture(arch: str) -> Non
     assert compiled.decide("prctl", [4]) == ALLOW
     assert compiled.decide("prctl", [0x59616D61]) == deny()
     assert compiled.decide("personality", [0]) == ALLOW
+    assert compiled.decide("prlimit64", [0, 4, 0, 1 << 40]) == compiled.decide("prlimit64", [0, 7, 1 << 40]) == ALLOW
+    assert compiled.decide("prlimit64", [0, 4, 1 << 40]) == compiled.decide("prlimit64", [1, 7, 0]) == deny()
     assert compiled.decide("personality", [0x0400000]) == deny()
 
 

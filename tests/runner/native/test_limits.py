@@ -198,6 +198,22 @@ os.wait(); os.wait()
     assert 0.1 < used <= inside["wall_seconds"] * share * 1.2
 
 
+def test_a_crash_cannot_start_the_hosts_core_dump_handler(bench: Bench) -> None:
+    """A core limit of 1 is the one value with which the kernel starts no handler (core(5))."""
+    code = """
+import resource
+print(resource.getrlimit(resource.RLIMIT_CORE))
+for limits in ((0, 1), (0, 0)):
+    try:
+        resource.setrlimit(resource.RLIMIT_CORE, limits)
+        print("changed")
+    except (OSError, ValueError) as error:
+        print("refused")
+"""
+    assert bench.outside(code.replace("(0, 1)", "(0, 0)")).stdout.endswith(b"changed\nchanged\n")
+    assert bench.inside(code)["stdout"].splitlines() == ["(1, 1)", "refused", "refused"]
+
+
 def test_a_crash_is_a_signal_and_leaves_no_core(bench: Bench) -> None:
     inside = bench.inside("import ctypes; ctypes.string_at(0)")
     assert (inside["cause"], inside["signal"], inside["exit_code"]) == ("signal", signal.SIGSEGV, None)
