@@ -12,6 +12,7 @@ from typing import Annotated, Any, TextIO
 import typer
 from typer.core import TyperCommand
 
+from skillkeep.cli.entry import report
 from skillkeep.cli.options import ConfigOption, Ground, JsonOption, QuietOption, ground, new_app
 from skillkeep.cli.output import columns, emit, is_terminal, paint, say, write
 from skillkeep.clock import SYSTEM_CLOCK, Clock
@@ -59,6 +60,15 @@ class RunCommand(TyperCommand):
         }
         ours, theirs = split_words(args, takes_value)
         return super().parse_args(ctx, [*ours, "--", *theirs] if theirs else ours)
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run it. What fails on our side is 125, as 1 may be the tool's own; a ``--json`` of the tool's is not ours."""
+        try:
+            return super().invoke(ctx)
+        except (BrokenPipeError, typer.Exit, typer.Abort):
+            raise
+        except Exception as error:
+            return report(error, as_json=ctx.params["json_"], failure=Exit.RUN_FAILED)
 
 
 def runner_app() -> typer.Typer:

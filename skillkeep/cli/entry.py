@@ -15,7 +15,7 @@ from skillkeep.cli.output import emit, paint, say
 from skillkeep.errors import Exit, SkillkeepError, UsageError
 from skillkeep.text import escape
 
-__all__ = ["run_app"]
+__all__ = ["report", "run_app"]
 
 _SIGPIPE_EXIT = 141
 _INTERRUPT_EXIT = 130
@@ -32,7 +32,7 @@ def run_app(app: typer.Typer, arguments: Sequence[str], program: str) -> int:
         code = _invoke(app, list(arguments), program)
         sys.stdout.flush()
     except SkillkeepError as error:
-        code = _report(error, as_json=as_json)
+        code = report(error, as_json=as_json)
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return _SIGPIPE_EXIT
@@ -40,7 +40,7 @@ def run_app(app: typer.Typer, arguments: Sequence[str], program: str) -> int:
         say("interrupted")
         return _INTERRUPT_EXIT
     except Exception as error:
-        code = _report(_internal(error), as_json=as_json)
+        code = report(error, as_json=as_json)
     return code
 
 
@@ -85,19 +85,24 @@ def _usage(error: Any, program: str) -> SkillkeepError:
     return UsageError("usage", escape(message or "arguments are missing"), f"Run `{path} --help`.")
 
 
-def _report(error: SkillkeepError, *, as_json: bool) -> int:
+def report(error: Exception, *, as_json: bool, failure: Exit = Exit.TOOL_FAILURE) -> int:
+    """Show an error and return the exit code for it; one that is not ours is shown as `internal_error`.
+
+    `failure` takes the place of 1 (tool failure): `skill run` passes 125, because 1 may be the child's own.
+    """
+    known = error if isinstance(error, SkillkeepError) else _internal(error)
     try:
         if as_json:
-            emit(error.to_json())
+            emit(known.to_json())
             sys.stdout.flush()
         else:
-            say(f"{paint('error', 'red', sys.stderr)}[{error.code}]: {escape(error.message)}")
-            for line in _details(error):
+            say(f"{paint('error', 'red', sys.stderr)}[{known.code}]: {escape(known.message)}")
+            for line in _details(known):
                 say(f"  {line}")
-            say(f"{paint('hint', 'blue', sys.stderr)}: {escape(error.hint)}")
+            say(f"{paint('hint', 'blue', sys.stderr)}: {escape(known.hint)}")
     except BrokenPipeError:
         return _SIGPIPE_EXIT
-    return int(error.exit_code)
+    return int(failure if known.exit_code is Exit.TOOL_FAILURE else known.exit_code)
 
 
 def _details(error: SkillkeepError) -> list[str]:

@@ -182,6 +182,15 @@ def test_a_refusal_is_one_typed_error_with_a_hint(
     assert answer["hint"]
 
 
+def test_a_failure_of_ours_is_125_and_the_tools_own_json_option_is_not_ours(home: Home) -> None:
+    make_tool(home, "tool", FILES)
+    (home.journal / "HEAD").write_text("garbage")
+    done = skill_run(home, "tool", "run", "--json")
+    assert (done.code, done.out) == (125, "")
+    assert "error[journal_broken]" in done.err
+    assert skill_run(home, "--json", "tool", "run").json["error_code"] == "journal_broken"
+
+
 @pytest.mark.parametrize("change", ["one byte", "one file more", "one mode bit"])
 def test_a_copy_that_was_changed_is_named_and_does_not_run(home: Home, change: str) -> None:
     tool = make_tool(home, "tool", FILES)
