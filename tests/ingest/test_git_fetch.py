@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import shutil
+import zlib
 from pathlib import Path
 
 import pytest
@@ -217,6 +219,37 @@ def test_a_pack_above_the_byte_limit_is_stopped(floor: Floor, served: str, repos
     Repository(repositories / "large.git").files({**clean_skill(), "noise": os.urandom(4 << 20)})
     error = refused(limited(floor, source_bytes=1 << 20), f"{served}/large.git")
     assert (error.code, error.context["what"]) == ("limit_exceeded", "bytes")
+
+
+@pytest.mark.slow
+def test_a_blob_of_one_gibibyte_is_not_written(floor: Floor, served: str, repositories: Path) -> None:
+    """A mebibyte of zeros, deflated once and repeated 1024 times, is the one object of a hand-made pack."""
+    repository = Repository(repositories / "huge.git")
+    head, rest, size = bytearray(), 1 << 30, 1 << 30
+    head.append(0xB0 | (rest & 0x0F))  # object type 3: a blob; sizes are little-endian in 4 and then 7 bits
+    rest >>= 4
+    while rest:
+        head.append((rest & 0x7F) | (0x80 if rest >> 7 else 0))
+        rest >>= 7
+    packer = zlib.compressobj(1)
+    first = packer.compress(bytes(1 << 20)) + packer.flush(zlib.Z_FULL_FLUSH)
+    raw = zlib.compressobj(1, zlib.DEFLATED, -15)
+    again = raw.compress(bytes(1 << 20)) + raw.flush(zlib.Z_FULL_FLUSH)
+    check = (1 << 30) % 65521 << 16 | 1  # Adler-32 of zeros
+    body = first + again * 1023 + b"\x03\x00" + check.to_bytes(4, "big")
+    pack = b"PACK" + (2).to_bytes(4, "big") + (1).to_bytes(4, "big") + bytes(head) + body
+    repository.git("index-pack", "--stdin", data=pack + hashlib.sha1(pack).digest())
+    oid = hashlib.sha1(b"blob %d\0" % size)
+    for _ in range(1024):
+        oid.update(bytes(1 << 20))
+    skill = repository.blob(clean_skill()["SKILL.md"])
+    repository.commit(repository.tree([("100644", b"SKILL.md", skill), ("100644", b"zeros", oid.hexdigest())]))
+    error = refused(floor, f"{served}/huge.git")
+    assert (error.code, error.context["path"], error.context["reason"]) == (
+        "limit_exceeded",
+        "zeros",
+        "tree-file-too-large",
+    )
 
 
 def test_a_file_above_the_limit_keeps_only_its_own_tool_out(floor: Floor, served: str, repositories: Path) -> None:
