@@ -6,7 +6,7 @@ import re
 
 from skillkeep.auditor.engines.interface import Context
 
-__all__ = ["command_lines", "language_of_label", "languages_of_file", "looks_like", "sniff"]
+__all__ = ["command_lines", "is_other_language", "language_of_label", "languages_of_file", "looks_like", "sniff"]
 
 _SUFFIXES: dict[Context, str] = {
     Context.PYTHON: "py pyw pyi pyx pth wsgi",
@@ -125,11 +125,13 @@ def language_of_label(label: str) -> Context | None:
     return _BY_LABEL.get(words[0].lstrip(".")) if words and words[0] else None
 
 
-def command_lines(label: str, text: str) -> str | None:
-    """For a label of a language that is no script: `text` with only its command lines, or None for another label."""
-    word = re.split(r"[\s{,:}]+", label.strip().lower(), maxsplit=1)[0]
-    if word not in _OTHER_LABELS:
-        return None
+def is_other_language(label: str) -> bool:
+    """True for a fence's label of a language that is no script and that nobody runs by pasting."""
+    return re.split(r"[\s{,:}]+", label.strip().lower(), maxsplit=1)[0] in _OTHER_LABELS
+
+
+def command_lines(text: str) -> str:
+    """`text` with only the lines that are commands by themselves; the others are emptied."""
     kept, continued = [], False
     for line in text.split("\n"):
         keep = continued or bool(_COMMAND.match(line))

@@ -15,7 +15,7 @@ __all__ = ["ENGINE", "InstructionEngine"]
 
 _AT_LOAD = re.compile(r"(?:^|(?<=[\s(:>|]))!`([^`\n]{1,2000})`", re.MULTILINE)
 _COMMAND_LINE = re.compile(
-    r"^[ \t>]*(?:[$*+-][ \t]+|\d+\.[ \t]+)?"
+    r"^[ \t>]*(?:[$*+-][ \t]+|\d+\.[ \t]+)?(?:(?:Run|Execute|Command|Then|Paste|Type|Enter)\b[^:\n`]{0,40}:[ \t]*)?"
     r"((?:sudo[ \t]+)?(?:curl|wget|bash|sh|zsh|nc|ncat|python3?|powershell|pwsh|eval|base64|chmod|rm|dd|crontab|echo)"
     r"[ \t]+[^\n`]{1,800})$",
     re.MULTILINE,
