@@ -9,7 +9,7 @@ TEST_ARGS ?= -n auto --dist loadfile
 ARGS ?=
 SOURCE ?=
 
-.PHONY: help setup demo test lint format bench docs transcript lock clean
+.PHONY: help setup demo test lint format bench score docs transcript lock clean
 
 help: ## what each target does
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' Makefile
@@ -38,6 +38,9 @@ format: setup ## rewrite our files the way `lint` wants them
 
 bench: setup ## every benchmark, each against a peer or the bare machine in the same run
 	@for file in benchmarks/[a-z]*.py; do echo "== $$file"; $(BIN)/python "$$file" $(ARGS) || exit 1; done
+
+score: setup ## detection quality on labelled samples; ARGS="--mutate" or "--collections" for the other tables
+	@$(BIN)/python benchmarks/score.py $(ARGS)
 
 docs: setup ## write the generated parts again: docs/errors.md, help blocks of README.md
 	@$(BIN)/python scripts/generate_docs.py
