@@ -18,6 +18,7 @@ from skillkeep.auditor.frontmatter import parse_frontmatter
 from skillkeep.auditor.interface import Location
 from skillkeep.auditor.languages import (
     command_lines,
+    is_other_language,
     language_of_label,
     languages_of_file,
     looks_like,
@@ -164,13 +165,15 @@ def _block_segments(path: str, block: Fence, nested: bool = False) -> list[Segme
         return [whole, *_nested_segments(path, block)]
     provenance = (f"fence:{label[:40]}" if label else "fence",)
     whole = Segment(path, Context.FENCED, block.text, block.first_line, block.indent, None, provenance)
-    commands = command_lines(block.label, block.text)
-    if commands is not None:
-        return [whole, *([replace(whole, context=Context.SHELL, text=commands)] if commands.strip() else [])]
+    claimed = language_of_label(block.label)
     segments = [whole]
-    for context in _readings(language_of_label(block.label), block.text):
-        text = _PROMPT.sub(r"\1 ", block.text) if context is Context.SHELL else block.text
-        segments.append(replace(whole, context=context, text=text))
+    for context in (Context.SHELL,) if is_other_language(block.label) else _readings(claimed, block.text):
+        text = block.text
+        if context is Context.SHELL:
+            text = _PROMPT.sub(r"\1 ", text) if claimed in {None, Context.SHELL} else command_lines(text)
+            text = command_lines(text) if is_other_language(block.label) else text
+        if text.strip():
+            segments.append(replace(whole, context=context, text=text))
     return segments
 
 
