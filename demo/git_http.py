@@ -9,7 +9,7 @@ import os
 import subprocess
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
@@ -17,11 +17,12 @@ from urllib.parse import unquote, urlsplit
 LONGEST_BODY = 1 << 20
 
 
-class _Bridge(BaseHTTPRequestHandler):
-    """One request becomes one run of `git http-backend`."""
+class GitBridge(BaseHTTPRequestHandler):
+    """One request becomes one run of `git http-backend` on the repositories below `folder`; see `serve`."""
 
     protocol_version = "HTTP/1.1"
-    server: _Server
+    folder: Path
+    asked: list[str]
 
     def do_GET(self) -> None:
         self._answer(b"")
@@ -34,30 +35,29 @@ class _Bridge(BaseHTTPRequestHandler):
         self._answer(self.rfile.read(length))
 
     def _answer(self, body: bytes) -> None:
+        self.asked.append(self.path)
         done = subprocess.run(
-            ["git", "http-backend"], input=body, stdout=subprocess.PIPE, env=self._environment(), check=False
+            ["git", "http-backend"], input=body, stdout=subprocess.PIPE, env=self._environment(body), check=False
         )
         head, _, content = done.stdout.partition(b"\r\n\r\n")
-        if done.returncode or not head:
-            self.send_error(500)
-            return
         fields = [line.split(": ", 1) for line in head.decode("latin-1").split("\r\n") if ": " in line]
-        status = next((int(value.split()[0]) for name, value in fields if name.lower() == "status"), 200)
+        status = next((int(value.split()[0]) for name, value in fields if name == "Status"), 200 if fields else 500)
         self.send_response(status)
         for name, value in fields:
-            if name.lower() not in {"status", "content-length"}:
+            if name not in {"Status", "Content-Length"}:
                 self.send_header(name, value)
         self.send_header("Content-Length", str(len(content)))
         self.end_headers()
-        self.wfile.write(content)
+        with suppress(ConnectionError):  # a client that was stopped on purpose
+            self.wfile.write(content)
 
-    def _environment(self) -> dict[str, str]:
+    def _environment(self, body: bytes) -> dict[str, str]:
         url = urlsplit(self.path)
         return {
             "PATH": os.environ.get("PATH", os.defpath),
             "GIT_CONFIG_NOSYSTEM": "1",
             "GIT_CONFIG_GLOBAL": os.devnull,
-            "GIT_PROJECT_ROOT": str(self.server.folder),
+            "GIT_PROJECT_ROOT": str(self.folder),
             "GIT_HTTP_EXPORT_ALL": "1",
             "GIT_PROTOCOL": self.headers.get("Git-Protocol", ""),
             "PATH_INFO": unquote(url.path),
@@ -65,7 +65,7 @@ class _Bridge(BaseHTTPRequestHandler):
             "REQUEST_METHOD": self.command,
             "REMOTE_ADDR": "127.0.0.1",
             "CONTENT_TYPE": self.headers.get("Content-Type", ""),
-            "CONTENT_LENGTH": self.headers.get("Content-Length", ""),
+            "CONTENT_LENGTH": str(len(body)),
             "HTTP_CONTENT_ENCODING": self.headers.get("Content-Encoding", ""),
         }
 
@@ -73,18 +73,11 @@ class _Bridge(BaseHTTPRequestHandler):
         """Say nothing: the client reports what failed."""
 
 
-class _Server(ThreadingHTTPServer):
-    daemon_threads = True
-
-    def __init__(self, folder: Path) -> None:
-        super().__init__(("127.0.0.1", 0), _Bridge)
-        self.folder = folder
-
-
 @contextmanager
-def serve(folder: Path) -> Iterator[str]:
-    """Serve every bare repository below `folder` until the block ends; gives the base URL, without a slash."""
-    server = _Server(folder)
+def listening(handler: type[BaseHTTPRequestHandler]) -> Iterator[str]:
+    """Answer HTTP on a free port of loopback until the block ends; gives the base URL, without a slash."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    server.daemon_threads = True
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()
     try:
@@ -93,6 +86,11 @@ def serve(folder: Path) -> Iterator[str]:
         server.shutdown()
         server.server_close()
         thread.join()
+
+
+def serve(folder: Path, asked: list[str] | None = None) -> AbstractContextManager[str]:
+    """Serve every bare repository below `folder`; gives the base URL. The paths asked for are added to `asked`."""
+    return listening(type("Bridge", (GitBridge,), {"folder": folder, "asked": [] if asked is None else asked}))
 
 
 def make_repository(source: Path, bare: Path) -> None:
