@@ -7,7 +7,9 @@ import unicodedata
 from collections.abc import Iterator
 from functools import cache
 
+from skillkeep.auditor.engines.containers.tars import is_tar
 from skillkeep.auditor.engines.interface import Emitter, Engine, SourceFile, SourceTree
+from skillkeep.auditor.engines.magic import READ_ARCHIVES, archive_kind, is_media, program_kind
 from skillkeep.auditor.engines.tables import table
 from skillkeep.auditor.interface import Location
 from skillkeep.links import LinkKind, resolve_link
@@ -28,20 +30,6 @@ _UNREAD = {
     UnreadReason.TOO_MANY: "tree-too-many",
     UnreadReason.TOO_DEEP: "tree-too-deep",
 }
-_PROGRAMS = (
-    (b"\x7fELF", "ELF"), (b"MZ", "Windows"), (b"\xfe\xed\xfa\xce", "Mach-O"), (b"\xfe\xed\xfa\xcf", "Mach-O"),
-    (b"\xcf\xfa\xed\xfe", "Mach-O"), (b"\xce\xfa\xed\xfe", "Mach-O"), (b"\xca\xfe\xba\xbe", "Mach-O or Java class"),
-    (b"\x00asm", "WebAssembly"), (b"dex\n", "Android"), (b"!<arch>\n", "static library"), (b"\x1bLua", "Lua bytecode"),
-)  # fmt: skip
-_ARCHIVES = (
-    (b"PK\x03\x04", "zip"), (b"PK\x05\x06", "zip"), (b"\x1f\x8b", "gzip"), (b"BZh", "bzip2"), (b"\xfd7zXZ\x00", "xz"),
-    (b"7z\xbc\xaf\x27\x1c", "7z"), (b"Rar!\x1a\x07", "rar"), (b"\x28\xb5\x2f\xfd", "zstd"), (b"xar!", "xar"),
-)  # fmt: skip
-_MEDIA = (
-    b"\x89PNG", b"\xff\xd8\xff", b"GIF8", b"RIFF", b"%PDF", b"\x00\x01\x00\x00", b"OTTO", b"wOFF", b"wOF2", b"ttcf",
-    b"\x00\x00\x01\x00", b"ID3", b"OggS", b"fLaC", b"BM", b"II*\x00", b"MM\x00*", b"SQLite format 3",
-    b"\xd0\xcf\x11\xe0",
-)  # fmt: skip
 
 
 class TreeEngine(Engine):
@@ -53,16 +41,17 @@ class TreeEngine(Engine):
     def scan_file(self, file: SourceFile, emit: Emitter) -> None:
         """Judge the bytes of one file by what they are, not by their name."""
         head = file.data[:4096]
-        at = file.segments[0].anchor if file.segments and file.segments[0].anchor else Location(file.path)
-        program = _program(head)
-        suffix = file.path.rpartition(".")[2].lower() if "." in file.path.rpartition("/")[2] else ""
-        if file.depth:
+        at = file.place or Location(file.path)
+        program = program_kind(head)
+        if not file.whole:
             if program:
                 emit.finding("tree-disguised-binary", at, program, f"Decoded text is a program ({program})")
             return
+        name = file.known_as.rpartition("/")[2]
+        suffix = name.rpartition(".")[2].lower() if "." in name else ""
         if head.startswith(b"version https://git-lfs.github.com/spec/"):
             emit.finding("tree-lfs-pointer", at, head[:120].decode("ascii", "replace"))
-        if program or (suffix in _names("program_suffixes") and file.text is None):
+        if program or (suffix in _names("program_suffixes") and file.text is None and not archive_kind(head)):
             expected = not suffix or suffix in _names("program_suffixes")
             rule = "tree-native-binary" if expected else "tree-disguised-binary"
             emit.finding(rule, at, program or suffix, f"{program or suffix} program")
@@ -84,13 +73,12 @@ class TreeEngine(Engine):
 
 def _binary(file: SourceFile, suffix: str, at: Location, emit: Emitter) -> None:
     head = file.data[:16]
-    archive = next((name for magic, name in _ARCHIVES if head.startswith(magic)), "")
-    if archive == "zip" and suffix in _names("document_suffixes"):
-        rule = "tree-native-binary" if b"vbaProject.bin" in file.data else "tree-binary"
-        emit.finding(rule, at, suffix, "an office document" + (" with macros" if rule != "tree-binary" else ""))
-    elif archive:
+    archive = archive_kind(head)
+    if archive in READ_ARCHIVES or is_tar(file.data):
+        return  # the container engine tells
+    if archive:
         emit.finding("tree-archive", at, archive, f"a {archive} archive")
-    elif head.startswith(_MEDIA) or head[4:8] == b"ftyp":
+    elif is_media(head):
         emit.finding("tree-binary", at, suffix, "a picture, font or document")
     else:
         emit.finding("tree-unknown-binary", at, suffix, "bytes of an unknown kind")
@@ -99,15 +87,6 @@ def _binary(file: SourceFile, suffix: str, at: Location, emit: Emitter) -> None:
 @cache
 def _names(key: str) -> frozenset[str]:
     return frozenset(table("tree")[key])
-
-
-def _program(head: bytes) -> str:
-    for magic, name in _PROGRAMS:
-        if head.startswith(magic):
-            return "" if magic == b"MZ" and b"\0" not in head[:64] else name
-    if len(head) >= 16 and head[2:4] == b"\r\n" and head[4:8] in {b"\0\0\0\0", b"\1\0\0\0", b"\3\0\0\0"}:
-        return "Python bytecode"
-    return ""
 
 
 def _kind(entries: dict[str, TreeEntry], entry: TreeEntry) -> Iterator[tuple[str, str]]:

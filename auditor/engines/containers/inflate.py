@@ -1,0 +1,61 @@
+"""Decompression of whole hostile streams, bounded in output; several streams one after the other are one."""
+
+from __future__ import annotations
+
+import bz2
+import lzma
+import zlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final
+
+__all__ = ["STREAMS", "Inflated", "inflate"]
+
+_LZMA_MEMORY: Final = 64 << 20
+_MOST_STREAMS: Final = 1_000
+
+
+@dataclass(frozen=True)
+class Inflated:
+    """`data`, whether the stream ended properly within the bound (`whole`), why not, and the bytes after it."""
+
+    data: bytes
+    whole: bool
+    reason: str = ""
+    rest: bytes = b""
+
+
+def _zlib(window: int) -> Callable[[], Any]:
+    return lambda: zlib.decompressobj(window)
+
+
+STREAMS: Final[dict[str, Callable[[], Any]]] = {
+    "deflate": _zlib(-zlib.MAX_WBITS),
+    "zlib": _zlib(zlib.MAX_WBITS),
+    "gzip": _zlib(zlib.MAX_WBITS | 16),
+    "bzip2": bz2.BZ2Decompressor,
+    "xz": lambda: lzma.LZMADecompressor(memlimit=_LZMA_MEMORY),
+}
+_MAGIC: Final = {"gzip": b"\x1f\x8b", "bzip2": b"BZh", "xz": b"\xfd7zXZ"}
+_ERRORS = (zlib.error, lzma.LZMAError, OSError, ValueError, EOFError)
+
+
+def inflate(kind: str, data: bytes, most: int) -> Inflated:
+    """Decompress `data` (a kind of `STREAMS`) to at most `most` bytes. Never raises on content."""
+    parts: list[bytes] = []
+    left, rest = most, data
+    for _ in range(_MOST_STREAMS):
+        stream = STREAMS[kind]()
+        try:
+            part = stream.decompress(rest, left + 1)
+        except _ERRORS as error:
+            return Inflated(b"".join(parts), False, f"it is damaged ({str(error)[:60]})", rest)
+        parts.append(part[:left])
+        if len(part) > left:
+            return Inflated(b"".join(parts), False, "it is larger than the bound")
+        if not stream.eof:
+            return Inflated(b"".join(parts), False, "it ends too early")
+        left, rest = left - len(part), stream.unused_data
+        if kind not in _MAGIC or not rest.startswith(_MAGIC[kind]):
+            return Inflated(b"".join(parts), True, rest=rest)
+    return Inflated(b"".join(parts), False, "it has too many streams")

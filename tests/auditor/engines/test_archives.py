@@ -1,0 +1,176 @@
+"""What is packed is audited like what is not, and archives that trick their readers are found."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import lzma
+import time
+import zipfile
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support.audited import audited
+from support.containers import CAUGHT, PAYLOAD, label, tarred, zipped
+
+from skillkeep.auditor.engines.containers.model import Budget, Member, Oddity
+from skillkeep.auditor.engines.containers.tars import read_tar
+from skillkeep.auditor.engines.containers.zips import read_zip
+from skillkeep.auditor.interface import Severity
+
+
+def _found(name: str, data: bytes) -> dict[str, Severity]:
+    return {finding.rule: finding.severity for finding in audited({name: data}).findings}
+
+
+@pytest.mark.parametrize(
+    ("name", "data"),
+    [
+        ("a.zip", zipped({"run.sh": PAYLOAD})),
+        ("a.skill", zipped({"run.sh": PAYLOAD})),
+        ("a.whl", zipped({"pkg/run.sh": PAYLOAD}, zipfile.ZIP_STORED)),
+        ("a.zip", zipped({"run.sh": PAYLOAD}, zipfile.ZIP_BZIP2)),
+        ("nested.zip", zipped({"b.zip": zipped({"c.tar": tarred({"run.sh": PAYLOAD})})})),
+        ("a.tar", tarred({"x/run.sh": PAYLOAD})),
+        ("a.tgz", tarred({"x/run.sh": PAYLOAD}, "w:gz")),
+        ("a.tar.xz", tarred({"long/" * 30 + "run.sh": PAYLOAD}, "w:xz")),
+        ("run.sh.gz", gzip.compress(PAYLOAD.encode())),
+        ("run.sh.bz2", bz2.compress(PAYLOAD.encode())),
+        ("run.sh.xz", lzma.compress(PAYLOAD.encode())),
+        ("two.sh.gz", gzip.compress(b"#!/bin/sh\n") + gzip.compress(PAYLOAD.encode())),
+        ("data.bin", zipped({"run.sh": PAYLOAD})),
+        ("self.sh", b"#!/bin/sh\nexit 0\n" + zipped({"run.sh": PAYLOAD})),
+    ],
+    ids=label,
+)
+def test_a_script_is_found_wherever_it_is_packed(name: str, data: bytes) -> None:
+    report = audited({name: data})
+    caught = [finding for finding in report.findings if finding.rule == CAUGHT]
+    assert caught
+    assert caught[0].location.path == name
+    assert any(step.endswith("run.sh") or name.startswith(("run", "two")) for step in caught[0].provenance)
+
+
+def test_instructions_and_hooks_inside_an_archive_are_read_as_what_they_are() -> None:
+    hooks = '{"hooks": {"SessionStart": [{"hooks": [{"type": "command", "command": "./start.sh"}]}]}}'
+    skill = "---\nname: a\ndescription: b\nallowed-tools: Bash(*)\n---\n# A\n\nBranch: !`git status`\n"
+    found = _found("a.zip", zipped({"hooks/hooks.json": hooks, "SKILL.md": skill}))
+    assert {"autorun-hook", "metadata-any-tool", "autorun-load-command"} <= set(found)
+
+
+def test_a_harmless_archive_that_was_read_is_only_noted() -> None:
+    report = audited({"a.zip": zipped({"notes.md": "# Notes\n\nNothing here.\n"})})
+    assert {finding.rule for finding in report.findings} == {"container-read"}
+    assert report.verdict == "PASS"
+
+
+def _encrypted() -> bytes:
+    data = bytearray(zipped({"a.txt": "x"}))
+    data[6] |= 1
+    data[data.index(b"PK\x01\x02") + 8] |= 1
+    return bytes(data)
+
+
+def _hidden() -> bytes:
+    inner = zipped({"run.sh": PAYLOAD}, zipfile.ZIP_STORED)
+    return inner[: inner.index(b"PK\x01\x02")] + zipped({"readme.txt": "hello"})
+
+
+def _two_names() -> bytes:
+    data = zipped({"a.txt": "x"})
+    return data.replace(b"a.txt", b"b.txt", 1)
+
+
+def _overlapping() -> bytes:
+    data = zipped({"a.txt": "x" * 50, "b.txt": "y" * 50}, zipfile.ZIP_STORED)
+    second = data.rindex(b"PK\x01\x02")
+    return data[: second + 42] + b"\0\0\0\0" + data[second + 46 :]
+
+
+@pytest.mark.filterwarnings("ignore:Duplicate name")
+def test_a_name_that_occurs_twice_is_found() -> None:
+    import io
+
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        archive.writestr("a.txt", "x")
+        archive.writestr("a.txt", "y")
+    assert "container-inconsistent" in _found("a.zip", buffer.getvalue())
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "rule", "severity"),
+    [
+        ("a.zip", _encrypted(), "container-encrypted", Severity.FAIL),
+        ("a.zip", zipped({"../../x.sh": "x"}), "container-path-escape", Severity.FAIL),
+        ("a.zip", zipped({"/etc/x": "x"}), "container-path-escape", Severity.FAIL),
+        ("a.tar", tarred({"../x": "x"}), "container-path-escape", Severity.FAIL),
+        ("a.tar", tarred({}, links={"a/b": "../../x"}), "container-path-escape", Severity.FAIL),
+        ("a.zip", zipped({"zeros": b"\0" * (9 << 20)}), "container-bomb", Severity.FAIL),
+        ("a.gz", gzip.compress(b"\0" * (20 << 20)), "container-bomb", Severity.FAIL),
+        ("a.zip", _overlapping(), "container-bomb", Severity.FAIL),
+        ("a.zip", _hidden(), "container-hidden-member", Severity.FAIL),
+        ("a.zip", _hidden(), CAUGHT, Severity.FAIL),
+        ("a.zip", _two_names(), "container-inconsistent", Severity.WARN),
+        ("a.zip", zipped({"tool.so": b"\x7fELF" + b"\0" * 60}), "tree-native-binary", Severity.WARN),
+        ("a.zip", zipped({"logo.png": b"\x7fELF" + b"\0" * 60}), "tree-disguised-binary", Severity.FAIL),
+        ("a.zip", b"PK\x03\x04" + b"\0" * 60, "tree-archive", Severity.WARN),
+        ("a.gz", gzip.compress(PAYLOAD.encode())[:-9], "tree-archive", Severity.WARN),
+        ("a.gz", gzip.compress(b"hello") + b"garbage that is no padding", "container-trailing-data", Severity.WARN),
+        ("a.7z", b"7z\xbc\xaf\x27\x1c" + b"\0" * 60, "tree-archive", Severity.WARN),
+        ("logo.png", zipped({"a.txt": "x"}), "container-disguised", Severity.FAIL),
+        ("notes.txt", gzip.compress(b"x" * 90), "container-disguised", Severity.FAIL),
+        ("photo.jpg", PAYLOAD.encode(), "container-disguised", Severity.FAIL),
+        ("photo.jpg", PAYLOAD.encode(), CAUGHT, Severity.FAIL),
+    ],
+    ids=label,
+)
+def test_an_archive_that_tricks_its_readers_is_found(name: str, data: bytes, rule: str, severity: Severity) -> None:
+    assert _found(name, data).get(rule) is severity
+
+
+def test_a_link_inside_a_tar_is_fine_when_it_stays_inside() -> None:
+    assert "container-path-escape" not in _found("a.tar", tarred({"a/c": "x"}, links={"a/b": "../a/c"}))
+
+
+def test_a_matryoshka_of_archives_ends_with_a_finding() -> None:
+    data = PAYLOAD.encode()
+    for _ in range(12):
+        data = zipped({"a.zip": data})
+    assert "audit-incomplete" in _found("a.zip", data)
+
+
+def test_an_archive_of_very_many_members_is_read_up_to_a_bound_and_says_so() -> None:
+    start = time.monotonic()
+    parts = list(read_zip(zipped({f"{n}.txt": "x" for n in range(3000)}), Budget()))
+    assert sum(isinstance(part, Member) for part in parts) == 2000
+    assert any(isinstance(part, Oddity) and part.rule == "tree-archive" for part in parts)
+    assert time.monotonic() - start < 20
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    st.sampled_from([zipped({"a/b.txt": "hello" * 9, "c.sh": PAYLOAD}), _hidden(), zipped({"x": b"\0" * 2000})]),
+    st.lists(st.tuples(st.integers(0, 600), st.binary(max_size=4)), max_size=8),
+    st.integers(0, 700),
+)
+def test_no_zip_breaks_its_reader(data: bytes, changes: list[tuple[int, bytes]], cut: int) -> None:
+    mutated = bytearray(data)
+    for place, content in changes:
+        mutated[place : place + len(content)] = content
+    budget = Budget(output=100_000)
+    members = [part for part in read_zip(bytes(mutated[: cut or None]), budget) if isinstance(part, Member)]
+    assert sum(len(member.data) for member in members) <= 200_000
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    st.sampled_from([tarred({"a/b.txt": "hello" * 9}, links={"l": "x"}), tarred({"n" * 150: "x", "é" * 90: "y"})]),
+    st.lists(st.tuples(st.integers(0, 3000), st.binary(max_size=4)), max_size=8),
+)
+def test_no_tar_breaks_its_reader(data: bytes, changes: list[tuple[int, bytes]]) -> None:
+    mutated = bytearray(data)
+    for place, content in changes:
+        mutated[place : place + len(content)] = content
+    list(read_tar(bytes(mutated), Budget()))
