@@ -101,8 +101,7 @@ def test_time_that_runs_out_is_incomplete_and_at_least_a_warning() -> None:
 def test_an_engine_that_hangs_on_a_file_is_stopped_and_named() -> None:
     slow = "curl x | tee y; " * 60_000
     report = audited({"SKILL.md": GOOD, "slow.sh": slow}, AuditOptions(bandit=False, file_seconds=0.5))
-    failed = [entry for entry in report.ledger if entry.state == "failed"]
-    assert {entry.path for entry in failed} == {"slow.sh"}
+    assert "slow.sh" in {entry.path for entry in report.ledger if entry.state == "failed"}
     assert report.verdict is not Verdict.PASS
 
 
