@@ -63,8 +63,9 @@ def _requirements(fields: Any) -> Iterator[str]:
             return
         node, inside = stack.pop()
         if isinstance(node, dict):
-            stack += [(value, inside or str(key) in {"requires", "env", "bins", "primaryEnv"})
-                      for key, value in node.items()]
+            stack += [
+                (value, inside or str(key) in {"requires", "env", "bins", "primaryEnv"}) for key, value in node.items()
+            ]
             if inside:
                 yield from (str(key) for key in node)
         elif isinstance(node, list):

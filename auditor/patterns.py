@@ -59,8 +59,11 @@ class PatternSet:
             if most <= 0:
                 return
             most -= 1
-            groups = {name.decode() if isinstance(name, bytes) else name: match.span(number)
-                      for name, number in regexp.groupindex.items() if match.span(number) != (-1, -1)}
+            groups = {
+                name.decode() if isinstance(name, bytes) else name: match.span(number)
+                for name, number in regexp.groupindex.items()
+                if match.span(number) != (-1, -1)
+            }
             yield Hit(index, match.start(), match.end(), groups)
 
 

@@ -37,8 +37,19 @@ RULES_FOLDER = Path(__file__).resolve().parent.parent / "rules"
 
 CapabilityKind = Literal["network", "env", "binary", "write", "package", "autorun"]
 Category = Literal[
-    "execution", "obfuscation", "credentials", "egress", "instructions", "persistence", "autorun", "tree", "weakness",
-    "destructive", "privilege", "supply-chain", "audit",
+    "execution",
+    "obfuscation",
+    "credentials",
+    "egress",
+    "instructions",
+    "persistence",
+    "autorun",
+    "tree",
+    "weakness",
+    "destructive",
+    "privilege",
+    "supply-chain",
+    "audit",
 ]
 RuleId = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9]*(-[a-z0-9]+)+$", max_length=64)]
 Prose = Annotated[str, StringConstraints(strip_whitespace=True, min_length=10)]

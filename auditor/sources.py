@@ -51,8 +51,12 @@ class Decoded:
 
 def decode(path: str, data: bytes) -> Decoded:
     """Read `data` as UTF-8, by its byte order mark, or as Latin-1. Bytes with NUL are text only by name or ``#!``."""
-    for mark, codec in ((codecs.BOM_UTF32_LE, "utf-32"), (codecs.BOM_UTF32_BE, "utf-32"),
-                        (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16")):
+    for mark, codec in (
+        (codecs.BOM_UTF32_LE, "utf-32"),
+        (codecs.BOM_UTF32_BE, "utf-32"),
+        (codecs.BOM_UTF16_LE, "utf-16"),
+        (codecs.BOM_UTF16_BE, "utf-16"),
+    ):
         if data.startswith(mark):
             return Decoded(_lines(data.decode(codec, "replace")), f"encoded as {codec}")
     note = ""

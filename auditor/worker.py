@@ -121,8 +121,12 @@ def _one(audit: _Audit, view: TreeView, number: int, entry: TreeEntry, skip: fro
     _guarded(audit, "audit", entry.path, cut)
     if not made:
         return None
-    state = LedgerEntry(entry.path, "audit", "read" if made[0].text is not None else "skipped",
-                        "" if made[0].text is not None else "not text")
+    state = LedgerEntry(
+        entry.path,
+        "audit",
+        "read" if made[0].text is not None else "skipped",
+        "" if made[0].text is not None else "not text",
+    )
     ledger[state] = None
     _judge(audit, made[0])
     _drain(audit)
@@ -202,8 +206,14 @@ def _digest(view: TreeView) -> str:
 def _answer(audit: _Audit, tree: SourceTree, digest: str) -> dict[str, Any]:
     collector = audit.collector
     runs = [
-        EngineRun(engine.name, "failed" if engine.name in audit.failed else "ran", audit.files.get(engine.name, 0),
-                  round(audit.seconds.get(engine.name, 0.0), 4), engine.version, audit.failed.get(engine.name, ""))
+        EngineRun(
+            engine.name,
+            "failed" if engine.name in audit.failed else "ran",
+            audit.files.get(engine.name, 0),
+            round(audit.seconds.get(engine.name, 0.0), 4),
+            engine.version,
+            audit.failed.get(engine.name, ""),
+        )
         for engine in audit.engines
     ]
     cut = collector.flooded or collector.capabilities_cut

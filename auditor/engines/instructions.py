@@ -26,9 +26,7 @@ _TOLD = re.compile(
     r"\b(?:run|execute|paste|type|enter|invoke|launch|start|use|install|via|with|by)(?:s|ning|ing)?\b[^`.]{0,60}$",
     re.IGNORECASE,
 )
-_NOT_TOLD = re.compile(
-    r"(?:\b(?:never|not|avoid|instead of|rather than)|n't)[ \t]+(?:\w+[ \t]+){0,2}$", re.IGNORECASE
-)
+_NOT_TOLD = re.compile(r"(?:\b(?:never|not|avoid|instead of|rather than)|n't)[ \t]+(?:\w+[ \t]+){0,2}$", re.IGNORECASE)
 _TAGS = re.compile("[\U000e0020-\U000e007f]{4,}")
 _ANY_HIDDEN = re.compile(
     "[\u00ad\u180e\u200b-\u200d\u202a-\u202e\u2060\u2066-\u2069\ufe00-\ufe0e\ufeff\U000e0000-\U000e01ef]|\ufe0f[\ufe00-\ufe0f]"
