@@ -6,12 +6,12 @@ import json
 from pathlib import Path
 
 import pytest
-from support.door import limited, refused, take
+from support.door import brought_in, digest_of, limited, refused, take
 from support.hostile import clean_skill, write_files
 
+from skillkeep.ingest.artifacts import Uncut
 from skillkeep.ingest.discovery import discover, slug
-from skillkeep.ingest.pipeline import ingest
-from skillkeep.ingest.request import Floor, IngestRequest
+from skillkeep.ingest.request import Floor
 from skillkeep.tree import TreeView
 from skillkeep.vault.names import check_name
 
@@ -106,26 +106,26 @@ def test_several_tools_have_to_be_chosen_from(floor: Floor, tmp_path: Path) -> N
     assert (error.code, int(error.exit_code)) == ("choose_artifact", 2)
     assert [item["name"] for item in error.context["artifacts"]] == ["one", "two"]
     assert refused(floor, source, select=("three",)).code == "unknown_artifact"
-    assert take(floor, source, select=("two",)).path == "two"
-    assert take(floor, source, select=("one/",)).path == "one"
-    assert [each.name for each in ingest(IngestRequest(str(source), everything=True), floor)] == ["one", "two"]
+    assert [each.path for each in brought_in(floor, source, select=("two",))] == ["two"]
+    assert [each.path for each in brought_in(floor, source, select=("one/",))] == ["one"]
+    assert [each.name for each in brought_in(floor, source, everything=True)] == ["one", "two"]
 
 
 def test_a_skill_of_a_plugin_is_taken_alone_when_it_is_selected(floor: Floor, tmp_path: Path) -> None:
     source = write_files(tmp_path / "source", {".claude-plugin/plugin.json": PLUGIN, **skill("inner", "skills/inner/")})
-    assert take(floor, source).name == "my-plugin"
-    assert take(floor, source, select=("inner",)).path == "skills/inner"
+    assert [each.name for each in brought_in(floor, source)] == ["my-plugin"]
+    assert [each.path for each in brought_in(floor, source, select=("inner",))] == ["skills/inner"]
 
 
 def test_a_tool_without_a_marker_is_selected_by_its_path_and_a_slash(floor: Floor, tmp_path: Path) -> None:
     scripts = {"tools/a.py": b"print(1)\n", "tools/b.txt": b"x"}
     source = write_files(tmp_path / "source", {**skill("one", "one/"), **scripts})
-    by_path = take(floor, source, path="tools")
     selected = take(floor, source, select=("tools/",))
-    assert (selected.kind, selected.path, selected.digest) == ("script", "tools", by_path.digest)
+    assert (selected.kind, selected.path) == ("script", "tools")
+    assert selected.digest == digest_of(floor, source, path="tools")
     assert "--select tools/ " in str(selected.next)
-    single = take(floor, source, select=("tools/a.py/",))
-    assert (single.name, single.digest) == ("a", take(floor, source, path="tools/a.py").digest)
+    single = digest_of(floor, source, select=("tools/a.py/",))
+    assert single == digest_of(floor, source, path="tools/a.py")
     assert refused(floor, source, select=("tools",)).code == "unknown_artifact"
 
 
@@ -135,5 +135,5 @@ def test_many_tools_cannot_multiply_one_large_file_by_links(floor: Floor, tmp_pa
         write_files(source, skill(f"s{number}", f"s{number}/"))
         (source / f"s{number}" / "large").symlink_to("../shared/large")
     tight = limited(floor, source_bytes=(4 << 20) + 4096)
-    outcomes = ingest(IngestRequest(str(source), everything=True), tight)
-    assert [outcome.error.code if outcome.error else "" for outcome in outcomes] == [""] * 4 + ["limit_exceeded"] * 2
+    tools = brought_in(tight, source, everything=True)
+    assert [each.error.code if isinstance(each, Uncut) else "" for each in tools] == [""] * 4 + ["limit_exceeded"] * 2

@@ -7,7 +7,7 @@ import socket
 from pathlib import Path
 
 import pytest
-from support.door import limited, refused, rules, take
+from support.door import digest_of, limited, refused, rules, take
 from support.hostile import clean_skill, write_files
 
 from skillkeep.home import Home
@@ -20,9 +20,9 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_a_checkouts_own_git_folder_is_no_part_of_the_tool(floor: Floor, folder: Path) -> None:
-    before = take(floor, folder).digest
+    before = digest_of(floor, folder)
     write_files(folder, {".git/config": b"x", ".git/hooks/post-checkout": b"x"})
-    assert take(floor, folder).digest == before
+    assert digest_of(floor, folder) == before
 
 
 def test_a_git_folder_further_down_fails(floor: Floor, folder: Path) -> None:
@@ -112,12 +112,12 @@ def test_a_path_below_the_folder_may_pass_no_link(floor: Floor, tmp_path: Path) 
 
 
 def test_modes_are_plain_and_the_execute_bit_counts(floor: Floor, folder: Path) -> None:
-    plain = take(floor, folder).digest
+    plain = digest_of(floor, folder)
     (folder / "scripts/count.py").chmod(0o4777)
-    executable = take(floor, folder)
-    assert executable.digest != plain
+    executable = digest_of(floor, folder)
+    assert executable != plain
     (folder / "scripts/count.py").chmod(0o700)
-    assert take(floor, folder).digest == executable.digest
+    assert digest_of(floor, folder) == executable
 
 
 def test_the_users_own_folder_is_tier_one_and_needs_no_audit(floor: Floor, home: Home) -> None:

@@ -9,7 +9,7 @@ import zlib
 from pathlib import Path
 
 import pytest
-from support.door import limited, refused, rules, take
+from support.door import brought_in, digest_of, limited, refused, rules, take
 from support.git_server import (
     git_server,
     never_answer,
@@ -50,7 +50,8 @@ def test_a_clean_repository_of_another_user_is_taken_from_its_folder(floor: Floo
 @pytest.mark.parametrize("ref", ["v1", "main", "refs/heads/main", "refs/tags/v1"])
 def test_branches_and_tags_are_found(floor: Floor, served: str, repository: Repository, ref: str) -> None:
     repository.git("tag", "v1")
-    assert take(floor, f"{served}/sample.git#{ref}").status == "awaiting_confirmation"
+    [artifact] = brought_in(floor, f"{served}/sample.git#{ref}")
+    assert artifact.name == "sample"
 
 
 def test_a_commit_is_taken_in_full_only(floor: Floor, served: str, repository: Repository) -> None:
@@ -107,7 +108,7 @@ def test_hooks_filters_and_attributes_of_the_repository_never_act(
     repository.git("config", "core.fsmonitor", f"touch {proof}")
     repository.git("config", "uploadpack.packObjectsHook", f"touch {proof}")
     repository.git("config", "core.alternateRefsCommand", f"touch {proof}")
-    digests = {take(floor, source).digest for source in (f"{served}/sample.git", f"file://{repository.path}")}
+    digests = {digest_of(floor, source) for source in (f"{served}/sample.git", f"file://{repository.path}")}
     assert len(digests) == 1
     assert not proof.exists()
 
@@ -334,7 +335,8 @@ def test_a_part_of_a_repository_is_taken_by_path(floor: Floor, served: str, repo
     Repository(repositories / "sample.git").files({**files, "other/SKILL.md": clean_skill("b")["SKILL.md"]})
     outcome = take(floor, f"{served}/sample.git", path="skills/a")
     assert (outcome.name, outcome.path) == ("a", "skills/a")
-    assert take(floor, f"{served}/sample.git", path="skills/a/scripts/count.py").kind == "script"
+    [script] = brought_in(floor, f"{served}/sample.git", path="skills/a/scripts/count.py")
+    assert script.kind == "script"
     assert refused(floor, f"{served}/sample.git", path="skills/none").code == "source_not_found"
 
 

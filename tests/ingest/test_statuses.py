@@ -98,7 +98,9 @@ def test_a_warn_is_vaulted_at_once_when_its_digest_is_named(home: Path, source: 
 
 def test_a_fail_is_rejected_and_no_option_changes_it(home: Path, source: Path) -> None:
     write_files(source, FAIL)
-    digest = ingest(home, str(source))[1]["digest"]
+    code, data = ingest(home, str(source))
+    assert (code, data["status"]) == (20, "rejected")
+    digest = data["digest"]
     for words in (
         ["--confirm"], ["--confirm", "--expect", digest, "--origin", "anthropics", "--name", "other", "--no-input"],
         ["--confirm", "--all", "--audit"],

@@ -10,9 +10,13 @@ from typing import Any
 import pytest
 
 from skillkeep.errors import SkillkeepError
+from skillkeep.ingest.artifacts import Artifact, Uncut, discover
+from skillkeep.ingest.fetching import fetch
 from skillkeep.ingest.outcome import Outcome
 from skillkeep.ingest.pipeline import ingest
+from skillkeep.ingest.quarantine import Quarantine
 from skillkeep.ingest.request import Floor, IngestRequest
+from skillkeep.ingest.source import parse_source
 from skillkeep.settings import LimitSettings
 
 
@@ -41,3 +45,20 @@ def limited(floor: Floor, **limits: float) -> Floor:
 def rules(outcome: Outcome) -> set[str]:
     """The rules of an outcome's findings."""
     return {finding["rule"] for finding in outcome.findings}
+
+
+def brought_in(floor: Floor, source: str | Path, **options: Any) -> tuple[Artifact | Uncut, ...]:
+    """Fetch a source and cut out its tools, without an audit; the quarantine is gone when this returns."""
+    request = IngestRequest(os.fspath(source), **options)
+    parsed = parse_source(request.source, request.ref, request.path)
+    limits = floor.settings.limits
+    with Quarantine(floor.home) as quarantine:
+        fetched = fetch(parsed, quarantine, limits)
+        return discover(fetched, quarantine, limits, request.select, everything=request.everything).chosen
+
+
+def digest_of(floor: Floor, source: str | Path, **options: Any) -> str:
+    """The digest of the one tool of a source."""
+    [artifact] = brought_in(floor, source, **options)
+    assert isinstance(artifact, Artifact)
+    return artifact.manifest.digest
