@@ -11,7 +11,6 @@ __all__ = ["Binding", "Bindings", "collect_bindings", "end_of_expression", "modu
 
 _ENDS: Final = frozenset(")]},;")
 _MOST: Final = 512
-_FARTHEST: Final = 2_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +45,8 @@ def module_path(name: str) -> str:
 
 def end_of_expression(tokens: Tokens, at: int) -> int:
     """The index after an expression that starts at `at`: its comma, semicolon, closing bracket, or new statement."""
-    limit = min(len(tokens.kinds), at + _FARTHEST)
-    while at < limit:
+    while at < len(tokens.kinds) and tokens.looks > 0:
+        tokens.looks -= 1
         kind, value = tokens.kinds[at], tokens.values[at]
         if kind == "punct" and value in _ENDS:
             return at
@@ -150,7 +149,7 @@ def _import(tokens: Tokens, at: int, found: Bindings) -> None:
     """``import a, {b as c} from "m"``, ``import * as a from "m"``, ``import a = require("m")``."""
     locals_: list[tuple[str, str]] = []
     limit = min(len(tokens.kinds), at + 400)
-    while at < limit and not tokens.is_name(at, "from"):
+    while at < limit and not (tokens.is_name(at, "from") or tokens.is_name(at, "import")):
         if tokens.kinds[at] == "name" and tokens.values[at] not in {"as", "type"}:
             name = tokens.values[at]
             if tokens.is_punct(at + 1, "="):
@@ -166,7 +165,7 @@ def _import(tokens: Tokens, at: int, found: Bindings) -> None:
         elif tokens.kinds[at] in {"string", "number"} or tokens.values[at] in {"(", ";", "."}:
             return
         at += 1
-    if at + 1 >= len(tokens.kinds) or tokens.kinds[at + 1] != "string":
+    if not tokens.is_name(at, "from") or at + 1 >= len(tokens.kinds) or tokens.kinds[at + 1] != "string":
         return
     module = module_path(tokens.values[at + 1])
     for local, member in locals_:

@@ -23,6 +23,7 @@ _PURE: Final = frozenset(
 )  # fmt: skip
 _HOMES: Final = frozenset({"process.env.HOME", "process.env.USERPROFILE", "os.homedir()", "Deno.env.get()"})
 _MOST_VALUES: Final = 1024
+_LONGEST_PATH: Final = 2_000
 _MOST_PATHS: Final = 64
 _ONLY_IMPORTED: Final = frozenset(
     {"ws", "got", "ky", "request", "needle", "superagent", "execa", "zx", "bun", "undici"}
@@ -61,13 +62,15 @@ class Reader:
     @property
     def exhausted(self) -> bool:
         """True when the budget of steps ran out, so that later answers are empty."""
-        return self._left <= 0
+        return self._left <= 0 or self.tokens.looks <= 0
 
     def arguments(self, bracket: int) -> list[tuple[int, int]]:
         """Token ranges of the arguments of the call whose ``(`` is at `bracket`; a tagged template is one."""
         if self.tokens.kinds[bracket] == "template":
             return [(bracket, self.tokens.after[bracket])]
         found: list[tuple[int, int]] = []
+        if bracket not in self.tokens.closing:
+            return found
         at = bracket + 1
         while at < len(self.tokens.kinds) and not self.tokens.is_punct(at, ")"):
             end = self._end_of_argument(at)
@@ -80,11 +83,13 @@ class Reader:
 
     def _end_of_argument(self, at: int) -> int:
         tokens = self.tokens
-        limit = min(len(tokens.kinds), at + 20_000)
-        while at < limit:
-            if tokens.kinds[at] == "punct" and tokens.values[at] in {",", ")", "]", "}"}:
-                return at
+        scanned = 0
+        while at < len(tokens.kinds) and not (
+            tokens.kinds[at] == "punct" and tokens.values[at] in {",", ")", "]", "}"}
+        ):
             at = tokens.next(at)
+            scanned += 1
+        self._left -= scanned >> 3  # a long argument costs steps as well
         return min(at, len(tokens.kinds))
 
     def chain(self, at: int) -> Chain:
@@ -114,21 +119,19 @@ class Reader:
         head = self._primary(at)
         path, text, items, at = head.path, head.text, head.items, head.end
         calls: list[tuple[str, int, int]] = list(head.calls)
-        while at < len(tokens.kinds):
-            at = self._after_generic(at)
-            if tokens.is_punct(at, "!") and (tokens.is_punct(at + 1, ".") or tokens.is_punct(at + 1, "[")):
-                at += 1
+        while at < len(tokens.kinds) and self._left > 0:
+            self._left -= 1  # a long chain costs steps as well
+            at = self._to_link(at)
             if (tokens.is_punct(at, ".") or tokens.is_punct(at, "?.")) and self._is_member(at + 1):
                 path, text, items, at = self._member(path, text, items, tokens.values[at + 1], at + 2)
-            elif tokens.is_punct(at, "[") or (tokens.is_punct(at, "?.") and tokens.is_punct(at + 1, "[")):
-                at += tokens.is_punct(at, "?.")
+            elif tokens.is_punct(at, "[") and at in tokens.closing:
                 end = self._end_of_argument(at + 1)
                 key = self.fold(at + 1, end)
                 if key is None or HOLE in key:
                     key = self._index(at + 1, end, items)
                 path, text, items, at = self._member(path, text, items, key if key is not None else "?", end + 1)
-            elif tokens.is_punct(at, "(") or (tokens.is_punct(at, "?.") and tokens.is_punct(at + 1, "(")):
-                at += tokens.is_punct(at, "?.")
+            elif tokens.is_punct(at, "(") and at in tokens.closing:
+                path = path if len(path) <= _LONGEST_PATH else ""
                 calls.append((path, first, at))
                 path, text, items, at = self._called(path, text, items, at)
             elif at < len(tokens.kinds) and tokens.kinds[at] == "template" and path:
@@ -137,6 +140,14 @@ class Reader:
             else:
                 break
         return Chain(path, text, at, tuple(calls), items)
+
+    def _to_link(self, at: int) -> int:
+        """Step over what may stand before a member or call: a generic argument, ``!``, and ``?.`` before a bracket."""
+        at = self._after_generic(at)
+        if self.tokens.is_punct(at, "!") and (self.tokens.is_punct(at + 1, ".") or self.tokens.is_punct(at + 1, "[")):
+            at += 1
+        bracket = self.tokens.is_punct(at + 1, "[") or self.tokens.is_punct(at + 1, "(")
+        return at + 1 if self.tokens.is_punct(at, "?.") and bracket else at
 
     def _is_member(self, at: int) -> bool:
         return at < len(self.tokens.kinds) and self.tokens.kinds[at] == "name"
@@ -175,9 +186,9 @@ class Reader:
             if value == "import" and tokens.is_punct(at + 1, "("):
                 return Chain("import", None, at + 1)
             return self._name(value, at)
-        if value == "(":
+        if value == "(" and at in tokens.closing:
             return self._parenthesis(at)
-        if value == "[":
+        if value == "[" and at in tokens.closing:
             return self._array(at)
         return Chain("", None, at + 1)
 

@@ -71,6 +71,7 @@ class Tokens:
     after: dict[int, int] = field(default_factory=dict)  # a template's index -> the index after its inner tokens
     closing: dict[int, int] = field(default_factory=dict)  # an opening bracket's index -> its partner's
     damaged: bool = False
+    looks: int = 1  # how many tokens may still be looked at to find the ends of expressions
 
     def next(self, at: int) -> int:
         """The index after the token at `at`: after its partner for a bracket, after its inside for a template."""
@@ -80,6 +81,7 @@ class Tokens:
 
     def pair(self) -> None:
         """Fill `closing`. A bracket without its partner has none."""
+        self.looks = 10_000 + 20 * len(self.kinds)
         waiting: list[int] = []
         for at, value in enumerate(self.values):
             if self.kinds[at] != "punct":
@@ -125,7 +127,7 @@ class _Lexer:
     def __init__(self, text: str) -> None:
         self.text = text
         self.tokens = Tokens()
-        self.failed: dict[str, int] = {}  # quote -> end of the line on which it has no partner
+        self.failed: dict[str, int] = {}  # quote or slash -> end of the line on which it has no partner
 
     def run(self, at: int, depth: int) -> int:
         """Read tokens from `at`; inside a template (`depth` > 0) up to the closing brace. The next offset."""
@@ -182,10 +184,12 @@ class _Lexer:
             end = text.find("*/", at + 2)
             self.tokens.damaged = self.tokens.damaged or end < 0
             return len(text) if end < 0 else end + 2
-        if text.startswith("//", at) or not self._regex_allowed():
+        if text.startswith("//", at) or at < self.failed.get("/", -1) or not self._regex_allowed():
             return None
         found = _REGEX.match(text, at)
         if found is None:
+            end = text.find("\n", at)
+            self.failed["/"] = len(text) if end < 0 else end
             return None
         self.tokens.add("regex", found[0], at, found.end())
         return found.end()

@@ -13,6 +13,7 @@ __all__ = ["calls_of", "program_name"]
 
 _EXECUTING = frozenset({"-exec", "-execdir", "-ok", "-okdir"})
 _MOST_PREFIXES = 8
+_MOST_EXECUTED = 16
 
 
 def program_name(text: str) -> str:
@@ -62,8 +63,9 @@ def _after_prefix(texts: list[str], options: list[str], name: str) -> int:
 
 
 def _executed(call: Call, command: Command) -> Iterator[Call]:
-    for index, argument in enumerate(call.arguments):
-        if argument not in _EXECUTING or index + 1 >= len(call.arguments):
+    places = [index for index, argument in enumerate(call.arguments) if argument in _EXECUTING][:_MOST_EXECUTED]
+    for index in places:
+        if index + 1 >= len(call.arguments):
             continue
         end = index + 1
         while end < len(call.arguments) and call.arguments[end] not in {";", "+", "\\;"}:

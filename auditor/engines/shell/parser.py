@@ -16,7 +16,7 @@ from skillkeep.auditor.engines.shell.model import Command, Script, Substitution,
 
 __all__ = ["Parser", "TooDeepError", "parse_shell"]
 
-_DEPTH: Final = 40
+_DEPTH: Final = 60
 _PLAIN: Final = re.compile(r"[^\s'\"\\$`|&;<>()]+")
 _IN_QUOTES: Final = re.compile(r'[^"\\$`]+')
 _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*|[0-9@*#?$!-]")
@@ -252,6 +252,13 @@ class Parser:
         self.damaged = self.damaged or bool(closer)
 
     def _dollar(self, word: Word, *, inside: bool) -> None:
+        self._depth += 1
+        if self._depth > _DEPTH:
+            raise TooDeepError
+        self._expansion(word, inside=inside)
+        self._depth -= 1
+
+    def _expansion(self, word: Word, *, inside: bool) -> None:
         following = self._peek(1)
         if following == "'" and not inside:
             end = self._ansi_end(self._at + 2)
