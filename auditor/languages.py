@@ -92,7 +92,7 @@ _SNIFFS: tuple[tuple[Context, re.Pattern[str]], ...] = (
 _OTHER_WORDS = (
     "php go golang java kotlin scala rust rs c cpp c++ csharp cs swift dart r julia lua perl elixir haskell sql "
     "graphql json jsonc json5 yaml yml toml ini xml html css scss less vue svelte diff patch mermaid dot latex tex "
-    "proto hcl terraform nginx regex csv http svg"
+    "proto hcl terraform nginx regex csv http svg solidity sol vyper move asm wasm matlab fortran zig nim"
 )
 _OTHER_LABELS = frozenset(_OTHER_WORDS.split())
 _COMMAND = re.compile(

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from support.audited import audited, write_tree
 
-from skillkeep.auditor.interface import AuditOptions, Severity
+from skillkeep.auditor.interface import AuditOptions, Observation, Severity
 from skillkeep.auditor.worker import read_tree
 
 PLAIN = AuditOptions(bandit=False)
@@ -84,3 +85,54 @@ def test_a_nul_byte_does_not_hide_a_script() -> None:
 def test_utf16_does_not_hide_a_script() -> None:
     report = audited({"tool.py": "eval(input())\n".encode("utf-16")})
     assert "python-eval" in {finding.rule for finding in report.findings}
+
+
+@pytest.mark.parametrize(
+    ("rule", "severity"),
+    [
+        ("tree-path-escape", Severity.FAIL),
+        ("tree-path-too-long", Severity.WARN),
+        ("tree-duplicate-path", Severity.FAIL),
+        ("tree-gitlink", Severity.WARN),
+        ("source-lookalike-owner", Severity.FAIL),
+        ("source-unproven-commit", Severity.WARN),
+        ("a-rule-nobody-knows", Severity.WARN),
+    ],
+)
+def test_what_only_fetching_can_see_is_a_finding_of_that_rule(tmp_path: Path, rule: str, severity: Severity) -> None:
+    write_tree(tmp_path, {"a.md": "# A\n"})
+    (found,) = read_tree(tmp_path, PLAIN, [Observation(rule, "some/path", "detail")])["findings"]
+    assert found["severity"] == severity
+    assert found["rule"] in {rule, "tree-anomaly"}
+    assert found["location"]["path"] == "some/path"
+
+
+@pytest.mark.parametrize(
+    ("limits", "rule"),
+    [
+        ({"entries": 2}, "tree-too-many"),
+        ({"total_bytes": 10}, "tree-too-many"),
+        ({"depth": 1}, "tree-too-deep"),
+        ({"file_bytes": 5}, "tree-file-too-large"),
+    ],
+)
+def test_what_limits_keep_out_is_a_warning(tmp_path: Path, limits: dict[str, int], rule: str) -> None:
+    write_tree(tmp_path, {"a.md": "# A long one\n", "b/c.md": "# B\n", "d.md": "# D\n"})
+    report = read_tree(tmp_path, replace(PLAIN, **limits))
+    assert rule in {finding["rule"] for finding in report["findings"]}
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root reads every file")
+def test_a_file_without_read_permission_is_a_finding(tmp_path: Path) -> None:
+    write_tree(tmp_path, {"a/b.md": "# A\n"})
+    (tmp_path / "a").chmod(0)
+    try:
+        assert _found(tmp_path)["tree-unreadable"] == Severity.WARN
+    finally:
+        (tmp_path / "a").chmod(0o700)
+
+
+def test_a_description_longer_than_the_format_allows_is_noted() -> None:
+    text = "---\nname: a\ndescription: {}\n---\n# A\n"
+    assert {f.rule for f in audited({"SKILL.md": text.format("x" * 1100)}).findings} == {"metadata-long-description"}
+    assert not audited({"SKILL.md": text.format("x" * 1000)}).findings
