@@ -23,7 +23,7 @@ from skillkeep.ingest.outcome import Outcome
 from skillkeep.ingest.quarantine import Quarantine, sweep
 from skillkeep.ingest.repeat import confirm_command
 from skillkeep.ingest.request import Floor, IngestRequest
-from skillkeep.ingest.review import build_case, describe, preapproved
+from skillkeep.ingest.review import Standing, build_case, describe, preapproved
 from skillkeep.ingest.source import SourceRef, parse_source
 from skillkeep.vault.interface import Admission, Review
 from skillkeep.vault.names import check_name
@@ -133,7 +133,7 @@ class _Door:
         if self.ask is not None and decision.reason is Reason.FINDINGS_NOT_SEEN and self.ask(outcome):
             decision = decide(replace(case, seen=True))
             outcome = describe(decision, case, standing, command)
-        self._act(decision, case, standing.grants, outcome)
+        self._act(decision, case, standing, outcome)
         return outcome
 
     def _command(self, artifact: Artifact, name: str) -> str:
@@ -144,14 +144,16 @@ class _Door:
             selected = f"{inner}/"  # it may have no marker, so that only its path finds it again
         return confirm_command(self.request, source, selected, name, artifact.manifest.digest)
 
-    def _act(self, decision: Decision, case: Case, grants: tuple[str, ...], outcome: Outcome) -> None:
+    def _act(self, decision: Decision, case: Case, standing: Standing, outcome: Outcome) -> None:
         artifact, source = decision.artifact, self.fetched.source
         facts: dict[str, Any] = {"digest": outcome.digest, "reason": str(decision.reason), "tier": int(decision.tier)}
         if decision.status is Status.VAULTED:
-            self.floor.vault.admit(self._admission(decision, outcome, grants), artifact.root, self.floor.progress)
+            self.floor.vault.admit(
+                self._admission(decision, outcome, standing.grants), artifact.root, self.floor.progress
+            )
             self.floor.reviews.clear(source.key, artifact.path)
         elif decision.status is Status.ALREADY_APPROVED:
-            preapproved(self.floor, case, artifact)
+            preapproved(self.floor, case, artifact, standing)
             self._note("ingest.already_approved", outcome.name, artifact.path, **facts)
         elif decision.status is Status.REJECTED:
             self._note("ingest.rejected", outcome.name, artifact.path, durable=True, **facts)

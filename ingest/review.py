@@ -21,7 +21,7 @@ from skillkeep.ingest.trust import pretending, tier_of
 from skillkeep.manifest import Manifest
 from skillkeep.text import escape
 from skillkeep.vault.errors import VaultError
-from skillkeep.vault.interface import Admission, Tier
+from skillkeep.vault.interface import Admission, Tier, ToolRecord
 from skillkeep.vault.reputation import Reputation
 
 __all__ = ["Standing", "build_case", "describe", "preapproved"]
@@ -29,13 +29,18 @@ __all__ = ["Standing", "build_case", "describe", "preapproved"]
 
 @dataclass(frozen=True)
 class Standing:
-    """What is shown beside the decision. `name` is the name the tool gets; `old` is what it is compared with."""
+    """What is shown beside the decision.
+
+    `name` is the name the tool gets, `grants` what it may have then, `widening` what was asked for a tool that is
+    approved already and that it may not have yet.
+    """
 
     name: str
     fetched: Fetched
     tier_reason: str
     reputation: str
     grants: tuple[str, ...]
+    widening: tuple[str, ...]
     change: Change | None
 
 
@@ -74,12 +79,14 @@ def build_case(
     )
     reputation = Reputation(tier, floor.vault.clean_versions(source.key), bool(source.ref and is_commit(source.ref)))
     kept = named.grants if named is not None else ()
+    own = known is not None and known.current and known.source_key == source.key
     standing = Standing(
         name=name,
         fetched=fetched,
         tier_reason=why,
         reputation=reputation.describe(),
         grants=tuple(sorted({*kept, *request.grants})),
+        widening=tuple(sorted({*request.grants} - {*known.grants})) if known is not None and own else (),
         change=_change(floor, case),
     )
     return case, standing
@@ -170,45 +177,54 @@ def describe(decision: Decision, case: Case, standing: Standing, command: str) -
         findings=_listed(decision.report, "findings"),
         capabilities=capabilities,
         change=standing.change,
-        grants=known.grants if known else standing.grants,
+        grants=_grants_of(known, case, standing) if known else standing.grants,
         grantable=tuple(_grantable(capabilities, standing.grants)) if waiting else (),
     )
     if decision.status is Status.REJECTED:
         return shown
     if known and not known.current:
         return replace(shown, next=restore_command(name, shown.digest))
-    return replace(shown, next=command if waiting else show_command(name))
+    unconfirmed = bool(standing.widening) and not case.confirm
+    return replace(shown, next=command if waiting or unconfirmed else show_command(name))
 
 
-def preapproved(floor: Floor, case: Case, artifact: Artifact) -> None:
-    """Mend the vaulted copy of a tool approved before, when its files no longer hold: same bytes, same approval."""
+def _grants_of(known: ToolRecord, case: Case, standing: Standing) -> tuple[str, ...]:
+    """The grants of a tool approved before: those it has, and with `--confirm` those asked for now."""
+    return tuple(sorted({*known.grants, *standing.widening})) if case.confirm else known.grants
+
+
+def preapproved(floor: Floor, case: Case, artifact: Artifact, standing: Standing) -> None:
+    """For a tool approved before: add confirmed grants, and mend a vaulted copy whose files no longer hold.
+
+    Same bytes, same approval; only what is new is written.
+    """
     known = case.known
     if known is None or not known.current:
         return
+    grants = _grants_of(known, case, standing)
     try:
         floor.vault.open(known.name)
+        if grants == known.grants:
+            return
     except VaultError as error:
         if error.code != "vault_tampered":
             raise
-        floor.vault.admit(
-            Admission(
-                name=known.name,
-                digest=known.digest,
-                tier=known.tier,
-                verdict=known.verdict,
-                source=known.source,
-                source_key=known.source_key,
-                ref=known.ref,
-                commit=known.commit,
-                artifact_path=known.artifact_path,
-                kind=known.kind,
-                confirmed=known.confirmed,
-                report=floor.vault.report(known.name, known.digest) or {},
-                grants=known.grants,
-            ),
-            artifact.root,
-            floor.progress,
-        )
+    admission = Admission(
+        name=known.name,
+        digest=known.digest,
+        tier=known.tier,
+        verdict=known.verdict,
+        source=known.source,
+        source_key=known.source_key,
+        ref=known.ref,
+        commit=known.commit,
+        artifact_path=known.artifact_path,
+        kind=known.kind,
+        confirmed=known.confirmed,
+        report=floor.vault.report(known.name, known.digest) or {},
+        grants=grants,
+    )
+    floor.vault.admit(admission, artifact.root, floor.progress)
 
 
 def _listed(report: Report | None, what: str) -> tuple[dict[str, Any], ...]:

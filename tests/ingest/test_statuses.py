@@ -272,3 +272,14 @@ def test_taking_in_the_same_bytes_again_mends_a_damaged_copy(home: Path, source:
     code, data = ingest(home, str(source))
     assert (code, data["status"]) == (0, "already_approved")
     assert run_command("vault", "verify", home=home).code == 0
+
+
+def test_a_grant_for_an_approved_tool_needs_a_confirmation_and_is_added(home: Path, source: Path) -> None:
+    first = ingest(home, str(write_files(source, PASS)), "--confirm", "--grant", "env:FIRST")[1]
+    assert first["grants"] == ["env:FIRST"]
+    code, data = ingest(home, str(source), "--grant", "env:SECOND")
+    assert (code, data["status"], data["grants"]) == (0, "already_approved", ["env:FIRST"])
+    code, data = ingest(home, *shlex.split(data["next"])[2:])
+    assert (code, data["grants"]) == (0, ["env:FIRST", "env:SECOND"])
+    [tool] = run_command("vault", "show", "sample", "--json", home=home).json["tools"]
+    assert tool["grants"] == ["env:FIRST", "env:SECOND"]
