@@ -38,7 +38,8 @@ class Judge:
         for at, kind in enumerate(tokens.kinds):
             if kind == "name" and tokens.values[at] in {"new", "await", "void", "typeof"}:
                 continue  # the chain after it is judged
-            if kind == "name" or (kind == "punct" and tokens.values[at] in {"(", "["}):
+            literal = kind in {"string", "template", "regex"} and tokens.is_punct(at + 1, ".")
+            if literal or kind == "name" or (kind == "punct" and tokens.values[at] in {"(", "["}):
                 if at and (tokens.is_punct(at - 1, ".") or tokens.is_punct(at - 1, "?.")):
                     continue
                 if kind == "punct" and at and self._continues(at):

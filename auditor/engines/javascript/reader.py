@@ -127,9 +127,8 @@ class Reader:
             elif tokens.is_punct(at, "[") and at in tokens.closing:
                 end = self._end_of_argument(at + 1)
                 key = self.fold(at + 1, end)
-                if key is None or HOLE in key:
-                    key = self._index(at + 1, end, items)
-                path, text, items, at = self._member(path, text, items, key if key is not None else "?", end + 1)
+                name = key if key is not None and HOLE not in key else "?"
+                path, text, items, at = self._member(path, text, items, name, end + 1)
             elif tokens.is_punct(at, "(") and at in tokens.closing:
                 path = path if len(path) <= _LONGEST_PATH else ""
                 calls.append((path, first, at))
@@ -167,12 +166,6 @@ class Reader:
                 return index + 1 if tokens.is_punct(index + 1, "(") else at
         return at
 
-    def _index(self, at: int, end: int, items: tuple[str, ...] | None) -> str | None:
-        """An array's element by a literal number, as a key."""
-        if items is not None and end == at + 1 and self.tokens.kinds[at] == "number":
-            return f"#{self.tokens.values[at]}"
-        return None
-
     def _primary(self, at: int) -> Chain:
         tokens = self.tokens
         kind, value = tokens.kinds[at], tokens.values[at]
@@ -205,15 +198,22 @@ class Reader:
 
     def _array(self, at: int) -> Chain:
         items: list[str] = []
+        paths: dict[str, None] = {}
         index = at + 1
         while index < len(self.tokens.kinds) and not self.tokens.is_punct(index, "]"):
             end = self._end_of_argument(index)
             items.append(self.fold(index, end) or HOLE)
+            if self.tokens.kinds[index] == "name" and len(paths) < _MOST_PATHS:
+                paths.update(dict.fromkeys(filter(self._is_hot, self.chain(index).path.split("|"))))
             if not self.tokens.is_punct(end, ",") or len(items) > 8192:
                 index = end
                 break
             index = end + 1
-        return Chain("[]", None, index + 1, (), tuple(items))
+        return Chain("|".join(paths) or "[]", None, index + 1, (), tuple(items))
+
+    def _is_hot(self, path: str) -> bool:
+        """True for a path that leads to something the table knows."""
+        return path.partition(".")[0] in self._heads or "constructor" in path or "getPrototypeOf" in path
 
     def _name(self, name: str, at: int) -> Chain:
         bound = self.bindings.names.get(name)
@@ -263,7 +263,7 @@ class Reader:
         for binding in bound:
             path, text, found = self._value(binding)
             for part in path.split("|") if path else ():
-                if part.partition(".")[0] in self._heads or "constructor" in part or "getPrototypeOf" in part:
+                if self._is_hot(part):
                     paths[part] = None
             texts[text] = None
             items = found if len(bound) == 1 else None
@@ -293,9 +293,9 @@ class Reader:
     def _member(
         self, path: str, text: str | None, items: tuple[str, ...] | None, name: str, end: int
     ) -> tuple[str, str | None, tuple[str, ...] | None, int]:
-        if items is not None and name.startswith("#") and name[1:].isdigit():
-            at = int(name[1:])
-            return "", items[at] if at < len(items) else None, None, end
+        if items is not None and name.isdecimal():
+            at = int(name[:6])
+            return path.replace("[]", ""), items[at] if at < len(items) else None, None, end
         if name == "constructor":
             return f"{path or 'value'}.constructor", None, None, end
         if path in _GLOBALS and name != "?":
@@ -327,8 +327,10 @@ class Reader:
         end = (arguments[-1][1] if arguments else bracket + 1) + 1
         base, _, method = path.rpartition(".")
         importing = path in {"require", "import"} or path.endswith((".require", "createRequire()"))
-        if not (importing or path in _PURE or text is not None or items is not None):
+        if not (importing or method == "promisify" or path in _PURE or text is not None or items is not None):
             return ("" if not path else base if method == "bind" else f"{path}()"), None, None, end
+        if method == "promisify" and arguments:
+            return self.chain(arguments[0][0]).path, None, None, end
         folded = [self.fold(*argument) for argument in arguments[:8192]]
         first = folded[0] if folded else None
         if importing:

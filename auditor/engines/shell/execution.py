@@ -164,7 +164,7 @@ class Execution:
             if isinstance(piece, Substitution) and piece.process:
                 self._fed_by(call, piece, word)
                 return
-        if operands and operands[0] in self._site.downloaded:
+        if operands and {operands[0], operands[0].removeprefix("./")} & self._site.downloaded.keys():
             self._downloaded(call)
         for operator, target in call.command.redirects:
             if operator == "<" and self._site.scope.text(target) in self._site.downloaded:
@@ -188,7 +188,7 @@ class Execution:
         piece = call.words[0].only if call.words else None
         if isinstance(piece, Substitution) and piece.process:
             self._fed_by(call, piece, call.words[0])
-        elif call.arguments[0] in self._site.downloaded:
+        elif call.words and self._was_downloaded(call.words[0]):
             self._downloaded(call)
 
     def _eval(self, call: Call, labels: frozenset[str]) -> None:
