@@ -88,7 +88,8 @@ def _findings(findings: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     for finding in grave[:_SHOWN_FINDINGS]:
         severity = str(finding["severity"])
         location = finding["location"]
-        where = printable_path(location["path"]) + (f":{location['line']}" if location["line"] else "")
+        where = printable_path(location["path"]) if location["path"] else "(the whole tool)"
+        where += f":{location['line']}" if location["line"] else ""
         word = paint(severity.upper(), "red" if severity == "fail" else "yellow")
         yield f"    {word}  {where}  {escape(str(finding['title']))} [{escape(str(finding['rule']))}]"
         told = finding["excerpt"] or finding["message"]
