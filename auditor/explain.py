@@ -6,6 +6,7 @@ import difflib
 import textwrap
 
 from skillkeep.auditor.errors import AuditError
+from skillkeep.auditor.references import address_of, references_of
 from skillkeep.auditor.rulebook import Example, Rule, Rulebook
 from skillkeep.text import escape
 
@@ -34,7 +35,7 @@ def rule_summary(rule: Rule) -> dict[str, object]:
         "category": rule.category,
         "engine": rule.engine,
         "contexts": [context.value for context in rule.contexts],
-        "references": list(rule.references),
+        "references": list(references_of(rule)),
     }
 
 
@@ -49,7 +50,7 @@ def page(rule: Rule) -> str:
         _section("Found as well, however it is written", _examples(rule.evasion)),
         _section("Fix", _wrapped(rule.fix)),
         _section("When the tool declares it", f"  {rule.when_declared} stands instead." if rule.when_declared else ""),
-        _section("References", "\n".join(f"  {reference}" for reference in rule.references)),
+        _section("References", "\n".join(f"  {name:<20} {address_of(name)}".rstrip() for name in references_of(rule))),
     ]
     return "\n\n".join(part for part in parts if part)
 

@@ -26,6 +26,7 @@ __all__ = [
     "Observation",
     "Report",
     "Severity",
+    "Suppression",
     "Verdict",
     "fingerprint_of",
 ]
@@ -77,8 +78,20 @@ class Location:
 
 
 @dataclass(frozen=True)
+class Suppression:
+    """Who accepted a warning, why, and until when (an ISO date); from a file of the user's, never from the tool."""
+
+    reason: str
+    owner: str
+    expires: str
+
+
+@dataclass(frozen=True)
 class Finding:
-    """One thing a rule saw. `provenance` lists the layers the text came through (``fence:bash``, ``base64``)."""
+    """One thing a rule saw. `provenance` lists the layers the text came through (``fence:bash``, ``base64``).
+
+    `suppression` is set by `skillkeep.auditor.suppressions` only, after the audit.
+    """
 
     rule: str
     title: str
@@ -91,6 +104,7 @@ class Finding:
     engine: str
     provenance: tuple[str, ...] = ()
     fingerprint: str = ""
+    suppression: Suppression | None = None
 
 
 @dataclass(frozen=True)
@@ -142,12 +156,14 @@ class EngineRun:
 class AuditOptions:
     """How far an audit goes. Nothing here comes from the audited tree.
 
-    `engines` None means every engine; names select some. Sizes in bytes, times in seconds.
+    `engines` None means every engine; names select some. `advisories` is the path of a file of OSV records, or empty.
+    Sizes in bytes, times in seconds.
     """
 
     engines: frozenset[str] | None = None
     semgrep: bool = True
     bandit: bool = True
+    advisories: str = ""
     file_bytes: int = 16 << 20
     total_bytes: int = 256 << 20
     entries: int = 20_000
@@ -159,7 +175,10 @@ class AuditOptions:
 
 @dataclass(frozen=True)
 class Report:
-    """The whole answer. `digest` is the manifest's (empty when the tree cannot be hashed), `ruleset` the rules'."""
+    """The whole answer. `digest` is the manifest's (empty when the tree cannot be hashed), `ruleset` the rules'.
+
+    `notes` say what a reader should know about suppressions: expired, refused, without effect.
+    """
 
     digest: str
     verdict: Verdict
@@ -170,6 +189,7 @@ class Report:
     engines: tuple[EngineRun, ...] = ()
     seconds: float = 0.0
     files: int = 0
+    notes: tuple[str, ...] = ()
     schema: str = field(default=SCHEMA)
 
     def to_json(self) -> dict[str, Any]:

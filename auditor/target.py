@@ -11,7 +11,7 @@ from pathlib import Path
 
 from skillkeep.errors import SkillkeepError
 
-__all__ = ["as_tree"]
+__all__ = ["as_tree", "base_of"]
 
 
 @contextmanager
@@ -35,6 +35,13 @@ def as_tree(path: Path, most_bytes: int) -> Iterator[Path]:
         copy.write_bytes(data)
         copy.chmod(0o700 if mode & 0o111 else 0o600)
         yield Path(folder)
+
+
+def base_of(path: Path) -> str:
+    """The POSIX path from the working folder to the folder `path` is or lies in; empty when it is not below it."""
+    folder = path if path.is_dir() else path.parent
+    below = os.path.relpath(os.path.abspath(folder), os.getcwd())
+    return "" if below == "." or below.split(os.sep)[0] == ".." else below
 
 
 def _read(path: Path, most_bytes: int) -> bytes:

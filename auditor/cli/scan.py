@@ -3,37 +3,42 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from skillkeep.auditor.audit import audit_tree
-from skillkeep.auditor.errors import AuditError
 from skillkeep.auditor.interface import AuditOptions, Report, Verdict
-from skillkeep.auditor.report.json import render_json
+from skillkeep.auditor.report.formats import find_format
+from skillkeep.auditor.report.interface import Audited, Format, Style, plain, worst_verdict
+from skillkeep.auditor.report.json import json_document
 from skillkeep.auditor.report.source import open_view, reader_of
-from skillkeep.auditor.report.text import TextOptions, plain, render_text
-from skillkeep.auditor.target import as_tree
+from skillkeep.auditor.several import audit_several
+from skillkeep.auditor.target import as_tree, base_of
 from skillkeep.cli.options import ConfigOption, FormatOption, JsonOption, OutputOption, QuietOption, VerboseOption
 from skillkeep.cli.output import emit, paint, say, write
 from skillkeep.cli.progress import terminal_progress
-from skillkeep.errors import Exit, UsageError
+from skillkeep.clock import SYSTEM_CLOCK
+from skillkeep.errors import Exit
 from skillkeep.files import write_atomic
 from skillkeep.home import Home
+from skillkeep.progress import Progress
 from skillkeep.settings import load_settings
 
 __all__ = ["scan"]
 
-_FORMATS = ("text", "json")
-PathArgument = Annotated[Path, typer.Argument(metavar="PATH", help="A folder, or a single file.")]
+PathArgument = Annotated[list[Path], typer.Argument(metavar="PATH...", help="Folders, or single files.")]
 StrictOption = Annotated[bool, typer.Option("--strict", help="Exit with 10 for WARN.")]
 NoSemgrepOption = Annotated[bool, typer.Option("--no-semgrep", help="Leave semgrep out.")]
 NoBanditOption = Annotated[bool, typer.Option("--no-bandit", help="Leave bandit out.")]
 
 
 def scan(
-    path: PathArgument,
+    paths: PathArgument,
     format_: FormatOption = "text",
     json_: JsonOption = False,
     output: OutputOption = None,
@@ -44,27 +49,23 @@ def scan(
     verbose: VerboseOption = False,
     config: ConfigOption = None,
 ) -> int:
-    """Read a tool without running any of it, and say PASS, WARN or FAIL.
+    """Read tools without running any of them, and say PASS, WARN or FAIL. Formats: text, json, sarif, markdown,
+    github, html.
 
-    Exit: 0 PASS or WARN, 10 WARN with --strict, 20 FAIL, 3 nothing to scan, 2 usage. Example: auditor scan ./my-skill
+    Exit: 0 PASS or WARN, 10 WARN with --strict, 20 FAIL, 3 nothing to scan, 2 usage; 0 for sarif without --strict.
+    Example: auditor scan ./my-skill
     """
-    chosen = "json" if json_ else format_
-    if chosen not in _FORMATS:
-        raise UsageError(
-            "usage", "this is no format of a report", f"Choose one of: {', '.join(_FORMATS)}.", format=chosen
-        )
+    chosen = find_format("json" if json_ else format_)
     options = _options(config, semgrep=not no_semgrep, bandit=not no_bandit)
-    with as_tree(path, options.file_bytes) as root:
+    with _trees(paths, options) as roots:
         with terminal_progress(quiet=quiet) as progress:
-            report = audit_tree(root, options, progress=progress)
-        if report.files == 0 and not report.findings:
-            raise AuditError(
-                "nothing_to_scan", "there is no file to audit", "Give a folder that holds the tool's files."
-            )
-        _show(report, root, chosen, output, verbose=verbose)
+            reports = audit_several(roots, partial(_audit, options), progress)
+        style = Style(plain if output is not None else paint, verbose, SYSTEM_CLOCK.now())
+        with _audited(paths, roots, reports) as audited:
+            _show(chosen, audited, style, output)
     if output is not None:
         say(f"report written to {output}", quiet=quiet)
-    return _exit_code(report, strict=strict)
+    return _exit_code(chosen, audited, strict=strict)
 
 
 def _options(config: Path | None, *, semgrep: bool, bandit: bool) -> AuditOptions:
@@ -72,30 +73,46 @@ def _options(config: Path | None, *, semgrep: bool, bandit: bool) -> AuditOption
     return AuditOptions(
         semgrep=semgrep and settings.semgrep,
         bandit=bandit and settings.bandit,
+        advisories=settings.advisories,
         total_seconds=settings.seconds,
         memory_bytes=settings.memory_bytes,
     )
 
 
-def _show(report: Report, root: Path, chosen: str, output: Path | None, *, verbose: bool) -> None:
-    if chosen == "json" and output is None:
-        emit(render_json(report))
-        return
-    if chosen == "json" and output is not None:
-        import json
+def _audit(options: AuditOptions, root: Path, progress: Progress) -> Report:
+    return audit_tree(root, options, progress=progress)
 
-        write_atomic(output, (json.dumps(render_json(report), indent=2) + "\n").encode("ascii"), 0o644)
-        return
-    with open_view(root) as view:
-        style = plain if output is not None else paint
-        text = render_text(report, TextOptions(style, reader_of(view), all_places=verbose))
-    if output is None:
-        write(text)
+
+@contextmanager
+def _trees(paths: Sequence[Path], options: AuditOptions) -> Iterator[list[Path]]:
+    with ExitStack() as stack:
+        yield [stack.enter_context(as_tree(path, options.file_bytes)) for path in paths]
+
+
+@contextmanager
+def _audited(paths: Sequence[Path], roots: Sequence[Path], reports: Sequence[Report]) -> Iterator[list[Audited]]:
+    """The reports with what their lines are read from."""
+    with ExitStack() as stack:
+        views = [stack.enter_context(open_view(root)) for root in roots]
+        yield [
+            Audited(os.fspath(path), report, reader_of(view), base_of(path))
+            for path, report, view in zip(paths, reports, views, strict=True)
+        ]
+
+
+def _show(chosen: Format, audited: Sequence[Audited], style: Style, output: Path | None) -> None:
+    if output is not None:
+        write_atomic(output, (chosen.render(audited, style) + "\n").encode("utf-8"), 0o644)
+    elif chosen.name == "json":
+        emit(json_document(audited))
     else:
-        write_atomic(output, (text + "\n").encode("utf-8"), 0o644)
+        write(chosen.render(audited, style))
 
 
-def _exit_code(report: Report, *, strict: bool) -> int:
-    if report.verdict is Verdict.FAIL:
+def _exit_code(chosen: Format, audited: Sequence[Audited], *, strict: bool) -> int:
+    verdict = worst_verdict(audited)
+    if not (chosen.verdict_exits or strict):
+        return Exit.OK
+    if verdict is Verdict.FAIL:
         return Exit.REJECTED
-    return Exit.AWAITING if strict and report.verdict is Verdict.WARN else Exit.OK
+    return Exit.AWAITING if strict and verdict is Verdict.WARN else Exit.OK

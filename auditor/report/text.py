@@ -6,19 +6,18 @@ so that a file or a pipe never holds any.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
 from skillkeep.auditor.errors import AuditError
 from skillkeep.auditor.interface import Capability, Finding, LedgerEntry, Report, Severity, Verdict
+from skillkeep.auditor.report.interface import Audited, Format, Paint, Style, plain
 from skillkeep.auditor.report.source import Reader, marked_line, no_source
 from skillkeep.auditor.rulebook import default_rulebook
 from skillkeep.text import escape, printable_path, shorten
 
-__all__ = ["Paint", "TextOptions", "plain", "render_findings", "render_text", "summary_line"]
-
-Paint = Callable[[str, str], str]
+__all__ = ["FORMAT", "Paint", "TextOptions", "plain", "render_findings", "render_text", "summary_line"]
 
 _COLOURS = {Severity.FAIL: "red", Severity.WARN: "yellow", Severity.INFO: "blue"}
 _LABELS = {Severity.FAIL: "FAIL", Severity.WARN: "WARN", Severity.INFO: "note"}
@@ -26,11 +25,6 @@ _VERDICT_COLOURS = {Verdict.FAIL: "red", Verdict.WARN: "yellow", Verdict.PASS: "
 _MOST_PLACES = 5
 _MOST_LEDGER = 12
 _MOST_VALUES = 12
-
-
-def plain(text: str, _colour: str) -> str:
-    """A `Paint` without colours."""
-    return text
 
 
 @dataclass(frozen=True)
@@ -49,9 +43,26 @@ def render_text(report: Report, options: TextOptions = TextOptions()) -> str:
         _capabilities(report.capabilities, options.paint),
         _unread(report, options.paint),
         _engines(report),
+        _notes(report, options.paint),
         summary_line(report, options.paint),
     ]
     return "\n\n".join(part for part in parts if part)
+
+
+def _render(audited: Sequence[Audited], style: Style) -> str:
+    texts = []
+    for each in audited:
+        head = [style.paint(f"== {escape(each.label)}", "bold")] if len(audited) > 1 else []
+        texts.append(
+            "\n\n".join([*head, render_text(each.report, TextOptions(style.paint, each.read, style.all_places))])
+        )
+    if len(audited) > 1:
+        rows = [f"{summary_line(each.report, style.paint)}  {escape(each.label)}" for each in audited]
+        texts.append("\n".join([style.paint("== all", "bold"), *rows]))
+    return "\n\n".join(texts)
+
+
+FORMAT = Format("text", "for people at a terminal", _render)
 
 
 def render_findings(findings: Sequence[Finding], options: TextOptions = TextOptions()) -> str:
@@ -63,7 +74,8 @@ def render_findings(findings: Sequence[Finding], options: TextOptions = TextOpti
 
 def summary_line(report: Report, paint: Paint = plain) -> str:
     """One line: the verdict, how many findings of each severity, files and seconds."""
-    counts = {severity: sum(f.severity is severity for f in report.findings) for severity in Severity}
+    open_ones = [f for f in report.findings if f.suppression is None]
+    counts = {severity: sum(f.severity is severity for f in open_ones) for severity in Severity}
     said = [
         f"{counts[severity]} {word if counts[severity] != 1 else one}"
         for severity, one, word in (
@@ -73,6 +85,8 @@ def summary_line(report: Report, paint: Paint = plain) -> str:
         )
         if counts[severity]
     ]
+    if suppressed := len(report.findings) - len(open_ones):
+        said.append(f"{suppressed} suppressed")
     verdict = paint(report.verdict.value, _VERDICT_COLOURS[report.verdict])
     files = f"{report.files} file{'' if report.files == 1 else 's'}"
     return f"{verdict}  {', '.join(said) or 'nothing found'} in {files} ({report.seconds:.1f} s)"
@@ -105,6 +119,9 @@ def _place(finding: Finding, options: TextOptions) -> Iterator[str]:
         yield f"      {'':>5} | {options.paint(carets, _COLOURS[finding.severity])}"
     if finding.message and finding.message != finding.title:
         yield f"            {shorten(finding.message, 300)}"
+    if said := finding.suppression:
+        whose = f"{escape(said.owner)} until {escape(said.expires)}: {shorten(said.reason, 200)}"
+        yield f"            {options.paint('suppressed by', 'dim')} {whose}"
 
 
 def _fix(rule: str) -> str:
@@ -153,3 +170,7 @@ def _ledger_line(entry: LedgerEntry) -> str:
 def _engines(report: Report) -> str:
     missing = [run for run in report.engines if run.state in {"absent", "failed"}]
     return "\n".join(f"{escape(run.name)} {run.state}: {shorten(run.reason, 160)}" for run in missing)
+
+
+def _notes(report: Report, paint: Paint) -> str:
+    return "\n".join(f"{paint('note:', 'dim')} {shorten(note, 300)}" for note in report.notes)
