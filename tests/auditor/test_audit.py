@@ -100,7 +100,7 @@ def test_time_that_runs_out_is_incomplete_and_at_least_a_warning() -> None:
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_an_engine_that_hangs_on_a_file_is_stopped_and_named() -> None:
-    """An alarm that lands in a callback of the collector is swallowed there (Hypothesis has one); the next one is not."""
+    """An alarm that lands in a collector's callback (Hypothesis has one) is swallowed there; the next one is not."""
     slow = "curl x | tee y; " * 60_000
     report = audited({"SKILL.md": GOOD, "slow.sh": slow}, AuditOptions(bandit=False, file_seconds=0.5))
     assert "slow.sh" in {entry.path for entry in report.ledger if entry.state == "failed"}
