@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import stat
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
+from support.commands import BIN, environment
+from support.git_server import raw_server
 from support.hostile import write_files
 
 from skillkeep.home import Home
@@ -71,3 +75,26 @@ def test_a_link_in_the_quarantine_is_removed_and_its_target_left_alone(home: Hom
     (home.quarantine / "file").write_bytes(b"x")
     assert sweep(home, Journal(home.journal)) == ["file", "link"]
     assert (victim / "keep").exists()
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_command_that_is_told_to_end_leaves_nothing(home: Home, number: signal.Signals) -> None:
+    arrived = threading.Event()
+
+    def take_and_wait(connection: socket.socket, ending: threading.Event) -> None:
+        connection.recv(65536)
+        arrived.set()
+        ending.wait()
+
+    with raw_server(take_and_wait) as url:
+        child = subprocess.Popen(
+            [str(BIN / "skill"), "ingest", f"{url}/x.git"],
+            env=environment(home.root),
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        assert arrived.wait(60)
+        assert len(folders(home)) == 1
+        child.send_signal(number)
+        assert child.wait(30) == 128 + number
+    assert folders(home) == []
