@@ -15,6 +15,7 @@ from skillkeep.auditor.engines import program_engines
 from skillkeep.auditor.engines.interface import ProgramEngine
 from skillkeep.auditor.errors import AuditError
 from skillkeep.auditor.interface import AuditOptions, EngineRun, LedgerEntry, Location, Observation, Report
+from skillkeep.auditor.rubric.interface import RubricRun
 from skillkeep.auditor.rulebook import default_rulebook
 from skillkeep.auditor.verdict import settle, verdict_of
 from skillkeep.auditor.worker import FILE_MARK, options_to
@@ -54,6 +55,11 @@ def audit_tree(
     if not (report.files or report.findings):
         hint = "Give the folder of a skill, plugin or script."
         raise AuditError("nothing_to_scan", "the folder holds no file to audit", hint, path=os.fspath(root))
+    if options.rubric is not None:
+        from skillkeep.auditor.rubric.phase import second_opinion
+
+        progress.step("rubric")
+        report = second_opinion(root, report, options.rubric, _limits(options))
     return replace(report, seconds=round(time.perf_counter() - start, 3))
 
 
@@ -63,7 +69,7 @@ def _read(
     """One worker, started again without the file that killed it, at most three times."""
     skip: list[str] = []
     confinement = Confinement(
-        read=(os.fspath(root),),
+        read=(os.fspath(root), *([options.advisories] if options.advisories else [])),
         memory_bytes=options.memory_bytes,
         wall_seconds=options.total_seconds + 10.0,
         cpu_seconds=int(options.total_seconds) + 10,
@@ -103,11 +109,14 @@ def _killer(root: Path, options: AuditOptions, stderr: str) -> str | None:
     marks = _MARK.findall(stderr)
     if not marks:
         return None
-    limits = TreeLimits(options.entries, options.file_bytes, options.total_bytes, options.depth, options.total_seconds)
-    with TreeView.open(root, limits) as view:
+    with TreeView.open(root, _limits(options)) as view:
         paths = [entry.path for entry in view.files()]
     number = int(marks[-1])
     return paths[number] if number < len(paths) else None
+
+
+def _limits(options: AuditOptions) -> TreeLimits:
+    return TreeLimits(options.entries, options.file_bytes, options.total_bytes, options.depth, options.total_seconds)
 
 
 def _run_program(engine: ProgramEngine, root: Path, options: AuditOptions, collector: Collector) -> EngineRun:
@@ -150,6 +159,7 @@ def _report(answer: dict[str, Any], runs: list[EngineRun], collector: Collector)
         capabilities=(*inner.capabilities, *(c for c in collector.capabilities if c not in inner.capabilities)),
         ledger=(*inner.ledger, *collector.ledger),
         engines=tuple(runs),
+        rubric=RubricRun(),
     )
 
 

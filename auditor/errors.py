@@ -18,5 +18,6 @@ class AuditError(SkillkeepError):
         "bad_rule": Code("A rule of the ruleset does not validate: unknown field, bad pattern, missing example."),
         "unknown_rule": Code("No rule has this id.", Exit.USAGE),
         "bad_report": Code("A stored report cannot be read back."),
+        "rubric_not_configured": Code("The rubric is asked for and no reviewer is configured.", Exit.USAGE),
         "nothing_to_scan": Code("The folder holds no file to audit.", Exit.NOTHING_TO_SCAN),
     }

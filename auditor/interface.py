@@ -13,6 +13,7 @@ from enum import StrEnum
 from typing import Any
 
 from skillkeep.auditor.errors import AuditError
+from skillkeep.auditor.rubric.interface import RubricOptions, RubricRun
 
 __all__ = [
     "SCHEMA",
@@ -157,7 +158,8 @@ class AuditOptions:
     """How far an audit goes. Nothing here comes from the audited tree.
 
     `engines` None means every engine; names select some. `advisories` is the path of a file of OSV records, or empty.
-    Sizes in bytes, times in seconds.
+    Sizes in bytes, times in seconds. `rubric` hands in a
+    language model as a second pair of eyes; None leaves that phase out.
     """
 
     engines: frozenset[str] | None = None
@@ -171,6 +173,7 @@ class AuditOptions:
     file_seconds: float = 10.0
     total_seconds: float = 120.0
     memory_bytes: int = 1 << 30
+    rubric: RubricOptions | None = None
 
 
 @dataclass(frozen=True)
@@ -190,6 +193,7 @@ class Report:
     seconds: float = 0.0
     files: int = 0
     notes: tuple[str, ...] = ()
+    rubric: RubricRun = field(default_factory=RubricRun)
     schema: str = field(default=SCHEMA)
 
     def to_json(self) -> dict[str, Any]:

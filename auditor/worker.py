@@ -10,7 +10,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from types import FrameType
@@ -79,8 +79,9 @@ def read_tree(
 
 
 def options_to(options: AuditOptions) -> dict[str, Any]:
-    """Options as JSON-able data."""
-    return {**asdict(options), "engines": None if options.engines is None else sorted(options.engines)}
+    """Options as JSON-able data. The reviewer stays behind: a worker never connects."""
+    plain = asdict(replace(options, rubric=None))
+    return {**plain, "engines": None if options.engines is None else sorted(options.engines)}
 
 
 def options_from(data: Mapping[str, Any]) -> AuditOptions:

@@ -53,16 +53,17 @@ def pass_door(request: IngestRequest, standing: Ground, *, as_json: bool, quiet:
     """Take in what `request` names, ask where a person can be asked, print the outcomes; returns the exit code."""
     from dataclasses import replace
 
-    from skillkeep.ingest.ending import orderly_end
+    from skillkeep.auditor.rubric.configured import rubric_options
     from skillkeep.ingest.outcome import exit_code, to_json
     from skillkeep.ingest.pipeline import ingest as take_in
     from skillkeep.ingest.render import outcome_text
     from skillkeep.ingest.request import Floor
 
+    rubric = rubric_options(standing.settings.rubric, os.environ)
     floor = Floor.on(standing.home, standing.settings, standing.journal)
     may_ask = request.confirm and not (no_input or as_json) and is_terminal(sys.stdin) and is_terminal(sys.stderr)
-    with orderly_end(), terminal_progress(quiet=quiet or may_ask) as progress:
-        floor = replace(floor, progress=progress, proxy=_proxy())
+    with terminal_progress(quiet=quiet or may_ask) as progress:
+        floor = replace(floor, progress=progress, proxy=_proxy(), rubric=rubric)
         outcomes = take_in(request, floor, _ask if may_ask else None)
     if as_json:
         emit(to_json(outcomes))

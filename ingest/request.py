@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from skillkeep.auditor.rubric.interface import RubricOptions
 from skillkeep.clock import SYSTEM_CLOCK, Clock
 from skillkeep.home import Home
 from skillkeep.ingest.errors import IngestError
@@ -20,7 +21,10 @@ __all__ = ["Floor", "IngestRequest"]
 
 @dataclass(frozen=True)
 class Floor:
-    """Everything `ingest` uses besides its request. `proxy` is the user's https proxy, or empty."""
+    """Everything `ingest` uses besides its request.
+
+    `proxy` is the user's https proxy, or empty. `rubric` is the configured language model, or None.
+    """
 
     home: Home
     settings: Settings
@@ -30,6 +34,7 @@ class Floor:
     clock: Clock = SYSTEM_CLOCK
     progress: Progress = SILENT
     proxy: str = ""
+    rubric: RubricOptions | None = None
 
     @classmethod
     def on(cls, home: Home, settings: Settings, journal: Journal) -> Floor:

@@ -111,9 +111,11 @@ def _audit(floor: Floor, fetched: Fetched, artifact: Artifact) -> Report:
     options = AuditOptions(
         semgrep=settings.semgrep,
         bandit=settings.bandit,
+        advisories=settings.advisories,
         total_seconds=settings.seconds,
         memory_bytes=settings.memory_bytes,
         depth=2 * floor.settings.limits.depth + 64,
+        rubric=floor.rubric,
     )
     imitation = pretending(fetched.source, floor.settings.trust)
     observations = [*artifact.observations, *([imitation] if imitation else [])]

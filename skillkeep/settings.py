@@ -8,8 +8,9 @@ from __future__ import annotations
 import tomllib
 from pathlib import Path
 from typing import Annotated
+from urllib.parse import urlsplit
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from skillkeep.errors import SkillkeepError
 from skillkeep.home import Home
@@ -18,6 +19,7 @@ __all__ = [
     "AuditorSettings",
     "JournalSettings",
     "LimitSettings",
+    "RubricSettings",
     "SandboxSettings",
     "Settings",
     "TrustSettings",
@@ -80,12 +82,66 @@ class SandboxSettings(_Section):
 
 
 class AuditorSettings(_Section):
-    """Which second opinions run beside our own engines, and how long an audit may take in seconds."""
+    """Which second opinions run beside our own engines, and how long an audit may take in seconds.
+
+    `advisories` is the path of an offline file of OSV records about packages; empty means none.
+    """
 
     bandit: bool = True
     semgrep: bool = True
+    advisories: str = ""
     seconds: _Seconds = 120.0
     memory_bytes: _Positive = 2048 * _MIB
+
+
+class RubricSettings(_Section):
+    """A language model as a second pair of eyes: a server that speaks OpenAI's protocol, or a program.
+
+    `api_key_env` names the environment variable that holds the key; empty sends none. `command` is a program's
+    argument list and stands instead of `base_url` and `model`.
+    """
+
+    enabled: bool = False
+    base_url: str = ""
+    model: str = ""
+    api_key_env: Annotated[str, Field(pattern=r"^([A-Za-z_][A-Za-z0-9_]*)?$")] = ""
+    command: tuple[str, ...] = ()
+    seconds: _Seconds = 120.0
+    tokens: Annotated[int, Field(ge=4_000, le=2_000_000)] = 60_000
+    consensus: Annotated[int, Field(ge=1, le=9)] = 1
+
+    @property
+    def usable(self) -> bool:
+        """True when there is somebody to ask."""
+        return bool(self.command or (self.base_url and self.model))
+
+    @field_validator("base_url")
+    @classmethod
+    def _plain_url(cls, url: str) -> str:
+        """An http or https URL of a host and a path; what else a URL can carry would be sent along."""
+        if not url:
+            return url
+        if not url.isascii() or not url.isprintable() or " " in url or "\\" in url:
+            raise ValueError("a URL of printable ASCII is wanted")
+        parts = urlsplit(url)
+        if parts.scheme not in {"http", "https"} or not parts.hostname or parts.port == 0:
+            raise ValueError("a URL such as https://host/v1 is wanted")
+        if "@" in parts.netloc or "?" in url or "#" in url:
+            raise ValueError("the URL must not hold credentials, a query or a fragment")
+        return url
+
+    @model_validator(mode="after")
+    def _together(self) -> RubricSettings:
+        if self.enabled and not self.usable:
+            raise ValueError("enabled needs base_url and model, or command")
+        if self.command and (self.base_url or self.model or self.api_key_env):
+            raise ValueError("command stands instead of base_url, model and api_key_env")
+        if self.command and not self.command[0]:
+            raise ValueError("command begins with the program to run")
+        host = urlsplit(self.base_url).hostname
+        if self.api_key_env and self.base_url.startswith("http:") and host not in {"localhost", "127.0.0.1", "::1"}:
+            raise ValueError("a key is sent over https or to this machine only")
+        return self
 
 
 class JournalSettings(_Section):
@@ -101,6 +157,7 @@ class Settings(_Section):
     limits: LimitSettings = LimitSettings()
     sandbox: SandboxSettings = SandboxSettings()
     auditor: AuditorSettings = AuditorSettings()
+    rubric: RubricSettings = RubricSettings()
     journal: JournalSettings = JournalSettings()
 
 

@@ -17,6 +17,7 @@ from skillkeep.auditor.report.formats import find_format
 from skillkeep.auditor.report.interface import Audited, Format, Style, plain, worst_verdict
 from skillkeep.auditor.report.json import json_document
 from skillkeep.auditor.report.source import open_view, reader_of
+from skillkeep.auditor.rubric.configured import rubric_options
 from skillkeep.auditor.several import audit_several
 from skillkeep.auditor.target import as_tree, base_of
 from skillkeep.cli.options import ConfigOption, FormatOption, JsonOption, OutputOption, QuietOption, VerboseOption
@@ -35,6 +36,7 @@ PathArgument = Annotated[list[Path], typer.Argument(metavar="PATH...", help="Fol
 StrictOption = Annotated[bool, typer.Option("--strict", help="Exit with 10 for WARN.")]
 NoSemgrepOption = Annotated[bool, typer.Option("--no-semgrep", help="Leave semgrep out.")]
 NoBanditOption = Annotated[bool, typer.Option("--no-bandit", help="Leave bandit out.")]
+RubricOption = Annotated[bool, typer.Option("--rubric", help="Ask the configured language model as well.")]
 
 
 def scan(
@@ -45,6 +47,7 @@ def scan(
     strict: StrictOption = False,
     no_semgrep: NoSemgrepOption = False,
     no_bandit: NoBanditOption = False,
+    rubric: RubricOption = False,
     quiet: QuietOption = False,
     verbose: VerboseOption = False,
     config: ConfigOption = None,
@@ -56,7 +59,7 @@ def scan(
     Example: auditor scan ./my-skill
     """
     chosen = find_format("json" if json_ else format_)
-    options = _options(config, semgrep=not no_semgrep, bandit=not no_bandit)
+    options = _options(config, semgrep=not no_semgrep, bandit=not no_bandit, rubric=rubric)
     with _trees(paths, options) as roots:
         with terminal_progress(quiet=quiet) as progress:
             reports = audit_several(roots, partial(_audit, options), progress)
@@ -68,14 +71,16 @@ def scan(
     return _exit_code(chosen, audited, strict=strict)
 
 
-def _options(config: Path | None, *, semgrep: bool, bandit: bool) -> AuditOptions:
-    settings = load_settings(Home.resolve(os.environ), config).auditor
+def _options(config: Path | None, *, semgrep: bool, bandit: bool, rubric: bool) -> AuditOptions:
+    everything = load_settings(Home.resolve(os.environ), config)
+    settings = everything.auditor
     return AuditOptions(
         semgrep=semgrep and settings.semgrep,
         bandit=bandit and settings.bandit,
         advisories=settings.advisories,
         total_seconds=settings.seconds,
         memory_bytes=settings.memory_bytes,
+        rubric=rubric_options(everything.rubric, os.environ, asked=rubric),
     )
 
 

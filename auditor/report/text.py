@@ -43,6 +43,7 @@ def render_text(report: Report, options: TextOptions = TextOptions()) -> str:
         _capabilities(report.capabilities, options.paint),
         _unread(report, options.paint),
         _engines(report),
+        _rubric(report),
         _notes(report, options.paint),
         summary_line(report, options.paint),
     ]
@@ -174,3 +175,16 @@ def _engines(report: Report) -> str:
 
 def _notes(report: Report, paint: Paint) -> str:
     return "\n".join(f"{paint('note:', 'dim')} {shorten(note, 300)}" for note in report.notes)
+
+
+def _rubric(report: Report) -> str:
+    run = report.rubric
+    if run.state == "off":
+        return ""
+    if run.state == "skipped":
+        why = f"{run.reason}: {run.detail}" if run.detail else run.reason
+        return f"rubric skipped: {shorten(why, 160)}; the verdict is the static one"
+    dropped = f"{run.discarded} without evidence, {run.outvoted} outvoted"
+    return (
+        f"rubric by {shorten(run.reviewer, 60)}: {run.kept} findings added, {dropped}, {run.prompt_tokens} tokens read"
+    )

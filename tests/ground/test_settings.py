@@ -57,4 +57,4 @@ def test_the_page_names_every_key_with_its_default() -> None:
             elif key == "owners":
                 assert all(f"`{owner}`" in page for owner in value)
             else:
-                assert shown == (str(value) if value else "empty" if value == "" else "{}")
+                assert shown == (str(value) if value else "empty" if value == "" else "[]" if value == () else "{}")
