@@ -61,7 +61,10 @@ BLOCKING = {
         "a.ts": "use(process.env['X_KEY'] as string);\n",
         "a.sh": "echo ${X_KEY}\n",
     },
-    "*_SECRET": {"a.py": "from os import environ\nenviron.get('X_SECRET')\n", "a.js": "const {X_SECRET} = process.env;\n"},
+    "*_SECRET": {
+        "a.py": "from os import environ\nenviron.get('X_SECRET')\n",
+        "a.js": "const {X_SECRET} = process.env;\n",
+    },
     "*_PASSWORD": {"a.py": "import os\nos.environ.get('X_PASSWORD')\n", "a.sh": 'echo "$X_PASSWORD"\n'},
 }
 WARNING = {
