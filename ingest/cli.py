@@ -54,6 +54,7 @@ def pass_door(request: IngestRequest, standing: Ground, *, as_json: bool, quiet:
     from dataclasses import replace
 
     from skillkeep.auditor.rubric.configured import rubric_options
+    from skillkeep.ingest.ending import orderly_end
     from skillkeep.ingest.outcome import exit_code, to_json
     from skillkeep.ingest.pipeline import ingest as take_in
     from skillkeep.ingest.render import outcome_text
@@ -62,7 +63,7 @@ def pass_door(request: IngestRequest, standing: Ground, *, as_json: bool, quiet:
     rubric = rubric_options(standing.settings.rubric, os.environ)
     floor = Floor.on(standing.home, standing.settings, standing.journal)
     may_ask = request.confirm and not (no_input or as_json) and is_terminal(sys.stdin) and is_terminal(sys.stderr)
-    with terminal_progress(quiet=quiet or may_ask) as progress:
+    with orderly_end(), terminal_progress(quiet=quiet or may_ask) as progress:
         floor = replace(floor, progress=progress, proxy=_proxy(), rubric=rubric)
         outcomes = take_in(request, floor, _ask if may_ask else None)
     if as_json:
