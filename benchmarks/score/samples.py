@@ -19,7 +19,7 @@ _ANSWERS = frozenset({"_expected.json", "oracle.yaml"})  # some fixtures carry t
 
 @dataclass(frozen=True)
 class Sample:
-    """One labelled artifact: `path` is a folder of `repo` at `commit`, or a single .md that becomes SKILL.md."""
+    """One labelled artifact: `path` is a folder of `repo` at `commit`, or a single file; a .md becomes SKILL.md."""
 
     id: str
     slice: str
@@ -68,7 +68,9 @@ def _stage_one(sample: Sample, snapshots: Path, into: Path) -> bool:
         return False
     files = 0
     for name, body in _blobs(store, sample):
-        relative = "SKILL.md" if name == sample.path else name[len(sample.path) + 1 if sample.path else 0 :]
+        relative = name[len(sample.path) + 1 if sample.path else 0 :]
+        if name == sample.path:
+            relative = "SKILL.md" if name.endswith(".md") else name.rpartition("/")[2]
         if relative.rpartition("/")[2] in _ANSWERS:
             continue
         place = into / sample.id / relative
