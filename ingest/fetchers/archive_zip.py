@@ -53,7 +53,8 @@ def _take(
     if member.flag_bits & _ENCRYPTED:
         raise bad_archive("a member is encrypted, so nobody can see what it holds")
     if member.is_dir() or kind == stat.S_IFDIR:
-        writer.folder(path)
+        if split_path(path):  # ``./`` names the root itself
+            writer.folder(path)
     elif kind == stat.S_IFLNK:
         target = b"".join(_chunks(archive, member, _LINK_BYTES))
         writer.link(path, target.decode("utf-8", "surrogateescape"))

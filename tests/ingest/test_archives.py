@@ -22,8 +22,9 @@ TAR_SKILL = list(clean_skill().items())
 
 @pytest.mark.parametrize("suffix", [".zip", ".skill"])
 def test_a_zip_is_taken(floor: Floor, tmp_path: Path, suffix: str) -> None:
-    archive = zip_files(tmp_path / f"tool{suffix}", clean_skill())
-    assert take(floor, archive, confirm=True).status == "vaulted"
+    folder = stat.S_IFDIR | 0o755
+    members = [("./", b"", folder), ("scripts/", b"", folder), *((f"./{name}", data, FILE) for name, data, _ in SKILL)]
+    assert take(floor, zip_of(tmp_path / f"tool{suffix}", members), confirm=True).status == "vaulted"
 
 
 def test_a_tar_is_taken_however_it_is_packed(floor: Floor, tmp_path: Path) -> None:

@@ -354,3 +354,11 @@ def test_the_users_git_configuration_has_no_say(
     monkeypatch.setenv("GIT_CONFIG_PARAMETERS", "'protocol.ext.allow=always'")
     assert take(floor, f"{served}/sample.git").status == "awaiting_confirmation"
     assert not proof.exists()
+
+
+@pytest.mark.skipif(shutil.which("ssh") is None, reason="ssh is not installed")
+def test_an_ssh_server_that_says_nothing_is_left(floor: Floor) -> None:
+    with raw_server(never_answer) as url:
+        port = url.rpartition(":")[2]
+        assert refused(limited(floor, fetch_seconds=2.0), f"ssh://git@127.0.0.1:{port}/a/b").code == "fetch_timeout"
+    assert refused(floor, f"ssh://git@127.0.0.1:{port}/a/b").code == "fetch_failed"
