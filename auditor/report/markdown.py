@@ -32,7 +32,7 @@ def _report(each: Audited, style: Style) -> Iterator[str]:
     yield _words(summary_line(report).partition("  ")[2])
     yield "\n".join(f"> {_words(shorten(note, 300))}  " for note in report.notes)
     ordered = sorted(report.findings, key=lambda f: (-f.severity.rank, f.rule, f.location))
-    for (severity, _rule), group in groupby(ordered, key=lambda f: (f.severity, f.rule)):
+    for (severity, _), group in groupby(ordered, key=lambda f: (f.severity, f.rule)):
         yield _rule_part(each, severity, list(group), style)
     yield _wants(report.capabilities)
     yield _unread(report.ledger)
