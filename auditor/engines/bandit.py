@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 import logging
+import warnings
 from functools import cache
 from typing import Any, ClassVar, Final
 
@@ -37,10 +38,12 @@ class BanditEngine(Engine):
         if len(segment.text) > _LONGEST:
             emit.incomplete(segment.path, "the file is too large for bandit")
             return
-        manager = _manager()
-        manager.results, manager.skipped, manager.scores = [], [], []
         data = io.BytesIO(segment.text.encode("utf-8", "replace"))
-        manager._parse_file(segment.path, data, [segment.path])
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of bandit's own imports, and of the parser about the audited code
+            manager = _manager()
+            manager.results, manager.skipped, manager.scores = [], [], []
+            manager._parse_file(segment.path, data, [segment.path])
         for _name, reason in manager.skipped:
             if emit.was_understood(segment):  # else the Python engine has said so already
                 emit.incomplete(segment.path, f"bandit: {reason}")

@@ -109,7 +109,7 @@ def _numbers(version: str) -> tuple[int, ...]:
 
 def _report(root: Path, view: TreeView, result: Any, emit: Emitter) -> None:
     """One match as a finding. What does not have the expected shape is a defect and raises."""
-    rule = str(result["check_id"]).rpartition(".")[2]
+    rule = str(result["check_id"]).rpartition(".")[2].partition("--")[0]
     if rule not in default_rulebook().rules:
         raise AuditError("unknown_rule", "semgrep reported a rule that is not ours", "Fix rules/semgrep.", rule=rule)
     path = os.path.relpath(str(result["path"]), root)

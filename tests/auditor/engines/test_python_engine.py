@@ -133,7 +133,7 @@ def test_a_decoded_constant_is_judged_by_what_it_holds() -> None:
 
 
 def test_a_declared_variable_is_a_warning_and_a_capability() -> None:
-    skill = "---\nname: x\ndescription: Talks to a service.\nmetadata:\n  env: [MY_API_KEY]\n---\n# X\n\nSet `MY_API_KEY`.\n"
+    skill = "---\nname: x\ndescription: Talks.\nmetadata:\n  env: [MY_API_KEY]\n---\n# X\n"
     report = audit_code({"SKILL.md": skill, "tool.py": "import os\nkey = os.environ['MY_API_KEY']\n"})
     assert {f.rule: f.severity for f in report.findings} == {"code-credential-env-declared": Severity.WARN}
     assert [(c.value, c.declared) for c in report.capabilities if c.kind == "env"] == [("MY_API_KEY", True)]
