@@ -81,7 +81,8 @@ def test_the_digest_follows_every_byte_of_every_rule(tmp_path: Path) -> None:
 
 
 def test_every_engine_named_by_a_rule_exists() -> None:
-    known = {engine.name for engine in file_engines()} | {"audit", "verdict", "code", "bandit", "semgrep", "decoders", "rubric"}
+    known = {engine.name for engine in file_engines()}
+    known |= {"audit", "verdict", "code", "bandit", "semgrep", "decoders", "rubric"}
     assert {rule.engine for rule in default_rulebook().rules.values()} <= known
 
 

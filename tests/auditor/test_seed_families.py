@@ -75,7 +75,10 @@ WARNING = {
         "a.js": "require('net').connect(80, 'example.invalid');\n",
     },
     "fetch()": {"a.js": "fetch('https://example.invalid');\n", "a.ts": "await fetch('https://example.invalid');\n"},
-    "hard-coded IP": {"a.py": "import requests\nrequests.get('http://233.252.0.7/x')\n", "a.sh": "curl http://233.252.0.7/x\n"},
+    "hard-coded IP": {
+        "a.py": "import requests\nrequests.get('http://233.252.0.7/x')\n",
+        "a.sh": "curl http://233.252.0.7/x\n",
+    },
     "curl": {"a.sh": "curl -o a.json https://example.invalid/a.json\n"},
     "wget": {"a.sh": "wget https://example.invalid/a.json\n"},
 }
@@ -108,7 +111,7 @@ def test_a_family_that_warns_warns_and_no_more(name: str, text: str) -> None:
         ("a.py", "# eval(x), os.system(x)\nprint('never call eval(x)')\n"),
         ("a.js", "const m = /a(b)/.exec(text);\n"),
         ("a.js", "const s = `a template ${text}`;\n"),
-        ("a.sh", "now=$(date)\necho \"$now\"\n"),
+        ("a.sh", 'now=$(date)\necho "$now"\n'),
         ("SKILL.md", "# Safety\n\nThe functions eval() and exec() are dangerous, and ~/.ssh holds keys.\n"),
         ("SKILL.md", "# Tokens\n\nA context window of 200k tokens; the primary_key of a table.\n"),
     ],

@@ -96,8 +96,10 @@ def test_where_it_is_not_installed_the_audit_says_so_and_goes_on(
         ("exit 0", "exit code 0"),
         ('for a; do case $a in --output=*) echo nonsense > "${a#--output=}";; esac; done', "exit code 0"),
         (
-            'for a; do case $a in --output=*) echo \'{"version": "0.9.0", "results": []}\''
-            ' > "${a#--output=}";; esac; done',
+            (
+                'for a; do case $a in --output=*) echo \'{"version": "0.9.0", "results": []}\''
+                ' > "${a#--output=}";; esac; done'
+            ),
             "too old",
         ),
     ],
