@@ -1,6 +1,6 @@
 """A reviewer that is a program: a coding agent's command line. The prompt goes to its stdin, the reply is its stdout.
 
-It runs in an empty folder of its own and in its own session; after its time every process it left there is ended.
+It runs in an empty folder of its own and in its own session; when its time is over every process there is ended.
 """
 
 from __future__ import annotations
@@ -51,8 +51,9 @@ class CommandReviewer(Reviewer):
                 try:
                     body = _output(child, time.monotonic() + seconds)
                 finally:
-                    with suppress(ProcessLookupError):
-                        os.killpg(child.pid, signal.SIGKILL)
+                    if child.returncode is None:  # not reaped, so the number of its group is still its own
+                        with suppress(ProcessLookupError):
+                            os.killpg(child.pid, signal.SIGKILL)
         if not body.strip():
             raise ReviewFailedError(SkipReason.EMPTY)
         try:

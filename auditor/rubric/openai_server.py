@@ -37,6 +37,18 @@ class _StatusError(Exception):
         self.retry_after = retry_after
 
 
+class _Gate:
+    """A response hook of httpx: anything but 200 ends here, before a byte of its body is read."""
+
+    def __init__(self) -> None:
+        self.refused: _StatusError | None = None
+
+    def check(self, response: Any) -> None:
+        if response.status_code != 200:
+            self.refused = _StatusError(int(response.status_code), str(response.headers.get("retry-after", "")))
+            raise self.refused
+
+
 class OpenAIReviewer(Reviewer):
     """Model `name` at `base_url`. `key` None sends none; an empty one is a missing one and skips the phase."""
 
@@ -74,28 +86,26 @@ class OpenAIReviewer(Reviewer):
                 self._sleep(wait)
 
     def _once(self, prompt: Prompt, seconds: float) -> Reply:
-        from openai import APIError, APITimeoutError
+        from openai import APITimeoutError
 
+        gate = _Gate()
         with Watchdog(seconds) as watchdog:
             try:
-                with self._client(watchdog, seconds) as client:
+                with self._client(watchdog, gate, seconds) as client:
                     return read_completion(self._body(client, prompt))
-            except APIError as error:
-                if isinstance(error.__cause__, _StatusError):
-                    raise error.__cause__ from None
-                if watchdog.fired or isinstance(error, APITimeoutError):
-                    raise ReviewFailedError(SkipReason.TIMEOUT) from None
-                raise ReviewFailedError(SkipReason.UNREACHABLE) from None
             except ReviewFailedError:
                 raise
-            except Exception as error:  # the transport's own errors while the body is read
-                reason = SkipReason.TIMEOUT if watchdog.fired else SkipReason.UNREACHABLE
+            except Exception as error:  # the client's errors, and those of its transport while the body is read
+                if gate.refused is not None:
+                    raise gate.refused from None
+                late = watchdog.fired or isinstance(error, APITimeoutError)
+                reason = SkipReason.TIMEOUT if late else SkipReason.UNREACHABLE
                 raise ReviewFailedError(reason, type(error).__name__) from None
 
-    def _client(self, watchdog: Watchdog, seconds: float) -> OpenAI:
+    def _client(self, watchdog: Watchdog, gate: _Gate, seconds: float) -> OpenAI:
         from openai import DefaultHttpxClient, OpenAI
 
-        hooks: dict[str, list[Callable[..., Any]]] = {"request": [watchdog.watch], "response": [_check]}
+        hooks: dict[str, list[Callable[..., Any]]] = {"request": [watchdog.watch], "response": [gate.check]}
         http = DefaultHttpxClient(
             timeout=seconds,
             follow_redirects=False,
@@ -127,12 +137,6 @@ class OpenAIReviewer(Reviewer):
                 if len(body) > _LARGEST_BODY:
                     raise ReviewFailedError(SkipReason.TOO_LONG, f"more than {_LARGEST_BODY} bytes")
         return bytes(body)
-
-
-def _check(response: Any) -> None:
-    """A response hook: anything but 200 ends here, before a byte of its body is read."""
-    if response.status_code != 200:
-        raise _StatusError(int(response.status_code), str(response.headers.get("retry-after", "")))
 
 
 def _failure(status: int) -> ReviewFailedError:
