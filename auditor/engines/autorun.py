@@ -8,11 +8,13 @@ from __future__ import annotations
 import json
 import re
 import tomllib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from itertools import chain
 from typing import Any
 
 from skillkeep.auditor.engines.instructions import commands_below
 from skillkeep.auditor.engines.interface import Context, Emitter, Engine, Segment, SourceFile
+from skillkeep.auditor.engines.starters import Started, reader_of
 from skillkeep.auditor.interface import Location
 
 __all__ = ["ENGINE", "AutorunEngine"]
@@ -26,9 +28,6 @@ _SHELLS = frozenset({"sh", "bash", "zsh", "dash", "cmd", "powershell", "pwsh", "
 _LINE_COMMENT = re.compile(r"^\s*//.*$", re.MULTILINE)
 _TRAILING_COMMA = re.compile(r",(\s*[}\]])")
 
-Started = Iterator[tuple[str, str, str]]  # rule, trigger, command line
-
-
 class AutorunEngine(Engine):
     """See the module."""
 
@@ -37,8 +36,9 @@ class AutorunEngine(Engine):
 
     def scan_file(self, file: SourceFile, emit: Emitter) -> None:
         """Find the commands of one configuration file."""
-        reader = _reader(file.known_as)
-        if reader is None or file.text is None or not file.whole:
+        path = file.known_as.lower()
+        readers = [reader for reader in (_reader(path), reader_of(path)) if reader]
+        if not readers or file.text is None or not file.whole:
             return
         try:
             data = tomllib.loads(file.text) if file.known_as.endswith(".toml") else _json(file.text)
@@ -46,7 +46,7 @@ class AutorunEngine(Engine):
             emit.incomplete(file.path, f"the configuration cannot be parsed: {str(error)[:80]}")
             return
         whole = Segment(file.path, Context.CONFIG, file.text, anchor=file.place)
-        for rule, trigger, command in reader(data):
+        for rule, trigger, command in dict.fromkeys(chain.from_iterable(reader(data) for reader in readers)):
             at = _find(whole, command, trigger)
             emit.finding(rule, at, command or trigger, f"{trigger}: {command}" if command else trigger)
             emit.capability("autorun", trigger, at)
@@ -54,7 +54,7 @@ class AutorunEngine(Engine):
 
 
 def _reader(path: str) -> Callable[[Any], Started] | None:
-    folders, _, name = path.lower().rpartition("/")
+    folders, _, name = path.rpartition("/")
     agent_folder = folders.rpartition("/")[2] in {".claude", ".gemini", ".codex"}
     if agent_folder and name in {"settings.json", "settings.local.json"}:
         return _agent_settings
