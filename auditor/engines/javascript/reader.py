@@ -25,9 +25,7 @@ _HOMES: Final = frozenset({"process.env.HOME", "process.env.USERPROFILE", "os.ho
 _MOST_VALUES: Final = 1024
 _LONGEST_PATH: Final = 2_000
 _MOST_PATHS: Final = 64
-_ONLY_IMPORTED: Final = frozenset(
-    {"ws", "got", "ky", "request", "needle", "superagent", "execa", "zx", "bun", "undici"}
-)
+_ONLY_IMPORTED: Final = frozenset({"ws", "got", "ky", "request", "needle", "superagent", "execa", "zx", "bun", "undici"})
 _WORDS: Final = frozenset({"await", "new", "void", "typeof", "yield", "async", "delete"})
 
 
