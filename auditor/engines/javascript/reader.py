@@ -25,7 +25,7 @@ _HOMES: Final = frozenset({"process.env.HOME", "process.env.USERPROFILE", "os.ho
 _MOST_VALUES: Final = 1024
 _LONGEST_PATH: Final = 2_000
 _MOST_PATHS: Final = 64
-_ONLY_IMPORTED: Final = frozenset({"ws", "got", "ky", "request", "needle", "superagent", "execa", "zx", "bun", "undici"})
+_IMPORTED: Final = frozenset({"ws", "got", "ky", "request", "needle", "superagent", "execa", "zx", "bun", "undici"})
 _WORDS: Final = frozenset({"await", "new", "void", "typeof", "yield", "async", "delete"})
 
 
@@ -216,7 +216,7 @@ class Reader:
     def _name(self, name: str, at: int) -> Chain:
         bound = self.bindings.names.get(name)
         if not bound or name in self._open:
-            return Chain("" if name in _ONLY_IMPORTED else name, None, at + 1)
+            return Chain("" if name in _IMPORTED else name, None, at + 1)
         if name in self._memo:
             known, decoded = self._memo[name]
             self.decoded = self.decoded or decoded
