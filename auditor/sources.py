@@ -32,7 +32,7 @@ CODE = frozenset(
     {Context.PYTHON, Context.JAVASCRIPT, Context.TYPESCRIPT, Context.SHELL, Context.POWERSHELL, Context.RUBY}
 )
 _LONE_CR = re.compile(r"\r(?!\n)")
-_PROMPT = re.compile(r"^([ \t]*)[$%❯](?=[ \t])", re.MULTILINE)
+_PROMPT = re.compile(r"^([ \t]*)(?:[$%❯](?=[ \t])|>(?=[ \t]+/\w))", re.MULTILINE)
 _MARKUP = frozenset({"html", "htm", "xhtml", "svg", "vue", "svelte", "astro"})
 _TEXT_SUFFIX = re.compile(
     r"\.(?:py|pyw|js|mjs|cjs|jsx|ts|tsx|sh|bash|zsh|ps1|bat|cmd|rb|pl|php|lua|md|mdx|mdc|txt|json|ya?ml|toml|ini|cfg|conf|env|"

@@ -86,6 +86,8 @@ class Collected:
     scopes: dict[int, Scope] = field(default_factory=dict)  # id of a function node -> its scope
     callers: dict[str, list[tuple[ast.Call, Scope]]] = field(default_factory=lambda: defaultdict(list))
     nodes: int = 0
+    unused: set[int] = field(default_factory=set)  # ids of calls whose result nothing takes
+    import_guards: list[tuple[int, int]] = field(default_factory=list)  # lines of ``try`` that expect ImportError
 
 
 class _Walk:
@@ -284,7 +286,17 @@ def _call(walk: _Walk, scope: Scope, node: ast.Call, stack: list[ast.AST]) -> bo
 
 
 def _expression(walk: _Walk, scope: Scope, node: ast.Expr, stack: list[ast.AST]) -> bool:
+    if isinstance(node.value, ast.Call):
+        walk.found.unused.add(id(node.value))
     return isinstance(node.value, ast.Constant)  # a docstring or a bare constant is prose
+
+
+def _try(walk: _Walk, scope: Scope, node: ast.Try, stack: list[ast.AST]) -> bool:
+    caught = {item.id for handler in node.handlers for item in ast.walk(handler.type or handler)
+              if isinstance(item, ast.Name) and handler.type is not None}  # fmt: skip
+    if caught & {"ImportError", "ModuleNotFoundError"} and node.body:
+        walk.found.import_guards.append((node.body[0].lineno, node.body[-1].end_lineno or node.body[-1].lineno))
+    return False
 
 
 def _constant(walk: _Walk, scope: Scope, node: ast.Constant, stack: list[ast.AST]) -> bool:
@@ -329,6 +341,7 @@ _HANDLERS: Final[dict[type[ast.AST], Callable[..., bool]]] = {
     ast.Yield: _return,
     ast.Call: _call,
     ast.Expr: _expression,
+    ast.Try: _try,
     ast.Constant: _constant,
     ast.Subscript: _subscript,
     ast.Attribute: _attribute,

@@ -63,7 +63,9 @@ class Execution:
         argument = self._site.argument(call, where)
         if argument is None and not call.args and not call.keywords:
             return
-        if name == "builtins.compile" and self._only_syntax(call, scope):
+        if name == "builtins.compile" and (id(call) in self._site.found.unused or self._only_syntax(call, scope)):
+            return
+        if name.startswith("timeit.") and argument is not None and self._is_function(argument, scope):
             return
         value, layers = self._judged(argument, scope)
         short = name.removeprefix("builtins.")
@@ -81,6 +83,13 @@ class Execution:
             return False
         names = self._site.names.resolve(flags, scope)
         return "ast.PyCF_ONLY_AST" in names or self._site.fold(flags, scope) == _ONLY_SYNTAX
+
+    def _is_function(self, argument: ast.expr, scope: Scope) -> bool:
+        """True for a function of this file: its body is judged where it stands."""
+        if isinstance(argument, ast.Lambda):
+            return True
+        bound = scope.lookup(argument.id) if isinstance(argument, ast.Name) else None
+        return bound is not None and all(item.kind == "define" for item in bound[1])
 
     def _judged(self, argument: ast.expr | None, scope: Scope) -> tuple[Value, tuple[str, ...]]:
         return self._site.folder.judged(argument, scope) if argument is not None else (UNKNOWN, ())
@@ -126,11 +135,34 @@ class Execution:
             message = "whether a shell is used is decided at run time"
             self._site.report("python-shell-true", call, message, severity=Severity.WARN)
         if words is None:
-            if "download" in self._flow.labels(argument, scope):
+            if "download" in self._flow.labels(argument, scope) and not self._fixed_program(argument, scope):
                 self._site.report("python-downloaded-execution", call, f"{name} starts what came from the network")
             self._site.capability("binary", "*", call)
             return
+        if words[0] == _HOLE_WORD and len(words) > 1:
+            self._site.capability("binary", "*", call)
+            words = words[1:]
         self._site.derive(" ".join(words), Context.SHELL, argument or call, name)
+
+    def _fixed_program(self, argument: ast.expr | None, scope: Scope) -> bool:
+        """True for a parameter that every caller in this file fills with a list that begins with a known program."""
+        bound = scope.lookup(argument.id) if isinstance(argument, ast.Name) else None
+        if bound is None or any(item.kind != "param" for item in bound[1]):
+            return False
+        given = [pair for item in bound[1] for pair in self._site.names.arguments_for(item)]
+        firsts = [(node.elts[0], home) for node, home in self._lists(given)]
+        return bool(given) and len(firsts) == len(given) and all(
+            isinstance(self._site.fold(first, home), str) for first, home in firsts
+        )  # fmt: skip
+
+    def _lists(self, given: list[tuple[ast.expr, Scope]]) -> list[tuple[ast.List | ast.Tuple, Scope]]:
+        found: list[tuple[ast.List | ast.Tuple, Scope]] = []
+        for node, home in given:
+            bound = home.lookup(node.id) if isinstance(node, ast.Name) else None
+            values = [item.node for item in bound[1] if item.kind == "value"] if bound else [node]
+            if len(values) == 1 and isinstance(values[0], ast.List | ast.Tuple) and values[0].elts:
+                found.append((values[0], bound[0] if bound else home))
+        return found
 
     def _forwards(self, call: ast.Call, scope: Scope) -> bool:
         """True when the unknown options are the caller's own ``**kwargs``, handed through."""
@@ -188,7 +220,10 @@ class Execution:
                 message = f"the name of the imported module is hidden by {layers[0]}"
                 self._site.report("python-hidden-import", call, message)
             return
-        self._site.report(rule, call, f"{name.removeprefix('builtins.')} imports a module chosen at run time")
+        probing = any(first <= call.lineno <= last for first, last in self._site.found.import_guards)
+        harmless = probing and not self._flow.labels(self._site.argument(call, where), scope)
+        message = f"{name.removeprefix('builtins.')} imports a module chosen at run time"
+        self._site.report(rule, call, message, severity=Severity.WARN if harmless else None)
 
     def _hidden(self, call: ast.Call, name: str) -> None:
         module = name.removesuffix(".?")

@@ -22,6 +22,21 @@ _CONTEXTS: Final[dict[str, Context | None]] = {
     "ruby": Context.RUBY,
 }
 _COMMIT: Final = re.compile(r"[0-9a-fA-F]{40}")
+_SETTING_WORDS: Final = frozenset(
+    {
+        "--env",
+        "env",
+        "init",
+        "hook",
+        "shellenv",
+        "shell-init",
+        "export",
+        "completion",
+        "activate",
+        "print-env",
+        "-Mlocal::lib",
+    }
+)
 _NOT_SHELL_NAME: Final = frozenset({"NOT_KNOWN"})
 
 
@@ -201,7 +216,8 @@ class Execution:
         if text.strip(HOLE + " \"'"):
             self._site.derive(text, Context.SHELL, call.command, "eval")
         if HOLE in text:
-            self._unknown(call, labels, "shell-eval", "eval runs text that is made at run time")
+            severity = Severity.WARN if self._is_printed_setting(call, labels) else None
+            self._unknown(call, labels, "shell-eval", "eval runs text that is made at run time", severity=severity)
 
     def _is_set_up(self, call: Call) -> bool:
         """``eval "$(ssh-agent -s)"`` and its like."""
@@ -215,13 +231,30 @@ class Execution:
                     return True
         return False
 
-    def _unknown(self, call: Call, labels: frozenset[str], rule: str, message: str, word: Word | None = None) -> None:
+    def _is_printed_setting(self, call: Call, labels: frozenset[str]) -> bool:
+        """``eval "$(program auth --env)"``: one program asked for its settings, by the usual words for that."""
+        piece = call.words[0].only if len(call.words) == 1 else None
+        if labels or not isinstance(piece, Substitution) or len(piece.script.pipelines) != 1:
+            return False
+        commands = piece.script.pipelines[0].commands
+        texts = [self._site.scope.text(word) for word in commands[0].words] if len(commands) == 1 else []
+        return bool(texts) and HOLE not in "".join(texts) and not _SETTING_WORDS.isdisjoint(texts[1:])
+
+    def _unknown(
+        self,
+        call: Call,
+        labels: frozenset[str],
+        rule: str,
+        message: str,
+        word: Word | None = None,
+        severity: Severity | None = None,
+    ) -> None:
         if "download" in labels:
             self._downloaded(call)
         elif "decoded" in labels:
             self._site.report("shell-decoded-execution", call.command, f"{message}, out of a decoder")
         else:
-            self._site.report(rule, call.command, message)
+            self._site.report(rule, call.command, message, severity=severity)
 
     def _was_downloaded(self, word: Word) -> bool:
         text = self._site.scope.text(word)
