@@ -19,5 +19,8 @@ class AuditError(SkillkeepError):
         "unknown_rule": Code("No rule has this id.", Exit.USAGE),
         "bad_report": Code("A stored report cannot be read back."),
         "rubric_not_configured": Code("The rubric is asked for and no reviewer is configured.", Exit.USAGE),
+        "bad_suppressions": Code(
+            "A file of suppressions is malformed, out of place, or not the user's own.", Exit.USAGE
+        ),
         "nothing_to_scan": Code("The folder holds no file to audit.", Exit.NOTHING_TO_SCAN),
     }

@@ -11,7 +11,7 @@ from skillkeep.auditor.interface import Report
 from skillkeep.auditor.rulebook import default_rulebook
 from skillkeep.progress import SILENT, Progress
 
-__all__ = ["audit_several"]
+__all__ = ["Audit", "audit_several"]
 
 Audit = Callable[[Path, Progress], Report]
 _AT_ONCE = 2

@@ -8,7 +8,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from skillkeep.cli.options import ConfigOption, Ground, JsonOption, NoInputOption, QuietOption, ground
+from skillkeep.cli.options import (
+    ConfigOption,
+    Ground,
+    JsonOption,
+    NoCacheOption,
+    NoInputOption,
+    QuietOption,
+    SuppressionsOption,
+    ground,
+)
 from skillkeep.cli.output import columns, emit, is_terminal, say, write
 from skillkeep.cli.progress import terminal_progress
 from skillkeep.text import escape
@@ -33,6 +42,8 @@ def ingest(
     expect: Annotated[str | None, typer.Option("--expect", help="Vault only bytes of this digest.")] = None,
     grant: Annotated[list[str] | None, typer.Option("--grant", help="net:HOST:PORT, env:NAME or write:PATH.")] = None,
     audit: Annotated[bool, typer.Option("--audit", help="Show the audit of your own tools too.")] = False,
+    suppressions: SuppressionsOption = None,
+    no_cache: NoCacheOption = False,
     json_: JsonOption = False,
     quiet: QuietOption = False,
     no_input: NoInputOption = False,
@@ -43,8 +54,10 @@ def ingest(
 
     request = IngestRequest(
         source=source, ref=ref, path=path, name=name, origin=origin, select=select or (), everything=everything,
-        confirm=confirm, expect=expect, grants=grant or (), audit=audit,
-        repeat=("--config", os.fspath(config.absolute())) if config else (),
+        confirm=confirm, expect=expect, grants=grant or (), audit=audit, suppressions=suppressions,
+        cache=not no_cache,
+        repeat=[word for option, file in (("--config", config), ("--suppressions", suppressions)) if file
+                for word in (option, os.fspath(file.absolute()))],
     )  # fmt: skip
     return pass_door(request, ground(config), as_json=json_, quiet=quiet, no_input=no_input)
 

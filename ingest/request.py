@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from skillkeep.auditor.rubric.interface import RubricOptions
 from skillkeep.clock import SYSTEM_CLOCK, Clock
@@ -50,8 +51,9 @@ class IngestRequest:
     `name` is the tool's name, for one artifact only. `origin` may lower trust or name a configured mirror. `confirm`
     is the user's word that what was shown may be vaulted; `expect` (``sha256:<hex>``) binds it to one digest.
     `least_tier` is the smallest tier number that may result (an update never raises trust). `grants` are texts as in
-    ``net:host:443``. `audit` runs the audit for tier 1 too, for showing. `repeat` holds
-    further words for the command that is shown to repeat this call.
+    ``net:host:443``. `audit` runs the audit for tier 1 too, for showing. `suppressions` is read instead of the home's
+    file; `cache` takes the report of unchanged bytes from the home. `repeat` holds further words for the command that
+    is shown to repeat this call.
     """
 
     source: str
@@ -66,6 +68,8 @@ class IngestRequest:
     grants: Sequence[str] = ()
     audit: bool = False
     least_tier: Tier = Tier.LOCAL
+    suppressions: Path | None = None
+    cache: bool = False
     repeat: Sequence[str] = field(default=())
 
     def check(self) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 from skillkeep.auditor.interface import Report, Verdict
@@ -66,7 +67,7 @@ def build_case(
         )
     report = None
     if request.audit or (known is None and tier is not Tier.LOCAL):
-        report = _audit(floor, fetched, artifact)
+        report = _audit(request, floor, fetched, artifact)
     case = Case(
         artifact=artifact,
         tier=tier,
@@ -103,9 +104,10 @@ def _check_not_revoked(floor: Floor, digest: str) -> None:
         )
 
 
-def _audit(floor: Floor, fetched: Fetched, artifact: Artifact) -> Report:
+def _audit(request: IngestRequest, floor: Floor, fetched: Fetched, artifact: Artifact) -> Report:
     """Audit the artifact's folder, and check that the report is about the bytes that were hashed here."""
     from skillkeep.auditor import AuditOptions, audit_tree
+    from skillkeep.auditor.cache import ReportCache
 
     settings = floor.settings.auditor
     options = AuditOptions(
@@ -119,7 +121,8 @@ def _audit(floor: Floor, fetched: Fetched, artifact: Artifact) -> Report:
     )
     imitation = pretending(fetched.source, floor.settings.trust)
     observations = [*artifact.observations, *([imitation] if imitation else [])]
-    report = audit_tree(artifact.root, options, observations, floor.progress)
+    audit = ReportCache(floor.home.reports / "ingest").audit if request.cache else audit_tree
+    report = audit(artifact.root, options, observations, floor.progress)
     unread = not report.digest and report.verdict is Verdict.FAIL  # the audit died before it could hash: refused anyway
     if report.digest != artifact.manifest.digest and not unread:
         raise IngestError(
@@ -129,7 +132,20 @@ def _audit(floor: Floor, fetched: Fetched, artifact: Artifact) -> Report:
             audited=report.digest,
             fetched=artifact.manifest.digest,
         )
-    return report
+    return _without_accepted(report, request, floor, artifact)
+
+
+def _without_accepted(report: Report, request: IngestRequest, floor: Floor, artifact: Artifact) -> Report:
+    """The report with the warnings that the user has accepted for these very bytes marked."""
+    from skillkeep.auditor.suppressions import apply_suppressions, load_suppressions
+
+    today = floor.clock.now().date()
+    named = request.suppressions is not None
+    source = Path(request.source)
+    accepted = load_suppressions(
+        request.suppressions or floor.home.suppressions, today, [artifact.root, source], named=named
+    )
+    return apply_suppressions(report, accepted, today)
 
 
 def _change(floor: Floor, case: Case) -> Change | None:

@@ -72,6 +72,16 @@ class Home:
         """One folder per run with its ``run.json``."""
         return self.root / "runs"
 
+    @property
+    def suppressions(self) -> Path:
+        """Warnings the user has accepted, TOML; it may be missing."""
+        return self.root / "suppressions.toml"
+
+    @property
+    def reports(self) -> Path:
+        """Reports of earlier audits, one folder per caller; made on the first write, may be removed at any time."""
+        return self.root / "cache" / "reports"
+
     def ensure(self) -> Home:
         """Make the home and its folders (0700) and check that they are ours and no links. Returns itself.
 

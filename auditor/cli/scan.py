@@ -5,26 +5,36 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from skillkeep.auditor.audit import audit_tree
+from skillkeep.auditor.cache import ReportCache
 from skillkeep.auditor.interface import AuditOptions, Report, Verdict
 from skillkeep.auditor.report.formats import find_format
 from skillkeep.auditor.report.interface import Audited, Format, Style, plain, worst_verdict
 from skillkeep.auditor.report.json import json_document
 from skillkeep.auditor.report.source import open_view, reader_of
 from skillkeep.auditor.rubric.configured import rubric_options
-from skillkeep.auditor.several import audit_several
+from skillkeep.auditor.several import Audit, audit_several
+from skillkeep.auditor.suppressions import apply_suppressions, load_suppressions
 from skillkeep.auditor.target import as_tree, base_of
-from skillkeep.cli.options import ConfigOption, FormatOption, JsonOption, OutputOption, QuietOption, VerboseOption
+from skillkeep.cli.options import (
+    ConfigOption,
+    FormatOption,
+    JsonOption,
+    NoCacheOption,
+    OutputOption,
+    QuietOption,
+    SuppressionsOption,
+    VerboseOption,
+)
 from skillkeep.cli.output import emit, paint, say, write
 from skillkeep.cli.progress import terminal_progress
 from skillkeep.clock import SYSTEM_CLOCK
-from skillkeep.errors import Exit
+from skillkeep.errors import Exit, SkillkeepError
 from skillkeep.files import write_atomic
 from skillkeep.home import Home
 from skillkeep.progress import Progress
@@ -48,6 +58,8 @@ def scan(
     no_semgrep: NoSemgrepOption = False,
     no_bandit: NoBanditOption = False,
     rubric: RubricOption = False,
+    suppressions: SuppressionsOption = None,
+    no_cache: NoCacheOption = False,
     quiet: QuietOption = False,
     verbose: VerboseOption = False,
     config: ConfigOption = None,
@@ -60,9 +72,14 @@ def scan(
     """
     chosen = find_format("json" if json_ else format_)
     options = _options(config, semgrep=not no_semgrep, bandit=not no_bandit, rubric=rubric)
+    home, today = Home.resolve(os.environ), SYSTEM_CLOCK.now().date()
     with _trees(paths, options) as roots:
+        accepted = load_suppressions(
+            suppressions or home.suppressions, today, [*roots, *paths], named=suppressions is not None
+        )
         with terminal_progress(quiet=quiet) as progress:
-            reports = audit_several(roots, partial(_audit, options), progress)
+            reports = audit_several(roots, _auditing(options, None if no_cache else home), progress)
+        reports = [apply_suppressions(report, accepted, today) for report in reports]
         style = Style(plain if output is not None else paint, verbose, SYSTEM_CLOCK.now())
         with _audited(paths, roots, reports) as audited:
             _show(chosen, audited, style, output)
@@ -84,8 +101,17 @@ def _options(config: Path | None, *, semgrep: bool, bandit: bool, rubric: bool) 
     )
 
 
-def _audit(options: AuditOptions, root: Path, progress: Progress) -> Report:
-    return audit_tree(root, options, progress=progress)
+def _auditing(options: AuditOptions, home: Home | None) -> Audit:
+    """An audit with `options`, out of the home's cache where there is a usable home."""
+    try:
+        cached = ReportCache(home.ensure().reports / "scan").audit if home else audit_tree
+    except SkillkeepError:
+        cached = audit_tree
+
+    def audit(root: Path, progress: Progress) -> Report:
+        return cached(root, options, progress=progress)
+
+    return audit
 
 
 @contextmanager

@@ -14,8 +14,8 @@ from skillkeep.journal import Journal
 from skillkeep.settings import Settings, load_settings
 
 __all__ = [
-    "ConfigOption", "FormatOption", "Ground", "JsonOption", "NoInputOption", "OutputOption", "QuietOption",
-    "VerboseOption", "ground", "new_app",
+    "ConfigOption", "FormatOption", "Ground", "JsonOption", "NoCacheOption", "NoInputOption", "OutputOption",
+    "QuietOption", "SuppressionsOption", "VerboseOption", "ground", "new_app",
 ]  # fmt: skip
 
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output.")]
@@ -24,6 +24,10 @@ OutputOption = Annotated[Path | None, typer.Option("--output", "-o", help="Write
 QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing on standard error but errors.")]
 VerboseOption = Annotated[bool, typer.Option("--verbose", "-v", help="Say more on standard error.")]
 ConfigOption = Annotated[Path | None, typer.Option("--config", help="Read this file instead of config.toml.")]
+SuppressionsOption = Annotated[
+    Path | None, typer.Option("--suppressions", help="Accepted warnings, instead of the home's suppressions.toml.")
+]
+NoCacheOption = Annotated[bool, typer.Option("--no-cache", help="Audit again even what has not changed.")]
 NoInputOption = Annotated[bool, typer.Option("--no-input", help="Never ask, not even at a terminal.")]
 
 
