@@ -58,6 +58,12 @@ def test_the_label_of_a_fence_hides_no_command(label: str) -> None:
     assert "shell-download-execution" in {finding.rule for finding in report.findings}
 
 
+def test_command_lines_in_a_fence_of_another_language_are_parsed_as_shell() -> None:
+    text = "# A\n\n```yaml\nname: x\necho ZWNobyBoaQ== \\\n  | base64 -d | s''h\n```\n"
+    found = {finding.rule: finding.engine for finding in audited({"SKILL.md": text}).findings}
+    assert found["shell-decoded-execution"] == "shell"
+
+
 @pytest.mark.parametrize(
     ("text", "line"),
     [
