@@ -36,7 +36,8 @@ class Outcome:
     """One tool. Either `status` is set, or `error` says why there is none. Texts from the tool are raw.
 
     `findings` and `capabilities` are JSON data of the report, worst first as the report has them. `next` is the
-    command that goes on from here. `grants` are in force or would be; `grantable` could be asked for.
+    command that goes on from here. `grants` are in force or would be; `grantable` could be asked for. `rubric` is the
+    report's record of the language model's part, empty when that phase is off.
     """
 
     name: str
@@ -55,6 +56,7 @@ class Outcome:
     verdict: str = ""
     findings: Sequence[Mapping[str, Any]] = ()
     capabilities: Sequence[Mapping[str, Any]] = ()
+    rubric: Mapping[str, Any] = field(default_factory=dict)
     change: Change | None = None
     grants: tuple[str, ...] = ()
     grantable: tuple[str, ...] = ()
@@ -87,6 +89,7 @@ class Outcome:
             "verdict": self.verdict,
             "findings": list(self.findings),
             "capabilities": list(self.capabilities),
+            "rubric": dict(self.rubric) or None,
             "diff": _diff(self.change),
             "grants": list(self.grants),
             "grantable": list(self.grantable),

@@ -127,7 +127,8 @@ class _Door:
         }
         if case.report is not None:
             facts |= {level: sum(f.severity == level for f in case.report.findings) for level in ("fail", "warn")}
-            self._note("ingest.verdict", name, artifact.path, **facts)
+            run = case.report.rubric
+            self._note("ingest.verdict", name, artifact.path, rubric=run.reason or run.state, **facts)
         command = self._command(artifact, name)
         outcome = describe(decision, case, standing, command)
         if self.ask is not None and decision.reason is Reason.FINDINGS_NOT_SEEN and self.ask(outcome):

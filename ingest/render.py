@@ -58,6 +58,8 @@ def _lines(outcome: Outcome) -> Iterator[str]:
     yield f"  digest   {outcome.digest}"
     yield f"  verdict  {_verdict(outcome)}"
     yield from _findings(outcome.findings)
+    if outcome.rubric:
+        yield f"  rubric   {_rubric(outcome.rubric)}"
     if outcome.change is not None:
         yield from _change(outcome.change)
     if outcome.capabilities:
@@ -75,6 +77,13 @@ def _verdict(outcome: Outcome) -> str:
     word = paint(outcome.verdict, colour) if colour else "no audit (tier 1)"
     counts = tally(outcome.findings)
     return f"{word} ({counts})" if counts else word
+
+
+def _rubric(run: Mapping[str, Any]) -> str:
+    if run["state"] == "skipped":
+        why = f"{run['reason']}: {run['detail']}" if run["detail"] else str(run["reason"])
+        return f"skipped, {shorten(why, 80)}; the verdict is the static one"
+    return f"{shorten(str(run['reviewer']), 60)} added {run['kept']}, {run['discarded']} without evidence"
 
 
 def tally(findings: Sequence[Mapping[str, Any]]) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -194,6 +194,7 @@ def describe(decision: Decision, case: Case, standing: Standing, command: str) -
         verdict=known.verdict if known and decision.report is None else decision.verdict,
         findings=_listed(decision.report, "findings"),
         capabilities=capabilities,
+        rubric=_rubric(decision.report),
         change=standing.change,
         grants=_grants_of(known, case, standing) if known else standing.grants,
         grantable=tuple(_grantable(capabilities, standing.grants)) if waiting else (),
@@ -247,6 +248,10 @@ def preapproved(floor: Floor, case: Case, artifact: Artifact, standing: Standing
 
 def _listed(report: Report | None, what: str) -> tuple[dict[str, Any], ...]:
     return tuple(report.to_json()[what]) if report is not None else ()
+
+
+def _rubric(report: Report | None) -> dict[str, Any]:
+    return asdict(report.rubric) if report is not None and report.rubric.state != "off" else {}
 
 
 def _wants(capabilities: Iterable[Mapping[str, Any]]) -> set[str]:

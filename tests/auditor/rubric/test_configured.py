@@ -10,12 +10,13 @@ from pathlib import Path
 import pytest
 from support.audited import write_tree
 from support.commands import run_command
-from support.llm_server import claim, finds, llm_server, says
+from support.llm_server import claim, finds, llm_server
 
 from skillkeep.auditor.errors import AuditError
 from skillkeep.auditor.rubric.configured import rubric_options
 from skillkeep.errors import SkillkeepError
 from skillkeep.home import Home
+from skillkeep.journal import Journal
 from skillkeep.settings import RubricSettings, load_settings
 
 SKILL = {"SKILL.md": "---\nname: greet\ndescription: Says hello.\n---\n# Greet\n\nSay hello.\n"}
@@ -129,13 +130,22 @@ def test_a_scan_without_its_reviewer_keeps_the_static_verdict_and_says_why(tmp_p
 
 def test_an_ingest_asks_when_enabled_and_a_blocking_finding_rejects(tmp_path: Path) -> None:
     tool = write_tree(tmp_path / "tool", SKILL)
-    with llm_server(finds(HELLO), says('{"findings": []}')) as server:
+    with llm_server(finds(HELLO)) as server:
         home = configured(tmp_path, f'enabled = true\nbase_url = "{server.url}"\nmodel = "m"\n')
         rejected = run_command("skill", "ingest", str(tool), "--json", home=home)
-        waiting = run_command("skill", "ingest", str(tool), "--json", home=home)
     assert (rejected.code, rejected.json["status"], rejected.json["verdict"]) == (20, "rejected", "FAIL")
-    assert [finding["rule"] for finding in rejected.json["findings"]] == ["rubric-agent-hijack"]
-    assert (waiting.json["status"], waiting.json["verdict"]) == ("awaiting_confirmation", "PASS")
+    assert "rubric-agent-hijack" in [finding["rule"] for finding in rejected.json["findings"]]
+    assert (rejected.json["rubric"]["state"], rejected.json["rubric"]["kept"]) == ("ran", 1)
+
+
+def test_an_ingest_whose_reviewer_is_down_goes_on_and_says_so(tmp_path: Path) -> None:
+    tool = write_tree(tmp_path / "tool", SKILL)
+    home = configured(tmp_path, 'enabled = true\nbase_url = "http://127.0.0.1:9/v1"\nmodel = "m"\n')
+    shown = run_command("skill", "ingest", str(tool), home=home)
+    assert shown.code == 10
+    assert "rubric   skipped, unreachable" in shown.out
+    noted = [line.facts["rubric"] for line in Journal(home / "journal").read() if line.event == "ingest.verdict"]
+    assert noted == ["unreachable"]
 
 
 def test_a_program_is_asked_by_its_command_line(tmp_path: Path) -> None:
