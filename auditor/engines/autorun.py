@@ -28,6 +28,7 @@ _SHELLS = frozenset({"sh", "bash", "zsh", "dash", "cmd", "powershell", "pwsh", "
 _LINE_COMMENT = re.compile(r"^\s*//.*$", re.MULTILINE)
 _TRAILING_COMMA = re.compile(r",(\s*[}\]])")
 
+
 class AutorunEngine(Engine):
     """See the module."""
 
