@@ -7,10 +7,8 @@ Replacements keep the length, so offsets in a segment are offsets in the file.
 from __future__ import annotations
 
 import codecs
-import json
 import re
 from dataclasses import dataclass, replace
-from typing import Any
 
 from skillkeep.auditor.collect import Derived
 from skillkeep.auditor.engines.interface import Context, Segment, SourceFile
@@ -25,6 +23,7 @@ from skillkeep.auditor.languages import (
     sniff,
 )
 from skillkeep.auditor.markdown import Fence, code_blocks, without_blocks
+from skillkeep.auditor.notebook import cells_of
 
 __all__ = ["CODE", "Decoded", "decode", "derived_file", "source_file"]
 
@@ -203,19 +202,12 @@ def _script_segments(path: str, text: str) -> list[Segment]:
 
 
 def _notebook_segments(path: str, text: str) -> list[Segment]:
-    try:
-        cells = json.loads(text).get("cells", [])
-    except (ValueError, RecursionError, AttributeError):
+    cells = cells_of(text)
+    if cells is None:
         return [Segment(path, context, text) for context in sniff(text)]
-    segments = []
-    for number, cell in enumerate(cells if isinstance(cells, list) else [], 1):
-        if not isinstance(cell, dict):
-            continue
-        body, kind = _cell_text(cell.get("source")), cell.get("cell_type")
-        context = Context.PYTHON if kind == "code" else Context.INSTRUCTION
-        segments.append(Segment(path, context, body, anchor=Location(path), provenance=(f"cell {number}",)))
+    segments: list[Segment] = []
+    for cell in cells:
+        plain = Segment(path, cell.context, cell.text)
+        cut = _instruction_segments(path, cell.text) if cell.context is Context.INSTRUCTION else [plain]
+        segments += (replace(each, anchor=Location(path), provenance=(cell.step, *each.provenance)) for each in cut)
     return segments
-
-
-def _cell_text(source: Any) -> str:
-    return "".join(str(line) for line in source) if isinstance(source, list) else str(source or "")

@@ -1,0 +1,119 @@
+"""Jupyter notebooks (nbformat 4) cut into cells: each in the language that its kernel or its first line gives it.
+
+Lines that IPython hands to the shell (``!command``, ``%pip``) are cut out as shell, and leave ``pass`` behind.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from skillkeep.auditor.engines.interface import Context
+from skillkeep.auditor.languages import language_of_label, languages_of_file
+
+__all__ = ["Cell", "cells_of"]
+
+_CELL_MAGIC = re.compile(r"^\s*%%(?P<name>!|\w+)[ \t]*(?P<rest>[^\n]*)\n?")
+_LINE_MAGIC = re.compile(
+    r"^(?P<indent>[ \t]*)(?P<target>[\w, .\[\]]+=[ \t]*)?"
+    r"(?:!{1,2}(?P<shell>[^\n=][^\n]*)|%(?P<magic>\w+)[ \t]*(?P<rest>[^\n]*)|(?P<help>\?+[\w.]+|[\w.]+\?+)[ \t]*)$",
+    re.MULTILINE,
+)
+_SHELL_MAGICS = frozenset({"pip", "conda", "mamba", "uv", "sx", "system", "sc"})
+_LONGEST_SCRIPT = 20_000
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A part of a notebook: `step` says where it comes from, such as ``cell 3``."""
+
+    context: Context
+    text: str
+    step: str
+
+
+def cells_of(text: str) -> list[Cell] | None:
+    """The cells of a notebook, small scripts in their outputs too; None when `text` is no notebook."""
+    try:
+        book = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    cells = book.get("cells") if isinstance(book, dict) else None
+    if not isinstance(cells, list):
+        return None
+    language = _kernel(book.get("metadata"))
+    return [
+        part for number, cell in enumerate(cells, 1) if isinstance(cell, dict) for part in _cell(number, cell, language)
+    ]
+
+
+def _cell(number: int, cell: dict[str, Any], language: Context) -> Iterator[Cell]:
+    body, step = _joined(cell.get("source")), f"cell {number}"
+    if cell.get("cell_type") != "code":
+        yield Cell(Context.INSTRUCTION, body, step)
+        return
+    magic = _CELL_MAGIC.match(body)
+    if magic:
+        yield from _magic_cell(magic, body[magic.end() :], step, language)
+    elif language is Context.PYTHON:
+        yield from _python(body, step)
+    else:
+        yield Cell(language, body, step)
+    outputs = cell.get("outputs")
+    for output in outputs if isinstance(outputs, list) else ():
+        data = output.get("data") if isinstance(output, dict) else None
+        script = _joined(data.get("application/javascript")) if isinstance(data, dict) else ""
+        if script and len(script) <= _LONGEST_SCRIPT:
+            yield Cell(Context.JAVASCRIPT, script, f"output of {step}")
+
+
+def _magic_cell(magic: re.Match[str], body: str, step: str, language: Context) -> Iterator[Cell]:
+    name, rest = magic["name"].lower(), magic["rest"]
+    if name in {"!", "sx", "system"}:
+        yield Cell(Context.SHELL, body, step)
+    elif name == "writefile":
+        target = rest.split()[-1] if rest.split() else ""
+        for context in languages_of_file(target, body, False):
+            yield Cell(context, body, f"{step} writes {target[:80]}")
+    elif claimed := language_of_label(
+        rest.split()[0].rpartition("/")[2] if name == "script" and rest.split() else name
+    ):
+        yield Cell(claimed, body, step)
+    else:  # timers and the like run the body as it is
+        yield from _python(body, step) if language is Context.PYTHON else iter([Cell(language, body, step)])
+        if language is Context.PYTHON and rest.strip():
+            yield from _python(rest, step)
+
+
+def _python(body: str, step: str) -> Iterator[Cell]:
+    commands: list[str] = []
+
+    def cut(match: re.Match[str]) -> str:
+        if match["shell"]:
+            commands.append(match["shell"])
+        elif match["magic"] in _SHELL_MAGICS:
+            commands.append(
+                f"{match['magic']} {match['rest']}" if match["magic"] not in {"sx", "system", "sc"} else match["rest"]
+            )
+        return f"{match['indent']}{match['target']}None" if match["target"] else f"{match['indent']}pass"
+
+    code = _LINE_MAGIC.sub(cut, body) if re.search(r"[!%?]", body) else body
+    yield Cell(Context.PYTHON, code, step)
+    if commands:
+        yield Cell(Context.SHELL, "\n".join(commands) + "\n", f"{step} shell")
+
+
+def _kernel(metadata: Any) -> Context:
+    for key, field in (("kernelspec", "language"), ("language_info", "name"), ("kernelspec", "name")):
+        table = metadata.get(key) if isinstance(metadata, dict) else None
+        claimed = str(table.get(field, "")) if isinstance(table, dict) else ""
+        if claimed:
+            return language_of_label(claimed) or Context.TEXT
+    return Context.PYTHON
+
+
+def _joined(source: Any) -> str:
+    return "".join(str(line) for line in source) if isinstance(source, list) else str(source or "")
