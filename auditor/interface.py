@@ -10,6 +10,7 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
+from functools import cache
 from typing import Any
 
 from skillkeep.auditor.errors import AuditError
@@ -158,8 +159,7 @@ class AuditOptions:
     """How far an audit goes. Nothing here comes from the audited tree.
 
     `engines` None means every engine; names select some. `advisories` is the path of a file of OSV records, or empty.
-    Sizes in bytes, times in seconds. `rubric` hands in a
-    language model as a second pair of eyes; None leaves that phase out.
+    Sizes in bytes, times in seconds. `rubric` hands in a language model as a second pair of eyes; None leaves it out.
     """
 
     engines: frozenset[str] | None = None
@@ -203,15 +203,23 @@ class Report:
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Report:
         """Read back `to_json`. Raises `AuditError` (`bad_report`)."""
-        from pydantic import TypeAdapter, ValidationError
+        from pydantic import ValidationError
 
         try:
-            report = TypeAdapter(cls).validate_python({key: value for key, value in data.items() if key != "ok"})
+            report: Report = _adapter().validate_python({key: value for key, value in data.items() if key != "ok"})
         except ValidationError as error:
             raise _bad_report(f"{error.error_count()} fields do not fit") from error
         if report.schema != SCHEMA:
             raise _bad_report("it has another schema")
         return report
+
+
+@cache
+def _adapter() -> Any:
+    """Made once in a process: building it costs far more than reading a report with it."""
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(Report)
 
 
 def _bad_report(what: str) -> AuditError:
