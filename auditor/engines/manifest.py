@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from typing import Any, ClassVar, Final
 
 from skillkeep.auditor.engines.interface import Emitter, Engine, SourceFile, SourceTree
@@ -34,8 +34,13 @@ class _Skill:
     file: SourceFile
     front: Frontmatter
     folder: str
-    text: str  # what its documents say, lower-cased, one blank between words
+    documents: tuple[str, ...]
     wants: tuple[Capability, ...]
+
+    @cached_property
+    def text(self) -> str:
+        """What its documents say, lower-cased, one blank between words."""
+        return _plain("\n".join(self.documents))
 
     def line(self, key: str) -> Location:
         """Where the front matter has `key`."""
@@ -79,7 +84,7 @@ def _skills(tree: SourceTree) -> Iterator[_Skill]:
             documents[folder].append((file.text or "")[:_MOST_TEXT])
     for folder, file in manifests.items():
         front = parse_frontmatter(file.text or "")
-        yield _Skill(file, front, folder, _plain("\n".join(documents[folder])), tuple(wants[folder]))
+        yield _Skill(file, front, folder, tuple(documents[folder]), tuple(wants[folder]))
 
 
 def _nearest(path: str, folders: Iterable[str]) -> str | None:
@@ -116,10 +121,9 @@ def _description(skill: _Skill, emit: Emitter) -> None:
 def _promises(skill: _Skill, emit: Emitter) -> None:
     description = _plain(skill.front.description)
     for kind, pattern in _promise_patterns():
-        promise = pattern.search(description) or pattern.search(skill.text)
-        breaking = [each for each in skill.code(kind) if not _is_harmless(each)] if promise else []
-        if promise and breaking:
-            first = breaking[0]
+        first = next((each for each in skill.code(kind) if not _is_harmless(each)), None)
+        promise = (pattern.search(description) or pattern.search(skill.text)) if first else None
+        if promise and first:
             emit.finding(
                 "manifest-broken-promise", skill.line("description"), promise[0][:200],
                 f"it says \"{promise[0].strip()[:80]}\", but {first.evidence.path} line {first.evidence.line} "

@@ -17,6 +17,7 @@ _REQUIREMENT: Final = re.compile(
     r"^\s*(?P<name>[A-Za-z0-9](?:[\w.-]*[A-Za-z0-9])?)\s*(?:\[[^\]]*\])?\s*(?P<rest>@\s*\S+|[=<>!~(][^;#]*)?\s*(?:;.*)?$"
 )
 _EGG: Final = re.compile(r"[#&]egg=([\w.-]+)")
+_ARCHIVE: Final = re.compile(r"/(?:zipball|tarball|archive)/.*$")
 _TAIL: Final = re.compile(r"([\w.-]+?)(?:\.git)?(?:@[\w./-]+)?(?:#.*)?$")
 _INDEX: Final = re.compile(r"^\s*(?:-i|--index-url|--extra-index-url)[ =]+(\S+)")
 _BLOCK: Final = re.compile(r"^# /// script[ \t\r]*$", re.MULTILINE)
@@ -38,7 +39,8 @@ def requirement(text: str, start: int = 0, index: str = "") -> Named | None:
         rest = (matched["rest"] or "").strip(" ()")
         return Named(Ecosystem.PYPI, matched["name"], rest, start, end, source_of(rest), index)
     if address:
-        tail = _TAIL.search(address.partition("?")[0].rstrip("/"))
+        plain = _ARCHIVE.sub("", address.partition("?")[0]).rstrip("/")
+        tail = _TAIL.search(plain)
         return Named(Ecosystem.PYPI, tail[1] if tail else address, "", start, end, address, index)
     return None
 
