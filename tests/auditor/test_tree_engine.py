@@ -94,7 +94,7 @@ def test_utf16_does_not_hide_a_script() -> None:
         ("tree-path-too-long", Severity.WARN),
         ("tree-duplicate-path", Severity.FAIL),
         ("tree-gitlink", Severity.WARN),
-        ("source-lookalike-owner", Severity.FAIL),
+        ("source-lookalike-owner", Severity.WARN),
         ("source-unproven-commit", Severity.WARN),
         ("a-rule-nobody-knows", Severity.WARN),
     ],
