@@ -141,7 +141,7 @@ def _inside(path: Path, folders: Sequence[Path]) -> bool:
     """True when the file's physical folder is one of `folders` or below one."""
     roots = set()
     for folder in folders:
-        with suppress(OSError):
+        with suppress(OSError, ValueError):
             info = os.stat(folder)
             roots.add((info.st_dev, info.st_ino))
     fd = os.open(path.parent, _FOLDER)

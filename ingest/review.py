@@ -141,7 +141,7 @@ def _without_accepted(report: Report, request: IngestRequest, floor: Floor, arti
 
     today = floor.clock.now().date()
     named = request.suppressions is not None
-    source = Path(request.source)
+    source = Path(request.source.removeprefix("file://").partition("#")[0])
     accepted = load_suppressions(
         request.suppressions or floor.home.suppressions, today, [artifact.root, source], named=named
     )

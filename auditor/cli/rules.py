@@ -7,25 +7,32 @@ from typing import Annotated
 import typer
 
 from skillkeep.auditor.explain import find_rule, page, rule_summary
-from skillkeep.auditor.rulebook import Example, default_rulebook
+from skillkeep.auditor.interface import Severity
+from skillkeep.auditor.rulebook import Example, Rule, default_rulebook
 from skillkeep.cli.options import JsonOption
 from skillkeep.cli.output import columns, emit, say, write
+from skillkeep.errors import UsageError
 
 __all__ = ["explain", "rules"]
 
 RuleArgument = Annotated[str, typer.Argument(metavar="RULE", help="The id of a rule, as a report shows it.")]
 
 
-def rules(json_: JsonOption = False) -> int:
-    """List every rule. Example: auditor rules --json"""
+def rules(
+    category: Annotated[str | None, typer.Option("--category", help="Only this category.")] = None,
+    severity: Annotated[str | None, typer.Option("--severity", help="Only fail, warn or info.")] = None,
+    json_: JsonOption = False,
+) -> int:
+    """List the rules by category, worst first. Example: auditor rules --category credentials --severity fail"""
     rulebook = default_rulebook()
-    ordered = sorted(rulebook.rules.values(), key=lambda rule: (rule.category, rule.id))
+    chosen = _chosen(list(rulebook.rules.values()), category, severity)
+    ordered = sorted(chosen, key=lambda rule: (rule.category, -rule.severity.rank, rule.id))
     if json_:
         listed = [rule_summary(rule) for rule in ordered]
         emit({"ok": True, "schema": "skillkeep/rules-v1", "ruleset": rulebook.digest, "rules": listed})
         return 0
-    rows = [(rule.id, rule.severity.value, rule.category, rule.engine, rule.title) for rule in ordered]
-    write(columns(rows, ("rule", "severity", "category", "engine", "title")))
+    rows = [(rule.category, rule.severity.value, rule.id, rule.engine, rule.title) for rule in ordered]
+    write(columns(rows, ("category", "severity", "rule", "engine", "title")))
     say(f"{len(rows)} rules, ruleset {rulebook.digest}")
     return 0
 
@@ -48,6 +55,14 @@ def explain(rule: RuleArgument, json_: JsonOption = False) -> int:
     else:
         write(page(found))
     return 0
+
+
+def _chosen(rules: list[Rule], category: str | None, severity: str | None) -> list[Rule]:
+    """The rules of a category and severity. Raises `UsageError` (`usage`) for a name that no rule has."""
+    for asked, known in ((category, {rule.category for rule in rules}), (severity, {str(each) for each in Severity})):
+        if asked is not None and asked not in known:
+            raise UsageError("usage", "no rule has this", f"Choose one of: {', '.join(sorted(known))}.", value=asked)
+    return [rule for rule in rules if category in {None, rule.category} and severity in {None, str(rule.severity)}]
 
 
 def _example(example: Example | str) -> dict[str, str]:
