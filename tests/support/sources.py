@@ -71,9 +71,10 @@ def helper_sources(*folders: str) -> tuple[Source, ...]:
     return tuple(read_source(path) for folder in folders for path in sorted((ROOT / folder).rglob("*.py")))
 
 
-def imports_of(source: Source) -> list[Import]:
+@cache
+def imports_of(source: Source) -> tuple[Import, ...]:
     """Every import statement of a file, relative ones made absolute."""
-    return list(_walk_imports(source, source.tree, inside_function=False, typing_only=False))
+    return tuple(_walk_imports(source, source.tree, inside_function=False, typing_only=False))
 
 
 def _walk_imports(source: Source, node: ast.AST, *, inside_function: bool, typing_only: bool) -> Iterator[Import]:
@@ -120,8 +121,7 @@ def dotted(node: ast.expr) -> str:
     return "?"
 
 
-def calls(source: Source) -> Iterator[tuple[str, ast.Call]]:
+@cache
+def calls(source: Source) -> tuple[tuple[str, ast.Call], ...]:
     """Every call of a file with the dotted name it calls."""
-    for node in ast.walk(source.tree):
-        if isinstance(node, ast.Call):
-            yield dotted(node.func), node
+    return tuple((dotted(node.func), node) for node in ast.walk(source.tree) if isinstance(node, ast.Call))
