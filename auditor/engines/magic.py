@@ -19,7 +19,7 @@ _ARCHIVES: Final = (
 _MEDIA: Final = (
     b"\x89PNG", b"\xff\xd8\xff", b"GIF8", b"RIFF", b"%PDF", b"\x00\x01\x00\x00", b"OTTO", b"wOFF", b"wOF2", b"ttcf",
     b"\x00\x00\x01\x00", b"ID3", b"OggS", b"fLaC", b"BM", b"II*\x00", b"MM\x00*", b"SQLite format 3",
-    b"\xd0\xcf\x11\xe0",
+    b"\xd0\xcf\x11\xe0", b"\x00\x05\x16\x07", b"\x00\x00\x00\x01Bud1",
 )  # fmt: skip
 # Read by the container engine, which then tells what could not be read.
 READ_ARCHIVES: Final = frozenset({"zip", "gzip", "bzip2", "xz"})

@@ -63,9 +63,7 @@ def test_a_service_that_the_documentation_names_is_expected() -> None:
     assert _found({**files, "tool.py": SENDS}) == set()
 
 
-@pytest.mark.parametrize(
-    "seed", ["works ", "no network ", "use for every ", "a", " ", "must be ", "never writes any ", "-"]
-)
+@pytest.mark.parametrize("seed", ["works ", "no network ", "use for every ", "a", " ", "must be ", "never writes any "])
 def test_the_patterns_of_the_table_take_linear_time(seed: str) -> None:
     manifest = table("manifest")
     patterns = [manifest["hijack"], manifest["local_purposes"], manifest["connected"]]
@@ -76,8 +74,10 @@ def test_the_patterns_of_the_table_take_linear_time(seed: str) -> None:
     assert time.monotonic() - start < 10
 
 
-@pytest.mark.parametrize("seed", ["works ", "no network ", "use for every ", "a", " ", "must be ", "never writes any "])
-                         "network:", "[", "]", "x.y", "---", "\u0430"])  # fmt: skip
+WORDS = st.sampled_from([
+    "name:", "description:", "allowed-tools:", "- ", "\n", " ", "a", "Bash(*)", "é", "metadata:", "  ", "network:", "[",
+    "]", "x.y", "---", "\u0430",
+])  # fmt: skip
 
 
 @settings(max_examples=60, deadline=None)
