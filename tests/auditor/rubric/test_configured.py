@@ -111,13 +111,11 @@ def test_a_scan_asks_when_told_to_and_says_what_came_of_it(tmp_path: Path) -> No
         assert run_command("auditor", "scan", str(tool), home=home, env=env).code == 0
         assert server.asked == []
         done = run_command("auditor", "scan", "--rubric", str(tool), home=home, env=env)
-        as_json = run_command("auditor", "scan", "--rubric", "--json", str(tool), home=home, env=env)
     assert done.code == 20
     assert "rubric-agent-hijack" in done.out
     assert "rubric by m: 1 finding" in done.out
-    assert as_json.json["rubric"]["kept"] == 1
     assert server.asked[0].headers["authorization"] == f"Bearer {KEY}"
-    assert KEY not in done.out + done.err + as_json.out + as_json.err
+    assert KEY not in done.out + done.err
 
 
 def test_a_scan_without_its_reviewer_keeps_the_static_verdict_and_says_why(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ import re
 import tempfile
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -35,13 +36,23 @@ HELLO = claim(start_line=7, end_line=7, quote="Say hello in the user's language.
 RANKS = ["PASS", "WARN", "FAIL"]
 
 
-def opinion(files: dict[str, Any], *days: Day, server: list[LlmServer] | None = None, **options: Any) -> Report:
+@cache
+def _static(files: tuple[tuple[str, str], ...]) -> Report:
+    return audited(dict(files))
+
+
+def static(files: dict[str, str]) -> Report:
+    """The report of `files` without the phase."""
+    return _static(tuple(files.items()))
+
+
+def opinion(files: dict[str, str], *days: Day, server: list[LlmServer] | None = None, **options: Any) -> Report:
     """The report of `files` after a model that plays `days` was asked, by the real client over real HTTP."""
     with tempfile.TemporaryDirectory() as folder, llm_server(*days) as playing:
         if server is not None:
             server.append(playing)
         wanted = RubricOptions(OpenAIReviewer(playing.url, "m"), **{"seconds": 20.0, **options})
-        return second_opinion(write_tree(Path(folder), files), audited(files), wanted, TreeLimits())
+        return second_opinion(write_tree(Path(folder), files), static(files), wanted, TreeLimits())
 
 
 def added(report: Report) -> list[Finding]:
@@ -249,7 +260,7 @@ def test_no_reply_ever_lowers_a_verdict_or_removes_a_finding(
     said, options = scripted
     said.append(reply)
     root = write_tree(tmp_path_factory.getbasetemp() / f"never-lower-{len(files)}-{'b.py' in files}", files)
-    before = audited(files)
+    before = static(files)
     after = second_opinion(root, before, options, TreeLimits())
     assert RANKS.index(after.verdict) >= RANKS.index(before.verdict)
     assert set(before.findings) <= set(after.findings)

@@ -6,6 +6,7 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -42,8 +43,14 @@ def asked(root: Path, files: Mapping[str, str | bytes], tokens: int = 60_000) ->
     """The prompt about `files`, and the report."""
     listening = Listening()
     write_tree(root, files)
-    report = second_opinion(root, audited({"SKILL.md": GOOD}), RubricOptions(listening, tokens=tokens), TreeLimits())
+    report = second_opinion(root, static(), RubricOptions(listening, tokens=tokens), TreeLimits())
     return listening.prompts[0], report
+
+
+@cache
+def static() -> Report:
+    """Some report to add to."""
+    return audited({"SKILL.md": GOOD})
 
 
 def order(prompt: Prompt) -> list[str]:
@@ -140,7 +147,7 @@ def test_a_file_that_cannot_be_shown_is_in_the_ledger(tmp_path: Path, content: b
 def test_a_tool_without_any_text_is_not_sent(tmp_path: Path) -> None:
     listening = Listening()
     root = write_tree(tmp_path, {"blob": b"\x7fELF\0\0\1\2" + bytes(200)})
-    report = second_opinion(root, audited({"SKILL.md": GOOD}), RubricOptions(listening), TreeLimits())
+    report = second_opinion(root, static(), RubricOptions(listening), TreeLimits())
     assert (report.rubric.reason, listening.prompts) == ("nothing_to_review", [])
 
 
@@ -155,7 +162,7 @@ def test_links_are_not_followed(tmp_path: Path) -> None:
 
 
 def test_a_tree_that_is_gone_skips_the_phase(tmp_path: Path) -> None:
-    report = second_opinion(tmp_path / "gone", audited({"SKILL.md": GOOD}), RubricOptions(Listening()), TreeLimits())
+    report = second_opinion(tmp_path / "gone", static(), RubricOptions(Listening()), TreeLimits())
     assert (report.rubric.reason, report.rubric.detail) == ("changed", "not_a_tree")
 
 
