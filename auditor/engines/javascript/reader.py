@@ -23,6 +23,7 @@ _PURE: Final = frozenset(
 )  # fmt: skip
 _HOMES: Final = frozenset({"process.env.HOME", "process.env.USERPROFILE", "os.homedir()", "Deno.env.get()"})
 _MOST_VALUES: Final = 1024
+_MOST_ARGUMENTS: Final = 8_192
 _LONGEST_PATH: Final = 2_000
 _MOST_PATHS: Final = 64
 _IMPORTED: Final = frozenset({"ws", "got", "ky", "request", "needle", "superagent", "execa", "zx", "bun", "undici"})
@@ -67,15 +68,15 @@ class Reader:
         if self.tokens.kinds[bracket] == "template":
             return [(bracket, self.tokens.after[bracket])]
         found: list[tuple[int, int]] = []
-        if bracket not in self.tokens.closing:
-            return found
+        last = self.tokens.closing.get(bracket, bracket)
         at = bracket + 1
-        while at < len(self.tokens.kinds) and not self.tokens.is_punct(at, ")"):
-            end = self._end_of_argument(at)
+        while at < last:
+            end = min(self._end_of_argument(at), last)
             if end > at:
                 found.append((at, end))
-            at = end + 1 if self.tokens.is_punct(end, ",") else end
-            if len(found) > 64 or not (self.tokens.is_punct(at - 1, ",") or self.tokens.is_punct(at, ")")):
+            at = end + 1
+            if len(found) > _MOST_ARGUMENTS:
+                self._left = 0  # what is cut off could matter, so the file counts as not fully judged
                 break
         return found
 
