@@ -77,7 +77,7 @@ def test_law_3_a_changed_copy_does_not_run(home: Path, source: Path) -> None:
     script = next((home / "vetted_vault" / "objects").rglob("word_count.py"))
     script.chmod(0o644)
     script.write_text("print('changed in the vault')\n")
-    done = run_command("skill", "run", "word-count", "word_count.py", "--json", home=home)
+    done = run_command("skill", "run", "--json", "word-count", "word_count.py", home=home)
     assert (done.code, done.json["error_code"]) == (126, "vault_tampered")
     verify = run_command("vault", "verify", "--json", home=home)
     assert verify.code == 20
@@ -86,7 +86,7 @@ def test_law_3_a_changed_copy_does_not_run(home: Path, source: Path) -> None:
 
 def test_law_3_what_is_not_in_the_vault_does_not_run(home: Path, source: Path) -> None:
     assert ingest(home, str(source / "word-count")).code == 10
-    done = run_command("skill", "run", "word-count", "word_count.py", "--json", home=home, cwd=source)
+    done = run_command("skill", "run", "--json", "word-count", "word_count.py", home=home, cwd=source)
     assert (done.code, done.json["error_code"]) == (126, "not_vaulted")
 
 
