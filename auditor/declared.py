@@ -22,6 +22,9 @@ _ASSIGNED = re.compile(
     re.MULTILINE,
 )
 _READS = re.compile(r"environ|getenv|process\.env|\bENV\b|Deno\.env")
+_SERVICE = re.compile(r"\b[A-Z][A-Za-z]{3,30}\b")
+# Keys of the agent itself and of the user's whole machine: naming their service declares nothing.
+_NOT_BY_SERVICE = frozenset({"OPENAI", "ANTHROPIC", "CLAUDE", "GEMINI", "GOOGLE", "GITHUB", "AMAZON", "AZURE"})
 _COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
 _TEMPLATES = (".env.example", ".env.sample", ".env.template", "env.example", ".mcp.json", "plugin.json", "server.json")
 _MAX_NODES = 2_000
@@ -39,7 +42,9 @@ def declared_names(files: Iterable[SourceFile]) -> frozenset[str]:
         if file.path.rpartition("/")[2].lower() in _TEMPLATES:
             names.update(_VARIABLE.findall(file.text))
         for segment in file.of(Context.INSTRUCTION, Context.METADATA):
-            names.update(_VARIABLE.findall(_COMMENT.sub(" ", segment.text)))
+            visible = _COMMENT.sub(" ", segment.text)
+            names.update(_VARIABLE.findall(visible))
+            names.update(f"{word}_API_KEY" for word in _services(visible))
         for segment in file.of(Context.FENCED):
             names.update(_set_in(segment.text))
         if file.of(Context.METADATA):
@@ -53,6 +58,11 @@ def _set_in(code: str) -> Iterator[str]:
         name, value = shell_name or json_name, shell_value or json_value
         if name not in value and not _READS.search(value):
             yield name
+
+
+def _services(text: str) -> set[str]:
+    """Services that prose names: a tool that says it asks Perplexity has said that it needs Perplexity's API key."""
+    return {word.upper() for word in _SERVICE.findall(text)} - _NOT_BY_SERVICE
 
 
 def _requirements(fields: Any) -> Iterator[str]:

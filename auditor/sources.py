@@ -32,6 +32,7 @@ CODE = frozenset(
 )
 _LONE_CR = re.compile(r"\r(?!\n)")
 _PROMPT = re.compile(r"^([ \t]*)(?:[$%❯](?=[ \t])|>(?=[ \t]+/\w))", re.MULTILINE)
+_PLAIN_LABELS = frozenset({"", "text", "txt", "plain", "plaintext", "none"})
 _MARKUP = frozenset({"html", "htm", "xhtml", "svg", "vue", "svelte", "astro"})
 _TEXT_SUFFIX = re.compile(
     r"\.(?:py|pyw|js|mjs|cjs|jsx|ts|tsx|sh|bash|zsh|ps1|bat|cmd|rb|pl|php|lua|md|mdx|mdc|txt|json|ya?ml|toml|ini|cfg|conf|env|"
@@ -102,6 +103,9 @@ def derived_file(found: Derived) -> SourceFile:
         return SourceFile(parent.path, raw, None, False, segments, found.depth, found.name)
     contexts = (context,) if context else sniff(text) or (Context.TEXT,)
     segments = tuple(Segment(parent.path, each, text, anchor=parent, provenance=found.via) for each in contexts)
+    if context is Context.INSTRUCTION:
+        blocks = [each for block in code_blocks(text) for each in _block_segments(parent.path, block)]
+        segments += tuple(replace(each, anchor=parent, provenance=(*found.via, *each.provenance)) for each in blocks)
     return SourceFile(parent.path, raw, text, False, segments, found.depth, found.name)
 
 
@@ -163,7 +167,8 @@ def _emptied(text: str, body_line: int) -> str:
 
 def _block_segments(path: str, block: Fence, nested: bool = False) -> list[Segment]:
     label = block.label.split()[0] if block.label else ""
-    if label.lower() in {"markdown", "md", "mdx"} and not nested:
+    holds_blocks = "```" in block.text or "~~~" in block.text
+    if (label.lower() in {"markdown", "md", "mdx"} or (holds_blocks and label.lower() in _PLAIN_LABELS)) and not nested:
         whole = Segment(path, Context.FENCED, block.text, block.first_line, block.indent, None, ("fence:markdown",))
         return [whole, *_nested_segments(path, block)]
     provenance = (f"fence:{label[:40]}" if label else "fence",)

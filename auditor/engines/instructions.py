@@ -104,8 +104,11 @@ def _comments(segment: Segment, emit: Emitter) -> None:
     while start >= 0:
         end = text.find("-->", start)
         end = len(text) if end < 0 else end
-        if Context.SHELL in sniff(text[start + 4 : end]):
-            emit.derive(text[start + 4 : end], Context.SHELL, segment.locate(start, end), "html comment", segment)
+        inside = text[start + 4 : end]
+        if "```" in inside or "~~~" in inside:
+            emit.derive(inside, Context.INSTRUCTION, segment.locate(start, end), "html comment", segment)
+        elif Context.SHELL in sniff(inside):
+            emit.derive(inside, Context.SHELL, segment.locate(start, end), "html comment", segment)
         start = text.find("<!--", end)
 
 
@@ -128,8 +131,22 @@ def _hidden(file: SourceFile, emit: Emitter) -> None:
             if rule == "hidden-tag-characters":
                 plain = "".join(chr(ord(char) - 0xE0000) for char in match.group())
                 emit.derive(plain, Context.INSTRUCTION, at, "tag characters")
-            elif rule == "hidden-zero-width":
-                emit.derive(_INVISIBLE.sub("", whole.line_at(match.start())), Context.INSTRUCTION, at, "zero width")
+    if _ZERO_WIDTH.search(text):
+        _without_invisible(file, emit)
+
+
+def _without_invisible(file: SourceFile, emit: Emitter) -> None:
+    """Each part as it reads without the characters nobody sees, at the place of the first of them."""
+    for segment in file.of(Context.INSTRUCTION, Context.METADATA, Context.FENCED):
+        found = _ZERO_WIDTH.search(segment.text)
+        if found is not None:
+            emit.derive(
+                _INVISIBLE.sub("", segment.text),
+                Context.INSTRUCTION,
+                segment.locate(*found.span()),
+                "zero width",
+                segment,
+            )
 
 
 def _padding(file: SourceFile, emit: Emitter) -> None:
