@@ -22,6 +22,7 @@ _LONGEST_COMMENT: Final = 65_557
 _METHODS: Final = {8: "deflate", 12: "bzip2"}
 _BOMB_BYTES: Final = 8 << 20
 _BOMB_RATIO: Final = 100
+_MOST_LISTED: Final = 10_000
 
 
 @dataclass(frozen=True)
@@ -55,9 +56,14 @@ def read_zip(data: bytes, budget: Budget) -> Part:
     spans: list[tuple[int, int]] = []
     seen: set[str] = set()
     place = end - size
+    before = budget.output
+    listed = 0
     while place + 46 <= end and data[place : place + 4] == _ENTRY:
-        if budget.spent:
-            yield Oddity("tree-archive", "zip", "a zip archive with more content than is read")
+        listed += 1
+        if budget.spent or listed > _MOST_LISTED:
+            is_bomb = before - budget.output > max(_BOMB_BYTES, _BOMB_RATIO * len(data))
+            rule = "container-bomb" if is_bomb else "tree-archive"
+            yield Oddity(rule, "zip", "a zip archive with more content than is read")
             return
         entry, place = _entry(data, place)
         if entry.name in seen:
