@@ -44,6 +44,8 @@ def audit_tree(
     """
     start = time.perf_counter()
     root = Path(os.path.abspath(root))
+    if options.advisories:
+        options = replace(options, advisories=os.path.abspath(options.advisories))
     progress.step("reading")
     collector = Collector(default_rulebook())
     answer = _read(root, options, observations, collector)
@@ -69,7 +71,7 @@ def _read(
     """One worker, started again without the file that killed it, at most three times."""
     skip: list[str] = []
     confinement = Confinement(
-        read=(os.fspath(root), *([options.advisories] if options.advisories else [])),
+        read=(os.fspath(root), *([options.advisories] if os.path.isfile(options.advisories) else [])),
         memory_bytes=options.memory_bytes,
         wall_seconds=options.total_seconds + 10.0,
         cpu_seconds=int(options.total_seconds) + 10,

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.audited import audited
 
+from skillkeep.auditor.audit import audit_tree
 from skillkeep.auditor.engines.dependencies import other_files, python_files
 from skillkeep.auditor.engines.dependencies.advisories import version_key
 from skillkeep.auditor.engines.dependencies.commands import commands, told
@@ -142,6 +143,16 @@ def test_advisories_that_cannot_be_read_are_said(tmp_path: Path, content: str) -
     path.write_text(content + " rich\n" if content else "")
     report = audited({"run.sh": "pip install rich==1\n"}, AuditOptions(bandit=False, advisories=str(path)))
     assert ("audit-incomplete" in {each.rule for each in report.findings}) == bool(content)
+
+
+def test_the_confined_reader_may_read_the_advisories(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "osv.jsonl").write_text("".join(json.dumps(each) + "\n" for each in RECORDS))
+    tool = tmp_path / "tool"
+    tool.mkdir()
+    (tool / "run.sh").write_text("pip install bad-tool\n")
+    monkeypatch.chdir(tmp_path)
+    report = audit_tree(tool, AuditOptions(bandit=False, semgrep=False, advisories="osv.jsonl"))
+    assert "dependency-malicious" in {finding.rule for finding in report.findings}
 
 
 def test_versions_are_ordered() -> None:
