@@ -104,6 +104,7 @@ def _judge(tree: ast.Module, segment: Segment, emit: Emitter) -> bool:
         credentials.subscript(node, scope)
     for decorator, scope in found.decorators:
         execution.decorated(decorator, scope)
+    execution.joined(connects=egress.opens_socket)
     credentials.mentions()
     return names.exhausted or folder.exhausted or flow.exhausted
 

@@ -16,6 +16,12 @@ __all__ = ["Judge"]
 
 _UNKNOWN_WORD: Final = '"$NOT_KNOWN"'
 _LONGEST_EXCERPT: Final = 300
+_KEYWORDS: Final = frozenset(
+    {
+        "return", "await", "of", "in", "typeof", "case", "else", "new", "void", "throw", "yield", "do", "default", "delete",
+        "extends", "instanceof",
+    }
+)  # fmt: skip
 _CALLERS: Final = frozenset({"call", "apply"})
 
 
@@ -52,7 +58,7 @@ class Judge:
         """True when a bracket belongs to the chain before it."""
         before, tokens = at - 1, self._reader.tokens
         if tokens.kinds[before] == "name":
-            return tokens.values[before] not in {"return", "await", "of", "in", "typeof", "case", "else"}
+            return tokens.values[before] not in _KEYWORDS
         return tokens.kinds[before] in {"string", "template"} or tokens.values[before] in {")", "]", "?."}
 
     def _chain(self, at: int, chain: Chain) -> None:
@@ -98,7 +104,8 @@ class Judge:
     @staticmethod
     def _is_constructor(path: str, base: str) -> bool:
         """``x.constructor.constructor(…)`` and ``Object.getPrototypeOf(async function(){}).constructor(…)``."""
-        return path.endswith("constructor") and (base.endswith(".constructor") or "getPrototypeOf()" in base)
+        outer = base.endswith(".constructor") or base.startswith("Function.") or "getPrototypeOf()" in base
+        return path.endswith("constructor") and outer
 
     def _folded(self, argument: tuple[int, int] | None) -> tuple[str | None, bool]:
         self._reader.decoded = False
@@ -187,6 +194,8 @@ class Judge:
         text, decoded = self._folded(argument)
         if decoded:
             self._report("javascript-hidden-import", first, bracket, "the name of the imported module is hidden")
+        elif text is not None and text.startswith(("data:", "blob:")):
+            self._report("javascript-eval", first, bracket, f"{path} runs code that stands in an address")
         elif text is not None and "://" in text:
             self._report("javascript-downloaded-execution", first, bracket, f"{path} runs code from {text[:120]}")
         elif text is None or text.startswith(HOLE):

@@ -325,7 +325,7 @@ class Reader:
         arguments = self.arguments(bracket)
         end = (arguments[-1][1] if arguments else bracket + 1) + 1
         base, _, method = path.rpartition(".")
-        importing = path in {"require", "import"} or path.endswith((".require", "createRequire()"))
+        importing = path in {"require", "import"} or path.endswith((".require", "createRequire()", "._load"))
         if not (importing or method == "promisify" or path in _PURE or text is not None or items is not None):
             return ("" if not path else base if method == "bind" else f"{path}()"), None, None, end
         if method == "promisify" and arguments:

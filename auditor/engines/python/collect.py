@@ -56,11 +56,7 @@ class Scope:
 
     def bind(self, name: str, binding: Binding) -> None:
         """Add one possible value of `name`."""
-        home = self
-        if name in self.outer and self.parent is not None:
-            while home.parent is not None:
-                home = home.parent
-        home.bindings.setdefault(name, []).append(binding)
+        self.bindings.setdefault(name, []).append(binding)
 
     def lookup(self, name: str) -> tuple[Scope, list[Binding]] | None:
         """The scope that binds `name` as seen from here, and its bindings."""
@@ -125,6 +121,8 @@ class _Walk:
                 elif value.__class__ not in skipped:
                     push(value)  # type: ignore[arg-type]
         self.found.nodes += count
+        for name in scope.outer:  # a `global` may stand below what it changes in this walk's order
+            self.found.module.bindings.setdefault(name, []).extend(scope.bindings.pop(name, ()))
 
     def enter(self, scope: Scope, owner: ast.AST, kind: str, body: Iterable[ast.AST]) -> Scope:
         inner = Scope(kind, scope, owner)
@@ -188,8 +186,8 @@ def _annotated(walk: _Walk, scope: Scope, node: ast.AnnAssign, stack: list[ast.A
     if node.value is not None:
         walk.bind_target(scope, node.target, Binding("value", node.lineno, node.value))
         stack.append(node.value)
-    stack.append(node.target)
-    return True  # an annotation is not run for its value
+    stack += [node.target, node.annotation]  # Python evaluates annotations of modules and classes
+    return True
 
 
 def _augmented(walk: _Walk, scope: Scope, node: ast.AugAssign, stack: list[ast.AST]) -> bool:
@@ -248,6 +246,10 @@ def _function(walk: _Walk, scope: Scope, node: Function, stack: list[ast.AST]) -
         if spread is not None:
             inner.bind(spread.arg, Binding("opaque", node.lineno))
     stack.extend(default for default in (*arguments.defaults, *arguments.kw_defaults) if default is not None)
+    spreads = [spread for spread in (arguments.vararg, arguments.kwarg) if spread is not None]
+    stack.extend(each.annotation for each in (*names, *arguments.kwonlyargs, *spreads) if each.annotation is not None)
+    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.returns is not None:
+        stack.append(node.returns)
     return True
 
 

@@ -43,10 +43,12 @@ class Egress:
         self._flow = flow
         self._table = table
         self._hosts: set[str] = set()
+        self.opens_socket = False
 
     def judge(self, call: ast.Call, scope: Scope, names: tuple[str, ...]) -> None:
         """Judge `call`, whose callee may be any of `names`."""
         for name in names:
+            self.opens_socket = self.opens_socket or name in {"socket.socket().connect", "socket.create_connection"}
             if (where := self._table["network"].get(name)) is not None:
                 self._connect(call, scope, name, self._site.argument(call, where))
                 break

@@ -29,6 +29,7 @@ class Execution:
         self._site = site
         self._flow = flow
         self._table = table
+        self._duplicated: ast.Call | None = None
         self._dangerous = frozenset(table["dangerous_modules"])
         self._handed = frozenset(table["code"]) | frozenset(table["shell"]) | frozenset(table["deserialise"])
 
@@ -51,7 +52,17 @@ class Execution:
                 self._site.report("python-native-code", call, f"{name} loads machine code that this audit cannot read")
             elif name.endswith(".?"):
                 self._hidden(call, name)
+        if isinstance(call.func, ast.Attribute) and call.func.attr == "__subclasses__":
+            self._site.report("python-hidden-execution", call, "searches all classes for one that runs code")
+        if "os.dup2" in names:
+            self._duplicated = call
         self._handed_on(call, scope)
+
+    def joined(self, *, connects: bool) -> None:
+        """After every call: standard streams that are replaced where a socket connects."""
+        if connects and self._duplicated is not None:
+            message = "standard streams are joined to a network connection"
+            self._site.report("python-reverse-shell", self._duplicated, message)
 
     def decorated(self, decorator: ast.expr, scope: Scope) -> None:
         """A decorator is called with what it decorates."""

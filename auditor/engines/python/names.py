@@ -39,6 +39,7 @@ _MEANT: Final = frozenset({
 })  # fmt: skip
 _IMPORTERS: Final = frozenset({"builtins.__import__", "importlib.import_module", "importlib.__import__"})
 _TABLES: Final = frozenset({"builtins.globals()", "builtins.locals()", "builtins.vars()"})
+_GLOBAL_TABLES: Final = frozenset({"__globals__", "f_globals", "f_builtins", "func_globals"})
 _PASSED_THROUGH: Final = frozenset({"functools.partial", "staticmethod", "functools.wraps()", "contextlib.closing"})
 
 
@@ -151,6 +152,8 @@ class Names:
         return self.name(node.id, scope)
 
     def _attribute(self, node: ast.Attribute, scope: Scope) -> tuple[str, ...]:
+        if node.attr in _GLOBAL_TABLES:
+            return ("builtins.globals()",)
         base = self.resolve(node.value, scope)
         if base:
             return _members(base, node.attr)

@@ -33,7 +33,7 @@ class Known:
 class Scope:
     """Variables of a script: their texts, the labels of what is in them, and the names the script itself sets."""
 
-    texts: dict[str, str] = field(default_factory=dict)
+    texts: dict[str, str] = field(default_factory=lambda: {"IFS": " "})
     labels: dict[str, frozenset[str]] = field(default_factory=dict)
     own: set[str] = field(default_factory=set)
     decoded: set[str] = field(default_factory=set)

@@ -21,6 +21,7 @@ _CONTEXTS: Final[dict[str, Context | None]] = {
     "powershell": Context.POWERSHELL,
     "ruby": Context.RUBY,
 }
+_STANDARD_INPUT: Final = frozenset({"/dev/stdin", "/proc/self/fd/0", "/dev/fd/0"})
 _COMMIT: Final = re.compile(r"[0-9a-fA-F]{40}")
 _SETTING_WORDS: Final = frozenset(
     {
@@ -62,6 +63,11 @@ class Execution:
             self._source(call, labels)
         elif call.command.words and self._was_downloaded(call.command.words[0]):
             self._downloaded(call)
+
+    def fed_function(self, call: Call, labels: frozenset[str], before: list[Call]) -> None:
+        """A function of the script that is fed something, where the script holds a shell that runs its input."""
+        if before and self._site.bare_interpreter and labels & {"download", "decoded"}:
+            self._unknown(call, labels, "shell-dynamic-command", f"{call.name} runs what it is fed")
 
     def _interpreter(self, name: str) -> dict[str, Any] | None:
         known: dict[str, Any] | None = self._table["interpreters"].get(name)
@@ -121,9 +127,10 @@ class Execution:
         reads_input = not operands or call.has("-s") or "-" in call.arguments or "/dev/stdin" in operands
         if call.command.heredoc is not None and reads_input:
             self._code(call, call.command.heredoc, self._site.scope.text(call.command.heredoc), context, labels)
-        elif before and reads_input:
+        elif reads_input and before:
             self._piped(call, context, labels, before, printed)
         else:
+            self._site.bare_interpreter = self._site.bare_interpreter or reads_input
             self._script_file(call, operands, labels)
 
     @staticmethod
@@ -203,6 +210,8 @@ class Execution:
         piece = call.words[0].only if call.words else None
         if isinstance(piece, Substitution) and piece.process:
             self._fed_by(call, piece, call.words[0])
+        elif call.arguments[0] in _STANDARD_INPUT:
+            self._unknown(call, labels, "shell-dynamic-command", f"{call.name} runs what it is fed")
         elif call.words and self._was_downloaded(call.words[0]):
             self._downloaded(call)
 

@@ -59,6 +59,7 @@ class Judge:
             return _NOTHING
         for call in calls:
             if call.name in self._site.functions:
+                self._execution.fed_function(call, flowing | own, before)
                 continue
             printed = self._site.scope.printed(self._upto(pipeline, command)) if before else None
             self._execution.judge(call, flowing | own, before, printed)

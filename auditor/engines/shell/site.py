@@ -51,6 +51,7 @@ class ShellSite:
     functions: set[str] = field(default_factory=set)
     downloaded: dict[str, str] = field(default_factory=dict)  # file name -> URL
     requests: list[tuple[int, int, tuple[str, ...]]] = field(default_factory=list)  # span and what is asked for
+    bare_interpreter: bool = False  # a shell without arguments, as in a function that others are piped into
     hosts: set[str] = field(default_factory=set)
     reported: set[tuple[str, int, str]] = field(default_factory=set)
 
