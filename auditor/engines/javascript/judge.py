@@ -18,8 +18,8 @@ _UNKNOWN_WORD: Final = '"$NOT_KNOWN"'
 _LONGEST_EXCERPT: Final = 300
 _KEYWORDS: Final = frozenset(
     {
-        "return", "await", "of", "in", "typeof", "case", "else", "new", "void", "throw", "yield", "do", "default", "delete",
-        "extends", "instanceof",
+        "return", "await", "of", "in", "typeof", "case", "else", "new", "void", "throw", "yield", "do", "default",
+        "delete", "extends", "instanceof",
     }
 )  # fmt: skip
 _CALLERS: Final = frozenset({"call", "apply"})
