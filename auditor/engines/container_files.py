@@ -49,9 +49,10 @@ class ContainerEngine(Engine):
 
     def scan_tree(self, tree: SourceTree, emit: Emitter) -> None:
         """Compare bytecode with the source beside it."""
-        for file in tree.files:
-            if file.text is None and program_kind(file.data[:16]) == "Python bytecode":
-                judge_bytecode(tree, file, emit)
+        compiled = [file for file in tree.files if program_kind(file.data[:16]) == "Python bytecode"]
+        by_path = {file.path: file for file in tree.files} if compiled else {}
+        for file in compiled:
+            judge_bytecode(by_path, file, emit)
 
 
 def _kind(file: SourceFile) -> str:

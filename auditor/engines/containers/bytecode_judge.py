@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Final
 
 from skillkeep.auditor.engines.containers.bytecode import Bytecode, names_of_source, read_bytecode
-from skillkeep.auditor.engines.interface import Emitter, SourceFile, SourceTree
+from skillkeep.auditor.engines.interface import Emitter, SourceFile
 from skillkeep.auditor.interface import Location
 
 __all__ = ["judge_bytecode"]
@@ -28,13 +29,13 @@ _LONGEST_TEXT: Final = 20
 _MOST_TEXTS: Final = 200
 
 
-def judge_bytecode(tree: SourceTree, file: SourceFile, emit: Emitter) -> None:
-    """Compare one bytecode file with the source that Python would take it for."""
+def judge_bytecode(files: Mapping[str, SourceFile], file: SourceFile, emit: Emitter) -> None:
+    """Compare one bytecode file with the one of `files` (by path) that Python would take for its source."""
     place = Location(file.path)
     found = read_bytecode(file.data)
     if not found.whole:
         emit.incomplete(file.path, "the bytecode cannot be walked")
-    source = tree.get(_source_path(file.path))
+    source = files.get(_source_path(file.path))
     if source is None or source.text is None:
         _alone(found, place, emit)
         return
