@@ -30,6 +30,10 @@ _MOST_LINKS: Final = 8
 _LONGEST_EXCERPT: Final = 300
 _LONGEST_FILE: Final = 4 << 20
 _MEMORY: Final = 4 << 30
+_SUFFIXES: Final = (
+    ".rb", ".rake", ".gemspec", ".php", ".phtml", ".go", ".java", ".py", ".pyi", ".pyw", ".js", ".jsx", ".mjs", ".cjs",
+    ".ts", ".tsx", ".mts", ".cts", ".vue",
+)  # fmt: skip
 _SERIOUS: Final = frozenset(
     {"Timeout", "Out of memory", "Stack overflow", "Fatal error", "Timeout during interfile analysis"}
 )
@@ -61,6 +65,8 @@ class SemgrepEngine(ProgramEngine):
 
     def scan(self, root: Path, options: AuditOptions, emit: Emitter) -> None:
         """Run semgrep over `root` and report its matches. Raises `WorkerError` when the child dies."""
+        if not _has_targets(root):
+            return
         program = self._program or find_semgrep()
         assert program
         seconds = options.total_seconds
@@ -101,6 +107,12 @@ class SemgrepEngine(ProgramEngine):
             if isinstance(error, dict) and str(error.get("type")) in _SERIOUS:
                 path = os.path.relpath(str(error.get("path", root)), root)
                 emit.incomplete("" if path.startswith(".") else path, f"semgrep: {error['type']}")
+
+
+def _has_targets(root: Path) -> bool:
+    """True when a file has a suffix of our rules' languages; starting semgrep for none costs seconds."""
+    with TreeView.open(root, TreeLimits()) as view:
+        return bool(view.unread) or any(entry.path.lower().endswith(_SUFFIXES) for entry in view.files())
 
 
 def _numbers(version: str) -> tuple[int, ...]:

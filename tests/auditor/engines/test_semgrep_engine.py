@@ -87,6 +87,11 @@ def test_where_it_is_not_installed_the_audit_says_so_and_goes_on(
     assert report.findings == ()
 
 
+def test_it_is_not_started_for_a_tree_without_its_languages(tmp_path: Path) -> None:
+    tree = write_tree(tmp_path / "tree", {"SKILL.md": "# T\n", "data.json": "{}\n"})
+    assert run(SemgrepEngine(program(tmp_path / "tool", "exit 7")), tree).raws == []
+
+
 @pytest.mark.parametrize(
     ("body", "said"),
     [
