@@ -13,21 +13,24 @@ import urllib.parse
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from typing import ClassVar, Final
 
 from skillkeep.auditor.engines.inflate import INFLATERS, MAX_INFLATED
 from skillkeep.auditor.engines.interface import Context, Emitter, Engine, Segment, SourceFile
 from skillkeep.auditor.languages import sniff
+from skillkeep.auditor.patterns import PatternSet
 from skillkeep.auditor.sources import CODE
 
 __all__ = ["ENGINE", "DecoderEngine"]
 
-_LITERAL: Final = re.compile(
-    r"(?P<base64>[A-Za-z0-9+/_-]{40,}={0,2})"
-    r"|(?P<escapes>(?:\\x[0-9a-fA-F]{2}){8,})"
-    r"|(?P<unicode>(?:\\u[0-9a-fA-F]{4}){8,})"
-    r"|(?P<url>(?:%[0-9a-fA-F]{2}){8,})"
-)
+_LAYERS: Final = {
+    "base64": r"[A-Za-z0-9+/_-]{40,}={0,2}",
+    "escapes": r"(?:\\x[0-9a-fA-F]{2}){8,}",
+    "unicode": r"(?:\\u[0-9a-fA-F]{4}){8,}",
+    "url": r"(?:%[0-9a-fA-F]{2}){8,}",
+}
+_MARKS: Final = {"escapes": b"\\x", "unicode": b"\\u", "url": b"%"}
 _HEX: Final = re.compile(r"(?:[0-9a-fA-F]{2})+\Z")
 _MEDIA: Final = (
     b"\x89PNG", b"\xff\xd8\xff", b"GIF8", b"RIFF", b"%PDF", b"wOFF", b"wOF2", b"OTTO", b"\0\1\0\0", b"ID3", b"OggS",
@@ -38,7 +41,7 @@ _PROGRAMS: Final = (b"\x7fELF", b"MZ", b"\xcf\xfa\xed\xfe", b"\xca\xfe\xba\xbe",
 _READABLE_LITERAL: Final = 200
 _UNDECODABLE: Final = 512
 _LONGEST_HASH: Final = 128
-_MOST_LITERALS: Final = 500
+_MOST_LITERALS: Final = 2_000
 _LONGEST: Final = 1 << 20
 _EXCERPT: Final = 120
 _PROSE: Final = frozenset({Context.INSTRUCTION, Context.FENCED, Context.METADATA, Context.TEXT})
@@ -64,25 +67,34 @@ class DecoderEngine(Engine):
         for segment in sorted(file.segments, key=lambda item: item.context not in CODE):
             if segment.context is Context.FILENAME:
                 continue
-            for literal in _literals(segment.text):
+            for count, literal in enumerate(_literals(segment.text)):
+                if count >= _MOST_LITERALS:
+                    emit.incomplete(segment.path, "it holds more long literals than are decoded")
+                    break
                 key = (segment.locate(literal.start, literal.start).line, literal.text)
                 if key not in seen:
                     seen.add(key)
                     _judge(literal, segment, emit)
 
 
+@cache
+def _patterns() -> PatternSet:
+    return PatternSet(list(_LAYERS.values()))
+
+
 def _literals(text: str) -> Iterator[_Literal]:
-    for count, found in enumerate(_LITERAL.finditer(text)):
-        if count >= _MOST_LITERALS:
-            return
-        body = found[0]
-        layer = found.lastgroup or ""
-        if layer == "base64":
-            if _HEX.match(body):
-                layer = "hex"
-            elif not _looks_base64(body):
+    """Every long run of each layer's characters. RE2 finds them in one fast pass a layer."""
+    data = text.encode("utf-8", "replace")
+    for index, name in enumerate(_LAYERS):
+        if name != "base64" and _MARKS[name] not in data:
+            continue
+        for hit in _patterns().find(index, data, len(data)):
+            body = data[hit.start : hit.end].decode("ascii")
+            layer = "hex" if name == "base64" and _HEX.match(body) else name
+            if layer == "base64" and not _looks_base64(body):
                 continue
-        yield _Literal(layer, body, found.start(), found.end())
+            start = hit.start if len(data) == len(text) else len(data[: hit.start].decode("utf-8"))
+            yield _Literal(layer, body, start, start + len(body))
 
 
 def _looks_base64(body: str) -> bool:

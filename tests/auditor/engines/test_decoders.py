@@ -67,6 +67,12 @@ def test_long_bytes_of_no_known_kind_are_blocked_in_code_only() -> None:
     assert alarms(audit_code({"data.json": f'{{"data": "{literal}"}}\n'})) == []
 
 
+def test_decoys_do_not_hide_a_literal() -> None:
+    decoys = "".join(f'"{literal_of(DER, 60 + number % 7)}{number}",\n' for number in range(3_000))
+    report = audit_code({"tool.py": f"x = [\n{decoys}]\n"})
+    assert "audit-incomplete" in {finding.rule for finding in report.findings}
+
+
 def test_a_bomb_of_layers_ends() -> None:
     data = COMMAND
     for _ in range(12):
