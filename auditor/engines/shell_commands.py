@@ -38,7 +38,9 @@ class ShellEngine(Engine):
         if bomb := _BOMB.search(segment.text):
             place = segment.locate(bomb.start(), bomb.end())
             emit.finding("shell-destructive", place, bomb[0], "a fork bomb", segment=segment)
-        if not damaged:
+        if site.scope.exhausted:
+            emit.incomplete(segment.path, "its words are too costly to be worked out")
+        elif not damaged:
             emit.understood(segment)
         elif not segment.provenance and segment.path.endswith((".sh", ".bash", ".zsh")):
             emit.incomplete(segment.path, "a quote or bracket is never closed, so only a part was understood")

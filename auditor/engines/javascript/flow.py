@@ -9,8 +9,8 @@ from skillkeep.auditor.engines.tables import secrets
 
 __all__ = ["Flow", "variable_of"]
 
-_MOST_TOKENS: Final = 4_000
-_REACH: Final = 500
+_MOST_TOKENS: Final = 20_000
+_REACH: Final = 5_000
 _DECODERS: Final = frozenset({"atob", "Buffer.from", "String.fromCharCode", "unescape"})
 
 

@@ -84,7 +84,7 @@ class Flow:
             for value in home.returns[:256]:
                 self._read(value, home, summary)
             return summary
-        for binding in home.bindings.get(key[1], ())[:256]:
+        for binding in home.bindings.get(key[1], ())[:4096]:
             for node, scope in self._sources(binding, home):
                 self._read(node, scope, summary)
         return summary

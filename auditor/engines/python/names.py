@@ -22,7 +22,7 @@ __all__ = ["Names"]
 
 _MAX_NAMES: Final = 64
 _MAX_DEPTH: Final = 40
-_MAX_CALLERS: Final = 16
+_MAX_CALLERS: Final = 256
 _MOST_BINDINGS: Final = 4096
 _STEPS: Final = 500_000
 _BUILTINS: Final = frozenset(dir(builtins)) | {"reload", "unicode", "execfile", "raw_input"}

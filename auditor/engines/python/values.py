@@ -17,7 +17,7 @@ __all__ = ["HOLE", "UNKNOWN", "OneOf", "Unknown", "Value", "alternatives", "boun
 HOLE: Final = "\uf8ff"
 MAX_TEXT: Final = 1 << 20
 MAX_ITEMS: Final = 8192
-MAX_ALTERNATIVES: Final = 12
+MAX_ALTERNATIVES: Final = 256
 
 Value = Any  # str | bytes | int | float | bool | None | tuple | dict | OneOf | Unknown
 

@@ -12,8 +12,8 @@ from skillkeep.auditor.engines.shell.site import Call
 __all__ = ["calls_of", "program_name"]
 
 _EXECUTING = frozenset({"-exec", "-execdir", "-ok", "-okdir"})
-_MOST_PREFIXES = 8
-_MOST_EXECUTED = 16
+_MOST_PREFIXES = 64
+_MOST_EXECUTED = 64
 
 
 def program_name(text: str) -> str:

@@ -17,7 +17,7 @@ __all__ = ["HOLE", "Known", "Scope"]
 
 HOLE: Final = "\uf8ff"
 _MAX_TEXT: Final = 1 << 18
-_MAX_STEPS: Final = 20_000
+_MAX_STEPS: Final = 200_000
 _HOMES: Final = frozenset({"HOME", "USERPROFILE"})
 
 
@@ -38,6 +38,11 @@ class Scope:
     own: set[str] = field(default_factory=set)
     decoded: set[str] = field(default_factory=set)
     steps: int = 0
+
+    @property
+    def exhausted(self) -> bool:
+        """True when the budget of steps ran out, so that later texts are not known."""
+        return self.steps > _MAX_STEPS
 
     def text(self, word: Word) -> str:
         """The word's text with a `HOLE` for every unknown part."""

@@ -16,7 +16,7 @@ __all__ = ["Judge"]
 
 _NOTHING: Final[frozenset[str]] = frozenset()
 _DECLARING: Final = frozenset({"export", "local", "declare", "typeset", "readonly", "ENV", "ARG"})
-_LONGEST_PIPELINE: Final = 64
+_LONGEST_EVALUATED: Final = 32  # commands whose output is worked out; longer pipelines are followed by labels
 
 
 class Judge:
@@ -39,13 +39,14 @@ class Judge:
     def _pipeline(self, pipeline: Pipeline) -> frozenset[str]:
         flowing = _NOTHING
         before: list[Call] = []
-        for command in pipeline.commands[:_LONGEST_PIPELINE]:
-            flowing = self._command(command, flowing, before, pipeline)
+        for index, command in enumerate(pipeline.commands):
+            feeding = Pipeline(pipeline.commands[:index]) if 0 < index <= _LONGEST_EVALUATED else None
+            flowing = self._command(command, flowing, before, feeding)
         self._reach.pipeline(before)
         return flowing
 
     def _command(
-        self, command: Command, flowing: frozenset[str], before: list[Call], pipeline: Pipeline
+        self, command: Command, flowing: frozenset[str], before: list[Call], feeding: Pipeline | None
     ) -> frozenset[str]:
         own = self._words(command)
         if command.loop is not None:
@@ -61,17 +62,12 @@ class Judge:
             if call.name in self._site.functions:
                 self._execution.fed_function(call, flowing | own, before)
                 continue
-            printed = self._site.scope.printed(self._upto(pipeline, command)) if before else None
+            printed = self._site.scope.printed(feeding) if feeding is not None else None
             self._execution.judge(call, flowing | own, before, printed)
             own |= self._reach.judge(call, flowing | own)
         before.extend(calls)
         self._reach.redirects(command, calls[0])
         return flowing | own
-
-    def _upto(self, pipeline: Pipeline, command: Command) -> Pipeline:
-        """The part of the pipeline that feeds `command`."""
-        index = next(at for at, item in enumerate(pipeline.commands) if item is command)
-        return Pipeline(pipeline.commands[:index])
 
     def _words(self, command: Command) -> frozenset[str]:
         labels = _NOTHING

