@@ -7,8 +7,11 @@ in a file, and left to the regex rules in a snippet.
 from __future__ import annotations
 
 import ast
+import gc
 import re
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import ClassVar, Final
 
 from skillkeep.auditor.engines.interface import Context, Emitter, Engine, Segment, SourceFile
@@ -43,7 +46,8 @@ class PythonEngine(Engine):
             codec = _declared_codec(segment.text)
             if codec is not None:
                 self._recode(segment, codec, file, emit)
-            self._segment(segment, emit)
+            with _without_collection():
+                self._segment(segment, emit)
 
     def _recode(self, segment: Segment, codec: str, file: SourceFile, emit: Emitter) -> None:
         """Python reads this source through another codec, which can turn a comment into code."""
@@ -84,6 +88,18 @@ class PythonEngine(Engine):
             return
         if text == segment.text:
             emit.understood(segment)
+
+
+@contextmanager
+def _without_collection() -> Iterator[None]:
+    """No garbage collection while one tree is made and read: its nodes all stay alive, so looking is for nothing."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
 
 
 def _judge(tree: ast.Module, segment: Segment, emit: Emitter) -> bool:
