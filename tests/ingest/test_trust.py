@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -36,7 +37,11 @@ def network(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     ("url", "tier"),
     [
         ("https://github.com/anthropics/skills", 2),
-        ("git@github.com:Anthropics/skills.git", 2),
+        pytest.param(
+            "git@github.com:Anthropics/skills.git",
+            2,
+            marks=pytest.mark.skipif(shutil.which("ssh") is None, reason="ssh is not installed"),
+        ),
         ("https://github.com/stranger/anthropics", 3),
         ("https://github.com.example.invalid/anthropics/skills", 3),
         ("https://gitlab.com/anthropics/skills", 3),

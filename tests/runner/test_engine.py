@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import socket
+import tempfile
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -70,12 +72,19 @@ def test_a_named_socket_is_the_only_one_tried() -> None:
     assert local_socket({"DOCKER_HOST": "unix:///nowhere/docker.sock", "HOME": "/"}) == "/nowhere/docker.sock"
 
 
-def test_the_users_own_engine_is_found(tmp_path: Path) -> None:
-    place = tmp_path / "podman" / "podman.sock"
+@pytest.fixture
+def short_path() -> Iterator[Path]:
+    """A folder whose path leaves room: a socket's address ends at 108 bytes, and pytest's folders may lie deep."""
+    with tempfile.TemporaryDirectory(dir="/tmp", prefix="sk-") as folder:
+        yield Path(folder)
+
+
+def test_the_users_own_engine_is_found(short_path: Path) -> None:
+    place = short_path / "podman" / "podman.sock"
     place.parent.mkdir()
     with socket.socket(socket.AF_UNIX) as server:
         server.bind(str(place))
-        found = local_socket({"XDG_RUNTIME_DIR": str(tmp_path)})
+        found = local_socket({"XDG_RUNTIME_DIR": str(short_path)})
     assert found in {str(place), "/var/run/docker.sock"}
 
 
@@ -88,8 +97,8 @@ def test_no_engine_is_a_reason_and_a_way_to_mend_and_nothing_runs(tmp_path: Path
     assert (caught.value.code, caught.value.exit_code) == ("sandbox_unavailable", 126)
 
 
-def test_a_socket_that_speaks_something_else_is_no_engine(tmp_path: Path) -> None:
-    place = tmp_path / "s"
+def test_a_socket_that_speaks_something_else_is_no_engine(short_path: Path) -> None:
+    place = short_path / "s"
     with socket.socket(socket.AF_UNIX) as server:
         server.bind(str(place))
         server.listen()
