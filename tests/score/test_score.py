@@ -44,7 +44,7 @@ def test_our_malicious_pages_never_pass_when_they_are_mutated(name: str) -> None
         assert verdict is not Verdict.PASS, rule.id
         total += 1
         kept += verdict is Verdict.FAIL
-    assert total >= 25
+    assert total >= 20
     assert kept >= 0.95 * total
 
 
