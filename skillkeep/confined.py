@@ -214,8 +214,10 @@ def _rebuilt(error: dict[str, Any], job: str) -> SkillkeepError:
     code, message, hint = error.get("code"), error.get("message"), error.get("hint")
     context = error.get("context")
     known = all_codes().get(code) if isinstance(code, str) else None
-    if known and isinstance(message, str) and isinstance(hint, str) and hint and isinstance(context, dict):
-        return known[0](str(code), message, hint, **{str(key): value for key, value in context.items()})
+    ours = known is not None and known[0].__init__ is SkillkeepError.__init__
+    if known and ours and isinstance(message, str) and isinstance(hint, str) and hint and isinstance(context, dict):
+        facts = {str(key): value for key, value in context.items() if key not in {"self", "code", "message", "hint"}}
+        return known[0](str(code), message, hint, **facts)
     return WorkerError(
         "worker_failed",
         f"the confined worker for {job.partition(':')[2]} reported an unknown error",

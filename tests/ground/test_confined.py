@@ -120,6 +120,22 @@ def test_a_typed_error_of_the_job_arrives_as_itself(tmp_path: Path) -> None:
     assert caught.value.code == "worker_failed"
 
 
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        ({"code": "io_error", "message": "m", "hint": "h", "context": {"code": 1, "self": 2, "hint": 3}}, "io_error"),
+        ({"code": "kernel_refused", "message": "m", "hint": "h", "context": {}}, "worker_failed"),
+        ({"code": "no such code", "message": "m", "hint": "h", "context": {}}, "worker_failed"),
+        ({"code": "io_error", "message": "m", "hint": "", "context": {}}, "worker_failed"),
+        ({"code": ["io_error"], "message": None}, "worker_failed"),
+    ],
+)
+def test_whatever_error_a_worker_claims_is_one_typed_error(error: dict[str, Any], code: str) -> None:
+    from skillkeep.confined import _rebuilt
+
+    assert _rebuilt(error, "skillkeep.x:y").code == code
+
+
 def test_environment_and_descriptors_of_the_parent_do_not_reach_the_worker(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
