@@ -11,10 +11,13 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from skillkeep.auditor.errors import AuditError
 from skillkeep.auditor.rubric.interface import RubricOptions, RubricRun
+
+if TYPE_CHECKING:
+    from skillkeep.settings import AuditorSettings
 
 __all__ = [
     "SCHEMA",
@@ -174,6 +177,17 @@ class AuditOptions:
     total_seconds: float = 120.0
     memory_bytes: int = 1 << 30
     rubric: RubricOptions | None = None
+
+    @classmethod
+    def of(cls, settings: AuditorSettings) -> AuditOptions:
+        """What the ``[auditor]`` section asks for; the caller replaces what its command line or limits change."""
+        return cls(
+            semgrep=settings.semgrep,
+            bandit=settings.bandit,
+            advisories=settings.advisories,
+            total_seconds=settings.seconds,
+            memory_bytes=settings.memory_bytes,
+        )
 
 
 @dataclass(frozen=True)

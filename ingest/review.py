@@ -109,15 +109,8 @@ def _audit(request: IngestRequest, floor: Floor, fetched: Fetched, artifact: Art
     from skillkeep.auditor import AuditOptions, audit_tree
     from skillkeep.auditor.cache import ReportCache
 
-    settings = floor.settings.auditor
-    options = AuditOptions(
-        semgrep=settings.semgrep,
-        bandit=settings.bandit,
-        advisories=settings.advisories,
-        total_seconds=settings.seconds,
-        memory_bytes=settings.memory_bytes,
-        depth=2 * floor.settings.limits.depth + 64,
-        rubric=floor.rubric,
+    options = replace(
+        AuditOptions.of(floor.settings.auditor), depth=2 * floor.settings.limits.depth + 64, rubric=floor.rubric
     )
     imitation = pretending(fetched.source, floor.settings.trust)
     observations = [*artifact.observations, *([imitation] if imitation else [])]

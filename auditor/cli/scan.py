@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -90,13 +91,11 @@ def scan(
 
 def _options(config: Path | None, *, semgrep: bool, bandit: bool, rubric: bool) -> AuditOptions:
     everything = load_settings(Home.resolve(os.environ), config)
-    settings = everything.auditor
-    return AuditOptions(
-        semgrep=semgrep and settings.semgrep,
-        bandit=bandit and settings.bandit,
-        advisories=settings.advisories,
-        total_seconds=settings.seconds,
-        memory_bytes=settings.memory_bytes,
+    options = AuditOptions.of(everything.auditor)
+    return replace(
+        options,
+        semgrep=semgrep and options.semgrep,
+        bandit=bandit and options.bandit,
         rubric=rubric_options(everything.rubric, os.environ, asked=rubric),
     )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from skillkeep.kernel.cgroups import LAYER, PERIOD, GroupLimits, Part, Place, group_name, read_number, sweep, write_knob
+from skillkeep.kernel.cgroups import LAYER, PERIOD, GroupLimits, Part, Place, group_name, sweep, write_knob
 from skillkeep.kernel.errors import KernelError
 from skillkeep.kernel.libc import guarded
 
@@ -17,6 +17,11 @@ class V1Part(Part):
     That skips the wait for an RCU grace period which `cgroup.procs` costs (5 ms against 50 us, measured).
     """
 
+    memory_counters = {  # noqa: RUF012 -- declared a ClassVar by the base
+        "peak_memory": ("memory.max_usage_in_bytes", None),
+        "oom_kills": ("memory.oom_control", "oom_kill"),
+    }
+
     def __init__(self, path: str, enforces: tuple[str, ...]) -> None:
         super().__init__(path, enforces)
         # Opened here: the kernel checks the right to join against who opened the file.
@@ -26,17 +31,6 @@ class V1Part(Part):
     def join(self) -> None:
         with guarded(LAYER, f"join {self.path}"):
             os.write(self._tasks, b"0")
-
-    def facts(self) -> dict[str, int]:
-        files = {
-            "peak_memory": ("memory.max_usage_in_bytes", None),
-            "oom_kills": ("memory.oom_control", "oom_kill"),
-            "processes": ("pids.current", None),
-            "peak_processes": ("pids.peak", None),
-            "refused_forks": ("pids.events", "max"),
-        }
-        found = {name: read_number(f"{self.path}/{file}", key) for name, (file, key) in files.items()}
-        return {name: value for name, value in found.items() if value is not None}
 
     def close(self) -> None:
         os.close(self._tasks)

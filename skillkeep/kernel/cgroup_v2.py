@@ -12,7 +12,6 @@ from skillkeep.kernel.cgroups import (
     Part,
     Place,
     group_name,
-    read_number,
     sweep,
     write_knob,
 )
@@ -25,6 +24,11 @@ __all__ = ["V2Part", "make_part"]
 class V2Part(Part):
     """One folder that bounds all it can. The child is born inside it (CLONE_INTO_CGROUP), so `join` does nothing."""
 
+    memory_counters = {  # noqa: RUF012 -- declared a ClassVar by the base
+        "peak_memory": ("memory.peak", None),
+        "oom_kills": ("memory.events", "oom_kill"),
+    }
+
     def __init__(self, path: str, enforces: tuple[str, ...]) -> None:
         super().__init__(path, enforces)
         with guarded(LAYER, f"open {path}"):
@@ -32,17 +36,6 @@ class V2Part(Part):
 
     def join(self) -> None:
         return
-
-    def facts(self) -> dict[str, int]:
-        files = {
-            "peak_memory": ("memory.peak", None),
-            "oom_kills": ("memory.events", "oom_kill"),
-            "processes": ("pids.current", None),
-            "peak_processes": ("pids.peak", None),
-            "refused_forks": ("pids.events", "max"),
-        }
-        found = {name: read_number(f"{self.path}/{file}", key) for name, (file, key) in files.items()}
-        return {name: value for name, value in found.items() if value is not None}
 
     def close(self) -> None:
         if self.into_fd is not None:

@@ -10,8 +10,9 @@ import os
 import re
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 from skillkeep.kernel.libc import guarded
 
@@ -34,6 +35,11 @@ PERIOD = 100_000
 CONTROLLERS = ("memory", "pids", "cpu")
 _NAME = re.compile(r"^skillkeep-(\d+)-(\d+)-(\d+)-\w+$")
 _REMOVE_SECONDS = 2.0
+_PROCESS_COUNTERS: Mapping[str, tuple[str, str | None]] = {
+    "processes": ("pids.current", None),
+    "peak_processes": ("pids.peak", None),
+    "refused_forks": ("pids.events", "max"),
+}
 
 
 @dataclass(frozen=True)
@@ -76,14 +82,18 @@ class Part(ABC):
 
     into_fd: int | None = None
     """The group's folder, for a child that is to be born inside it (v2)."""
+    memory_counters: ClassVar[Mapping[str, tuple[str, str | None]]]
+    """File and key (None: the whole file) of `peak_memory` and `oom_kills`, which each version names its own way."""
 
     @abstractmethod
     def join(self) -> None:
         """Move the calling process in."""
 
-    @abstractmethod
     def facts(self) -> dict[str, int]:
         """What the kernel counted: peak_memory, peak_processes, processes, oom_kills, refused_forks."""
+        files = {**self.memory_counters, **_PROCESS_COUNTERS}
+        found = {name: read_number(f"{self.path}/{file}", key) for name, (file, key) in files.items()}
+        return {name: value for name, value in found.items() if value is not None}
 
     def close(self) -> None:
         """Let go of descriptors and remove the folder, once everything inside has ended."""

@@ -9,7 +9,7 @@ import pytest
 from support.audited import audited, files_of, write_tree
 
 from skillkeep.auditor.interface import Severity, Verdict
-from skillkeep.auditor.rulebook import Rule, default_rulebook
+from skillkeep.auditor.rulebook import default_rulebook
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "benchmarks"))
 
@@ -21,30 +21,29 @@ from score.table import Rate, as_json, lists, table
 INVISIBLE_ALREADY = {"hidden-zero-width", "hidden-variation-selectors", "hidden-tag-characters"}
 
 
-def _whole_skills() -> list[Rule]:
-    """Rules whose first bad example is a skill's page: what an agent reads, not a lone configuration file."""
-    rules = [rule for rule in default_rulebook().rules.values() if rule.severity is Severity.FAIL and rule.bad]
-    pages = [rule for rule in rules if files_of(rule, rule.bad[0]).keys() == {"SKILL.md"}]
-    return [rule for rule in pages if rule.id not in INVISIBLE_ALREADY]
-
-
-def _skill(rule: Rule) -> dict[str, bytes]:
-    page = "---\nname: helper\ndescription: Helps.\n---\n" + files_of(rule, rule.bad[0])["SKILL.md"]
-    return {"SKILL.md": page.encode()}
+def _whole_skills() -> list[tuple[str, dict[str, bytes]]]:
+    """Rules and their bad examples that are a skill's page: what an agent reads, not a lone configuration file."""
+    rules = [rule for rule in default_rulebook().rules.values() if rule.severity is Severity.FAIL]
+    shown = [(rule.id, files_of(rule, bad)) for rule in rules if rule.id not in INVISIBLE_ALREADY for bad in rule.bad]
+    head = "---\nname: helper\ndescription: Helps.\n---\n"
+    return [
+        (rule, {"SKILL.md": (head + files["SKILL.md"]).encode()})
+        for rule, files in shown
+        if files.keys() == {"SKILL.md"}
+    ]
 
 
 @pytest.mark.parametrize("name", [name for name in MUTATIONS if name not in {"split", "encode"}])
 def test_our_malicious_pages_never_pass_when_they_are_mutated(name: str) -> None:
     kept = total = 0
-    for rule in _whole_skills():
-        files = _skill(rule)
+    for rule, files in _whole_skills():
         if audited(files).verdict is not Verdict.FAIL:
             continue
         verdict = audited(MUTATIONS[name](files)).verdict
-        assert verdict is not Verdict.PASS, rule.id
+        assert verdict is not Verdict.PASS, rule
         total += 1
         kept += verdict is Verdict.FAIL
-    assert total >= 20
+    assert total >= 25
     assert kept >= 0.95 * total
 
 
