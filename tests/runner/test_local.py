@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from support.vaults import make_tool
+from support.waiting import until
 
 from skillkeep.home import Home
 from skillkeep.runner.errors import RunnerError
@@ -80,7 +81,7 @@ def test_the_time_limit_kills_the_whole_group_and_does_not_wait_for_held_pipes(h
     result = run(home, "sh", "-c", script, wall_seconds=1.0)
     assert (result.cause, result.signal, result.stdout) == (Cause.TIMEOUT, 9, b"early\n")
     assert result.wall_seconds < 10
-    assert not is_running(int(pid_file.read_text()))
+    assert until(lambda: not is_running(int(pid_file.read_text())))
 
 
 def test_a_background_process_does_not_hold_the_result(home: Home) -> None:
@@ -88,7 +89,7 @@ def test_a_background_process_does_not_hold_the_result(home: Home) -> None:
     result = run(home, "sh", "-c", f"sleep 300 & echo $! > {pid_file}; echo done", wall_seconds=60)
     assert (result.cause, result.stdout) == (Cause.EXIT, b"done\n")
     assert result.wall_seconds < 10
-    assert not is_running(int(pid_file.read_text()))
+    assert until(lambda: not is_running(int(pid_file.read_text())))
 
 
 def test_a_flood_is_cut_and_stopped(home: Home) -> None:
