@@ -163,7 +163,7 @@ def _message(text: str) -> str:
 
 def _uri(path: str) -> str:
     """A relative URI reference (RFC 3986): the path's bytes percent-encoded, a colon too, so that none is a scheme."""
-    return quote(path.encode("utf-8", "surrogateescape"), safe="/") or "."
+    return quote(path.encode("utf-8", "surrogateescape"), safe="/").lstrip("/") or "."
 
 
 def _render(audited: Sequence[Audited], _style: Style) -> str:

@@ -116,8 +116,18 @@ class Channel:
         pid = next(
             (_UCRED.unpack(raw[: _UCRED.size])[0] for _, kind, raw in ancillary if kind == socket.SCM_CREDENTIALS), 0
         )
-        fields = json.loads(data)
-        kind = fields.pop("kind")
+        kind, fields = _parsed(data)
         if kind == "failed":
-            raise LayerError(**fields)
+            raise LayerError(*(str(fields.get(name, "")) for name in ("layer", "detail", "hint", "number")))
         return Message(kind, fields, pid)
+
+
+def _parsed(data: bytes) -> tuple[str, dict[str, Any]]:
+    try:
+        fields = json.loads(data)
+        kind = fields.pop("kind") if isinstance(fields, dict) else None
+    except (ValueError, KeyError, RecursionError):
+        kind = None
+    if not isinstance(kind, str):
+        raise LayerError("setup", "the sandbox's set-up sent something that is no message")
+    return kind, fields

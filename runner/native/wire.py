@@ -27,7 +27,9 @@ def receive(sock: socket.socket) -> tuple[dict[str, Any], list[bytes]]:
     if length > _MOST:
         raise ValueError("the frame is too long")
     header = json.loads(_exactly(sock, length))
-    sizes = header.pop("blobs")
+    sizes = header.pop("blobs", None) if isinstance(header, dict) else None
+    if not isinstance(sizes, list) or not all(type(size) is int and 0 <= size <= _MOST for size in sizes):
+        raise ValueError("the frame has no proper header")
     return header, [_exactly(sock, size) for size in sizes]
 
 
