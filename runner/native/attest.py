@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from functools import cache
 
 from skillkeep.kernel.namespaces import KINDS
+from skillkeep.kernel.procfs import read_text
 from skillkeep.kernel.rlimits import NO_CORE_DUMP
 from skillkeep.runner.interface import Assurance, AssuranceLevel, Layer
-from skillkeep.runner.native.channel import LayerError, Message
+from skillkeep.runner.native.failures import LayerError
 from skillkeep.runner.native.filters import payload_filter
 from skillkeep.runner.native.identity import Identity
 from skillkeep.runner.native.plan import Plan
@@ -23,13 +25,13 @@ _CAPABILITY_SETS = ("CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb")
 _BOUNDED = {"memory", "pids", "cpu"}
 
 
-def measure(plan: Plan, ready: Message, identity: Identity, bounded_by: dict[str, str]) -> Assurance:
-    """The assurance of the waiting payload `ready.pid`.
+def measure(plan: Plan, payload: int, landlock: int, identity: Identity, bounded_by: dict[str, str]) -> Assurance:
+    """The assurance of the waiting process `payload`.
 
-    `bounded_by` gives the control group's path by controller. Raises LayerError for the first layer that does
-    not hold, or when the whole is below `plan.min_level`.
+    `landlock` is the version its set-up used, 0 for none; `bounded_by` gives the control group's path by controller.
+    Raises LayerError for the first layer that does not hold, or when the whole is below `plan.min_level`.
     """
-    base = f"/proc/{ready.pid}"
+    base = f"/proc/{payload}"
     status = _status(base)
     checks: tuple[Callable[[], Layer], ...] = (
         lambda: _identity(status, identity),
@@ -47,8 +49,8 @@ def measure(plan: Plan, ready: Message, identity: Identity, bounded_by: dict[str
             layers.append(check())
         except (OSError, KeyError, ValueError) as error:
             raise LayerError("attestation", f"the waiting payload could not be measured: {error}") from error
-    version = int(ready.fields.get("landlock", 0))
-    layers.append(Layer("landlock", version > 0, {"abi": str(version), "source": "reported by the sandbox's set-up"}))
+    facts = {"abi": str(landlock), "source": "a step of the set-up, which stops at a refusal"}
+    layers.append(Layer("landlock", landlock > 0, facts))
     level = AssuranceLevel.BOUNDED if bounded_by.keys() >= _BOUNDED else AssuranceLevel.ISOLATED
     if level < plan.min_level:
         raise LayerError(
@@ -56,7 +58,7 @@ def measure(plan: Plan, ready: Message, identity: Identity, bounded_by: dict[str
             f"only {', '.join(sorted(bounded_by)) or 'nothing'} is bounded by a control group, the run demands all",
             "Run where control groups are writable (root, or a delegated systemd user session).",
         )
-    losses = [*_losses(bounded_by, version, identity), *_core_loss(layers)]
+    losses = [*_losses(bounded_by, landlock, identity), *_core_loss(layers)]
     return Assurance(level, tuple(layers), payload_host_uid=identity.host_uid, losses=tuple(losses))
 
 
@@ -77,8 +79,7 @@ def _losses(bounded_by: dict[str, str], landlock: int, identity: Identity) -> li
 def _core_loss(layers: list[Layer]) -> list[str]:
     """A hard core limit of 0 cannot be raised to 1 by an ordinary user; with 0, a piped handler still runs."""
     limits = next(layer.facts for layer in layers if layer.name == "rlimits")
-    with open("/proc/sys/kernel/core_pattern", encoding="utf-8", errors="replace") as file:
-        piped = file.read(1) == "|"
+    piped = read_text("/proc/sys/kernel/core_pattern").startswith("|")
     if piped and limits["Max core file size"] != str(NO_CORE_DUMP):
         return ["a crash starts the host's core dump handler: the hard core limit is 0, raise it to 1"]
     return []
@@ -86,10 +87,10 @@ def _core_loss(layers: list[Layer]) -> list[str]:
 
 def _status(base: str) -> dict[str, str]:
     try:
-        with open(f"{base}/status", encoding="utf-8", errors="replace") as file:
-            return {key: value.strip() for key, _, value in (line.partition(":") for line in file)}
+        lines = read_text(f"{base}/status").splitlines()
     except OSError as error:
         raise LayerError("attestation", f"the payload ended before it was measured: {error}") from error
+    return {key: value.strip() for key, _, value in (line.partition(":") for line in lines)}
 
 
 def _identity(status: dict[str, str], identity: Identity) -> Layer:
@@ -104,16 +105,21 @@ def _identity(status: dict[str, str], identity: Identity) -> Layer:
 def _namespaces(base: str) -> Layer:
     facts = {}
     for kind in KINDS:
-        own, theirs = os.stat(f"/proc/self/ns/{kind}").st_ino, os.stat(f"{base}/ns/{kind}").st_ino
+        own, theirs = _own_namespace(kind), os.stat(f"{base}/ns/{kind}").st_ino
         if own == theirs:
             raise LayerError(f"{kind}_namespace", "the payload shares it with the host")
         facts[kind] = str(theirs)
     return Layer("namespaces", True, facts)
 
 
+@cache
+def _own_namespace(kind: str) -> int:
+    """The server's own, in which it stays."""
+    return os.stat(f"/proc/self/ns/{kind}").st_ino
+
+
 def _root(base: str) -> Layer:
-    with open(f"{base}/mountinfo", encoding="utf-8", errors="surrogateescape") as file:
-        rows = [line.split(" ") for line in file]
+    rows = [line.split(" ") for line in read_text(f"{base}/mountinfo").splitlines()]
     top = [row for row in rows if row[4] == "/"]
     if len(top) != 1 or "tmpfs" not in top[0][top[0].index("-") :] or "ro" not in top[0][5].split(","):
         raise LayerError("root", "the payload's root is not one read-only tmpfs")
@@ -147,8 +153,7 @@ def _seccomp(status: dict[str, str]) -> Layer:
 
 
 def _rlimits(base: str, plan: Plan) -> Layer:
-    with open(f"{base}/limits", encoding="ascii") as file:
-        rows = {line[:26].strip(): line[26:].split()[:2] for line in file}
+    rows = {line[:26].strip(): line[26:].split()[:2] for line in read_text(f"{base}/limits").splitlines()}
     wanted = {"Max core file size": NO_CORE_DUMP, "Max open files": plan.open_files, "Max file size": plan.file_bytes}
     for name, most in wanted.items():
         if any(value == "unlimited" or int(value) > most for value in rows[name]):
@@ -157,8 +162,7 @@ def _rlimits(base: str, plan: Plan) -> Layer:
 
 
 def _cgroup(base: str, bounded_by: dict[str, str]) -> Layer:
-    with open(f"{base}/cgroup", encoding="utf-8", errors="surrogateescape") as file:
-        inside = [line.rstrip("\n").rpartition(":")[2] for line in file]
+    inside = [line.rpartition(":")[2] for line in read_text(f"{base}/cgroup").splitlines()]
     for path in set(bounded_by.values()):
         if not any(line.endswith("/" + os.path.basename(path)) for line in inside):
             raise LayerError("cgroup", f"the payload is not inside {path}")

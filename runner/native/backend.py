@@ -1,20 +1,17 @@
-"""The native backend as callers see it: starts one supervisor per run and reads its answer."""
+"""The native backend as callers see it: asks the fork server for one run, and makes a result of its answer."""
 
 from __future__ import annotations
 
 import contextlib
 import errno
-import fcntl
 import os
 import signal
 import socket
-import subprocess
 import sys
-from collections.abc import Iterator
+import time
 from typing import Any, ClassVar
 
-import skillkeep
-import skillkeep.kernel
+from skillkeep.kernel.errors import KernelError
 from skillkeep.runner.errors import RunnerError
 from skillkeep.runner.interface import (
     Assurance,
@@ -26,16 +23,17 @@ from skillkeep.runner.interface import (
     RunResult,
     SandboxPolicy,
 )
-from skillkeep.runner.native import explain, wire
+from skillkeep.runner.native import explain
+from skillkeep.runner.native.client import ask, connected, receive
+from skillkeep.runner.native.feed import Feeder
 from skillkeep.runner.native.identity import DEFAULT_ID_BASE
 from skillkeep.runner.native.plan import make_plan
+from skillkeep.runner.native.streams import Captured, Pipe, capture
 
 __all__ = ["NativeBackend"]
 
-_HERE = os.path.dirname(os.path.abspath(__file__))
 _GRACE_SECONDS = 60.0
 _LONGEST_SECONDS = 1e8
-_STOP_SECONDS = 10.0
 
 
 class NativeBackend(Backend):
@@ -72,86 +70,61 @@ class NativeBackend(Backend):
 
     def _run(self, request: RunRequest) -> RunResult:
         plan = make_plan(request, self._id_base)
-        data = request.stdin if isinstance(request.stdin, bytes) else b""
-        with _supervisor(request.stdin) as (caller, inherited):
-            caller.settimeout(min(plan.wall_seconds, _LONGEST_SECONDS) + _GRACE_SECONDS)
-            wire.send(caller, {"plan": plan.to_text(), "stdin": inherited}, data)
-            answer, streams = wire.receive(caller)
-        if answer["kind"] == "layer":
-            raise _layer_failed(answer)
-        if answer["kind"] == "start":
-            raise _not_started(answer)
-        return _result(request, answer, streams)
-
-
-@contextlib.contextmanager
-def _supervisor(stdin: bytes | int | None) -> Iterator[tuple[socket.socket, int | None]]:
-    """A running supervisor's socket, and the number under which it sees the caller's stdin descriptor."""
-    inherited = _above_two(stdin) if isinstance(stdin, int) else None
-    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
-    words = os.memfd_create("supervisor-stderr", os.MFD_CLOEXEC)
-    with ours, theirs:
         try:
-            process = _start(theirs.fileno(), words, inherited)
-        except OSError as error:
-            os.close(words)
-            raise _died(error, b"") from error
-        finally:
-            theirs.close()
-            if inherited is not None:
-                os.close(inherited)
-        try:
-            yield ours, inherited
+            with connected() as connection, Pipe() as feed, Pipe() as out, Pipe() as err:
+                ask(connection, plan.to_text(), (feed.read_end, out.write_end, err.write_end))
+                for pipe, end in ((feed, feed.read_end), (out, out.write_end), (err, err.write_end)):
+                    pipe.close(end)
+                seen = _captured(request, connection, feed, (out.read_end, err.read_end))
+                answer = receive(connection)
+        except KernelError as error:
+            raise _layer_failed(error.layer, error.what, error.hint, str(error.context["errno"])) from error
         except (EOFError, OSError, ValueError) as error:
-            process.kill()
-            raise _died(error, os.pread(words, 4096, 0)) from error
-        finally:
-            ours.close()
-            os.close(words)
-            try:
-                process.wait(_STOP_SECONDS)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
+            raise _died(error) from error
+        return _result(request, answer, seen)
 
 
-def _start(sock: int, words: int, inherited: int | None) -> subprocess.Popen[bytes]:
-    return subprocess.Popen(
-        _command(),
-        stdin=sock,
-        stdout=subprocess.DEVNULL,
-        stderr=words,
-        pass_fds=() if inherited is None else (inherited,),
-        env={},
-        cwd="/",
-        start_new_session=True,
-    )
-
-
-def _above_two(fd: int) -> int:
-    """A copy for the supervisor, whose own 0 is the socket: a payload that held that could write its own result."""
+def _captured(request: RunRequest, connection: socket.socket, feed: Pipe, outputs: tuple[int, int]) -> Captured:
+    source = b"" if request.stdin is None else request.stdin
+    if isinstance(source, int):
+        _check_open(source)
+    feeder = Feeder(source, feed.give(feed.write_end))
+    deadline = time.monotonic() + min(request.policy.wall_seconds, _LONGEST_SECONDS) + _GRACE_SECONDS
     try:
-        return fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, 3)
+        return capture(
+            connection.fileno(),
+            outputs,
+            feeder,
+            request.policy.output_bytes,
+            lambda: _tell(connection, b"output_cap"),
+            deadline,
+        )
+    finally:
+        feeder.close()
+
+
+def _tell(connection: socket.socket, word: bytes) -> None:
+    with contextlib.suppress(OSError):  # it has answered already
+        connection.send(word)
+
+
+def _check_open(fd: int) -> None:
+    try:
+        os.fstat(fd)
     except OSError as error:
         raise RunnerError(
             "bad_policy", f"stdin is not an open descriptor: {fd}", "Pass bytes, an open descriptor, or None."
         ) from error
 
 
-def _command() -> list[str]:
-    ground, kernel = os.path.dirname(str(skillkeep.__file__)), os.path.dirname(str(skillkeep.kernel.__file__))
-    folders = {
-        "skillkeep": ground,
-        "skillkeep.kernel": kernel,
-        "skillkeep.runner": os.path.dirname(_HERE),
-        "skillkeep.runner.native": _HERE,
-    }
-    packages = [f"{name}={folder}" for name, folder in folders.items()]
-    return [sys.executable, "-I", "-S", "-B", os.path.join(_HERE, "boot.py"), str(os.getpid()), *packages]
-
-
-def _result(request: RunRequest, answer: dict[str, Any], streams: list[bytes]) -> RunResult:
-    status, stopped_for = answer["status"], answer["stopped_for"]
+def _result(request: RunRequest, answer: dict[str, Any], seen: Captured) -> RunResult:
+    if answer["kind"] == "layer":
+        raise _layer_failed(answer["layer"], answer["detail"], answer["hint"], answer["errno"])
+    if answer["kind"] == "start":
+        raise _not_started(answer)
+    if answer["kind"] != "outcome":
+        raise _died(ValueError(str(answer.get("detail", "an unknown answer"))))
+    status = answer["status"]
     code = number = None
     if status is None:
         number = int(signal.SIGKILL)
@@ -159,18 +132,17 @@ def _result(request: RunRequest, answer: dict[str, Any], streams: list[bytes]) -
         number = os.WTERMSIG(status)
     else:
         code = os.WEXITSTATUS(status)
-    cause = _cause(answer, code)
     policy, tool = request.policy, request.tool
     return RunResult(
         backend=NativeBackend.name,
         run_id=request.run_id,
         exit_code=code,
         signal=number,
-        cause=cause,
-        stdout=streams[0],
-        stderr=streams[1],
-        stdout_truncated=answer["stdout_truncated"],
-        stderr_truncated=answer["stderr_truncated"],
+        cause=_cause(answer, code),
+        stdout=bytes(seen.stdout),
+        stderr=bytes(seen.stderr),
+        stdout_truncated="stdout" in seen.truncated,
+        stderr_truncated="stderr" in seen.truncated,
         wall_seconds=answer["wall_seconds"],
         user_seconds=answer["user_seconds"],
         system_seconds=answer["system_seconds"],
@@ -179,7 +151,7 @@ def _result(request: RunRequest, answer: dict[str, Any], streams: list[bytes]) -
         assurance=Assurance.from_json(answer["assurance"]),
         policy_digest=policy.digest,
         tool_digest=None if tool is None else tool.digest,
-        denials=_denials(answer, stopped_for, policy),
+        denials=_denials(answer, answer["stopped_for"], policy),
     )
 
 
@@ -211,10 +183,9 @@ def _denials(answer: dict[str, Any], stopped_for: str, policy: SandboxPolicy) ->
     return tuple(found)
 
 
-def _layer_failed(answer: dict[str, Any]) -> RunnerError:
-    layer, detail, number = answer["layer"], answer["detail"], answer["errno"]
+def _layer_failed(layer: str, detail: str, hint: str, number: str) -> RunnerError:
     context = {"layer": layer, "errno": number, "backend": NativeBackend.name}
-    hint = answer["hint"] or "Run `runner doctor` to see which layers work here."
+    hint = hint or "Run `runner doctor` to see which layers work here."
     if layer == "min_assurance":
         return RunnerError("assurance_too_low", f"The native sandbox would hold less: {detail}", hint, **context)
     return RunnerError("sandbox_layer_failed", f"The sandbox layer {layer} failed: {detail}", hint, **context)
@@ -229,7 +200,6 @@ def _not_started(answer: dict[str, Any]) -> RunnerError:
     return RunnerError("program_not_runnable", f"{program!r} cannot be executed: {os.strerror(number)}.", hint)
 
 
-def _died(error: Exception, words: bytes) -> RunnerError:
-    said = words.decode("utf-8", "replace").strip().splitlines()[-1:] or [str(error)]
+def _died(error: Exception) -> RunnerError:
     hint = "Run it again; if it happens twice, please report it with the output of `runner doctor`."
-    return RunnerError("sandbox_died", f"The sandbox supervisor ended early: {said[0]}", hint)
+    return RunnerError("sandbox_died", f"The fork server ended early: {error}", hint)

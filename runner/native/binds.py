@@ -12,10 +12,16 @@ import os
 from skillkeep.kernel.errors import KernelError
 from skillkeep.kernel.idmap import mapped_copy
 from skillkeep.kernel.libc import guarded
+from skillkeep.runner.interface import Bind
 from skillkeep.runner.native.identity import Identity
 from skillkeep.runner.native.plan import Plan
 
-__all__ = ["open_mapped"]
+__all__ = ["is_mapped", "open_mapped"]
+
+
+def is_mapped(bind: Bind, owner: os.stat_result) -> bool:
+    """Whether, for a runner that is root, the bind is shown through an id-mapped mount."""
+    return bind.writable and owner.st_uid != 0
 
 
 def open_mapped(plan: Plan, identity: Identity) -> dict[int, int]:
@@ -31,7 +37,7 @@ def open_mapped(plan: Plan, identity: Identity) -> dict[int, int]:
             continue
         with guarded("bind", f"look at {bind.source}"):
             owner = os.stat(bind.source)
-        if owner.st_uid != 0:
+        if is_mapped(bind, owner):
             seen_as = (identity.host_uid, identity.host_gid)
             trees[number] = mapped_copy("bind", bind.source, (owner.st_uid, owner.st_gid), seen_as)
         elif not owner.st_mode & 0o002:

@@ -9,11 +9,7 @@ from skillkeep.kernel.seccomp import ALLOW, Filter
 
 __all__ = ["init_filter", "payload_filter"]
 
-_INIT_CALLS = """
-    read write sendto close wait4 waitid kill rt_sigaction rt_sigprocmask rt_sigreturn sigaltstack futex exit exit_group
-    mmap munmap mremap brk mprotect madvise getpid gettid getuid poll clock_gettime getrusage restart_syscall
-    rseq getrandom set_robust_list membarrier sched_yield
-"""
+_INIT_CALLS = "wait4 write exit_group restart_syscall"
 
 
 @cache
@@ -28,5 +24,5 @@ def payload_filter() -> Filter:
 
 @cache
 def init_filter() -> Filter:
-    """What an interpreter needs to wait, reap, forward a signal and end."""
+    """What init needs to reap, report and end."""
     return Filter(dict.fromkeys(_INIT_CALLS.split(), ALLOW))

@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import stat
+from dataclasses import dataclass
+
+from skillkeep.kernel.errors import KernelError
+from skillkeep.kernel.libc import guarded
 from skillkeep.runner.native.plan import HOME, INSIDE_ID
 
 __all__ = [
@@ -12,6 +18,8 @@ __all__ = [
     "PROC_MASKED",
     "PROC_READ_ONLY",
     "SYSTEM",
+    "Host",
+    "look_at_host",
 ]
 
 SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/nix/store")
@@ -54,3 +62,36 @@ DEVICE_LINKS = {
 PROC_READ_ONLY = ("sys", "bus", "fs", "irq", "sysrq-trigger")
 PROC_MASKED = ("acpi", "asound", "kcore", "keys", "latency_stats", "sched_debug", "scsi", "timer_list", "timer_stats")
 """Hidden, although each that matters is closed to an unprivileged id already."""
+
+
+@dataclass(frozen=True)
+class Host:
+    """What of the host the root shows, as it is now: a tape made for one host state is not used for another."""
+
+    folders: tuple[str, ...]
+    links: tuple[tuple[str, str], ...]
+    etc: tuple[str, ...]
+    etc_folders: tuple[str, ...]
+    device_modes: tuple[tuple[str, int], ...]
+
+    @property
+    def modes(self) -> dict[str, int]:
+        """Mode of each device file, with its type."""
+        return dict(self.device_modes)
+
+
+def look_at_host() -> Host:
+    """Look. Raises KernelError("dev") when a device file is something else."""
+    links = tuple((path, os.readlink(path)) for path in SYSTEM if os.path.islink(path))
+    folders = tuple(path for path in SYSTEM if not os.path.islink(path) and os.path.isdir(path))
+    etc = tuple(path for path in ETC_FROM_HOST if os.path.exists(path))
+    modes = tuple((name, _mode(name, *numbers)) for name, numbers in DEVICES.items())
+    return Host(folders, links, etc, tuple(path for path in etc if os.path.isdir(path)), modes)
+
+
+def _mode(name: str, major: int, minor: int) -> int:
+    with guarded("dev", f"stat /dev/{name}"):
+        found = os.lstat(f"/dev/{name}")
+    if not stat.S_ISCHR(found.st_mode) or found.st_rdev != os.makedev(major, minor):
+        raise KernelError("dev", 0, f"/dev/{name} of the host is not the device it should be")
+    return found.st_mode

@@ -1,4 +1,4 @@
-"""Builds the sandbox's root on a tmpfs, from sources that were opened before the ids changed.
+"""The steps that build the sandbox's root on a tmpfs, from sources that were opened before the ids changed.
 
 Only the empty tmpfs and /proc are mounted while the host's files are still in sight. Everything else is
 attached after `pivot_root`, so no path here can be led to a host file by a link.
@@ -6,152 +6,187 @@ attached after `pivot_root`, so no path here can be led to a host file by a link
 
 from __future__ import annotations
 
+import errno
 import os
-import stat
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from skillkeep.kernel import mounts
-from skillkeep.kernel.errors import KernelError
-from skillkeep.kernel.libc import AT_FDCWD, guarded
+from skillkeep.kernel.libc import AT_FDCWD
+from skillkeep.kernel.tape import ANY, Argument, Cell, Label, Tape, Word
 from skillkeep.runner.native import layout
-from skillkeep.runner.native.plan import HOME, INSIDE_ID, POLICY_FILE, Plan
+from skillkeep.runner.native.layout import Host
+from skillkeep.runner.native.plan import HOME, INSIDE_ID, POLICY_FILE
 
-__all__ = ["Sources", "build_root", "open_sources"]
+__all__ = ["BindShape", "Sources", "build_root", "open_sources"]
 
 LAYER = "root"
 _BASE = "/tmp"  # noqa: S108  any folder every host has; covered in this mount namespace only
 _SMALL = "size=1m,nr_inodes=4096,mode=0755"
+_NEW_FILE = os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC
+_AT_EMPTY_PATH, _STATX_BASIC, _STATX_BYTES = 0x1000, 0x7FF, 256
+_STATX_MODE, _STATX_MAJOR, _STATX_MINOR = 28, 128, 132
+
+
+@dataclass(frozen=True)
+class BindShape:
+    """One bind without its source. `mapped`: the starter opens it and sends the descriptor."""
+
+    target: str
+    folder: bool
+    writable: bool
+    mapped: bool
 
 
 @dataclass
 class Sources:
-    """Opened mount trees by target, and links to make again."""
+    """Cells that hold opened mount trees: by target, in the order of the binds, and by device name."""
 
-    trees: dict[str, int] = field(default_factory=dict)
-    binds: list[tuple[int, str, bool]] = field(default_factory=list)
-    devices: dict[str, int] = field(default_factory=dict)
-    links: dict[str, str] = field(default_factory=dict)
+    trees: dict[str, Cell] = field(default_factory=dict)
+    binds: list[Cell] = field(default_factory=list)
+    devices: dict[str, Cell] = field(default_factory=dict)
 
 
-def open_sources(plan: Plan, mapped: Mapping[int, int]) -> Sources:
-    """Open all that the root will show, with the ids the caller still has. Raises KernelError.
+def open_sources(
+    tape: Tape, host: Host, binds: Sequence[BindShape], paths: Sequence[Cell], sent: Sequence[Cell]
+) -> Sources:
+    """Open all that the root will show, with the ids the opener still has.
 
-    `mapped` holds the trees of binds (by number) that the supervisor opened already.
+    `paths` point at the source of each bind; `sent` hold the descriptors of mapped ones, in order.
     """
-    mounts.make_private(LAYER)
+    mounts.make_private(tape, LAYER)
     sources = Sources()
-    for path in layout.SYSTEM:
-        if os.path.islink(path):
-            sources.links[path] = os.readlink(path)
-        elif os.path.isdir(path):
-            sources.trees[path] = mounts.copy_tree(LAYER, path)
-    for path in layout.ETC_FROM_HOST:
-        if os.path.exists(path):
-            sources.trees[path] = mounts.copy_tree(LAYER, path)
-    for name, (major, minor) in layout.DEVICES.items():
-        sources.devices[name] = _device(f"/dev/{name}", os.makedev(major, minor))
-    for number, bind in enumerate(plan.binds):
-        fd = mapped[number] if number in mapped else mounts.copy_tree("bind", bind.source)
-        sources.binds.append((fd, bind.target, bind.writable))
+    for path in (*host.folders, *host.etc):
+        sources.trees[path] = mounts.open_tree(tape, LAYER, path.encode())
+    for name in layout.DEVICES:
+        sources.devices[name] = _device(tape, host, f"/dev/{name}", name)
+    given = iter(sent)
+    for bind, source in zip(binds, paths, strict=True):
+        sources.binds.append(next(given) if bind.mapped else mounts.open_tree(tape, "bind", Word(source)))
     return sources
 
 
-def build_root(plan: Plan, sources: Sources) -> None:
-    """Mount, pivot and attach; afterwards only the sandbox's root exists for this process. Raises KernelError."""
-    mounts.mount_new(LAYER, "tmpfs", _BASE, _SMALL, programs=False)
-    with guarded("proc", "make the mount point"):
-        os.mkdir(f"{_BASE}/proc", 0o555)
+def build_root(tape: Tape, host: Host, sources: Sources, binds: Sequence[BindShape], tmp_bytes: int) -> None:
+    """Mount, pivot and attach; afterwards only the sandbox's root exists for whoever carried it out.
+
+    The cells `policy` and `policy_size` are the text of the policy file.
+    """
+    mounts.mount_new(tape, LAYER, "tmpfs", _BASE, _SMALL, programs=False)
+    tape.call("proc", "mkdirat", AT_FDCWD, f"{_BASE}/proc".encode(), 0o555)
     # Init's command line names host paths; processes that one may not trace are not listed.
-    mounts.mount_new("proc", "proc", f"{_BASE}/proc", "hidepid=2", programs=False)
-    mounts.pivot_into(LAYER, _BASE)
-    _attach_system(sources)
-    _attach_devices(sources, plan.tmp_bytes)
-    _restrict_proc()
-    _make_scratch(plan)
-    for fd, target, writable in sources.binds:
-        mounts.restrict("bind", fd, writable=writable)
-        _attach("bind", fd, target)
-    with guarded(LAYER, "open the root"):
-        root = os.open("/", os.O_PATH | os.O_CLOEXEC)
-    mounts.restrict(LAYER, root, programs=False, below=False)
-    os.close(root)
+    mounts.mount_new(tape, "proc", "proc", f"{_BASE}/proc", "hidepid=2", programs=False)
+    mounts.pivot_into(tape, LAYER, _BASE)
+    made: set[str] = set()
+    _attach_system(tape, host, sources, made)
+    _attach_devices(tape, sources, tmp_bytes)
+    _restrict_proc(tape, host)
+    _make_scratch(tape, tmp_bytes)
+    for bind, fd in zip(binds, sources.binds, strict=True):
+        mounts.restrict(tape, "bind", fd, writable=bind.writable)
+        _attach(tape, "bind", fd, bind.target, bind.folder, made)
+    root = tape.cell()
+    tape.call(LAYER, "openat", AT_FDCWD, b"/", os.O_PATH | os.O_CLOEXEC, 0, into=root)
+    mounts.restrict(tape, LAYER, root, programs=False, below=False)
+    tape.call(LAYER, "close", Word(root))
 
 
-def _attach_system(sources: Sources) -> None:
-    with guarded(LAYER, "make links"):
-        for path, goal in sources.links.items():
-            os.symlink(goal, path)
-        for folder in ("/etc", "/run/sandbox", "/var"):
-            os.makedirs(folder, 0o755)
-        os.symlink("/tmp", "/var/tmp")  # noqa: S108
-        for name, text in layout.ETC_MADE.items():
-            _write(f"/etc/{name}", text)
-        os.symlink("/proc/self/mounts", "/etc/mtab")
+def _attach_system(tape: Tape, host: Host, sources: Sources, made: set[str]) -> None:
+    for path, goal in host.links:
+        tape.call(LAYER, "symlinkat", os.fsencode(goal), AT_FDCWD, path.encode())
+    for folder in ("/etc", "/run/sandbox", "/var"):
+        _make_folders(tape, LAYER, folder, made)
+    tape.call(LAYER, "symlinkat", b"/tmp", AT_FDCWD, b"/var/tmp")
+    for name, text in layout.ETC_MADE.items():
+        content = text.encode()
+        _write(tape, f"/etc/{name}", tape.data(content), len(content))
+    tape.call(LAYER, "symlinkat", b"/proc/self/mounts", AT_FDCWD, b"/etc/mtab")
     for path, fd in sources.trees.items():
-        mounts.restrict(LAYER, fd)
-        _attach(LAYER, fd, path)
+        mounts.restrict(tape, LAYER, fd)
+        _attach(tape, LAYER, fd, path, path in host.folders or path in host.etc_folders, made)
 
 
-def _attach_devices(sources: Sources, shared_bytes: int) -> None:
-    with guarded("dev", "make /dev"):
-        os.mkdir("/dev", 0o755)
-        for name, goal in layout.DEVICE_LINKS.items():
-            os.symlink(goal, f"/dev/{name}")
-        os.mkdir("/dev/shm")  # noqa: S108
+def _attach_devices(tape: Tape, sources: Sources, shared_bytes: int) -> None:
+    tape.call("dev", "mkdirat", AT_FDCWD, b"/dev", 0o755)
+    for name, goal in layout.DEVICE_LINKS.items():
+        tape.call("dev", "symlinkat", goal.encode(), AT_FDCWD, f"/dev/{name}".encode())
+    tape.call("dev", "mkdirat", AT_FDCWD, b"/dev/shm", 0o755)
     for name, fd in sources.devices.items():
-        mounts.restrict("dev", fd, writable=True, devices=True, programs=False)
-        _attach("dev", fd, f"/dev/{name}")
-    mounts.mount_new("dev", "tmpfs", "/dev/shm", f"size={shared_bytes},nr_inodes=65536,mode=1777", programs=False)  # noqa: S108
+        mounts.restrict(tape, "dev", fd, writable=True, devices=True, programs=False)
+        _attach(tape, "dev", fd, f"/dev/{name}", False, {"/dev"})
+    options = f"size={shared_bytes},nr_inodes=65536,mode=1777"
+    mounts.mount_new(tape, "dev", "tmpfs", "/dev/shm", options, programs=False)  # noqa: S108
 
 
-def _restrict_proc() -> None:
+def _restrict_proc(tape: Tape, host: Host) -> None:
+    missing = tape.data(_number(-errno.ENOENT))
     for name in layout.PROC_READ_ONLY:
-        if os.path.exists(f"/proc/{name}"):
-            fd = mounts.copy_tree("proc", f"/proc/{name}")
-            mounts.restrict("proc", fd, programs=False)
-            mounts.attach("proc", fd, AT_FDCWD, f"/proc/{name}")
-    null = os.makedev(*layout.DEVICES["null"])
+        absent = Label()
+        fd = mounts.open_tree(tape, "proc", f"/proc/{name}".encode(), tolerate=errno.ENOENT)
+        tape.jump_if_equal(fd, missing, absent)
+        mounts.restrict(tape, "proc", fd, programs=False)
+        mounts.attach(tape, "proc", fd, f"/proc/{name}".encode())
+        tape.mark(absent)
+    done = tape.data(_number(0))
     for name in layout.PROC_MASKED:
-        path = f"/proc/{name}"
-        if os.path.isdir(path):
-            mounts.mount_new("proc", "tmpfs", path, "size=4k,nr_inodes=1,mode=0555", programs=False)
-        elif os.path.exists(path):
-            fd = _device("/dev/null", null)
-            mounts.restrict("proc", fd, devices=True, programs=False)
-            mounts.attach("proc", fd, AT_FDCWD, path)
+        path, masked = f"/proc/{name}", Label()
+        empty = mounts.mount_new(
+            tape, "proc", "tmpfs", path, "size=4k,nr_inodes=1,mode=0555", programs=False, tolerate=ANY
+        )
+        tape.jump_if_equal(empty, done, masked)
+        tape.jump_if_equal(empty, missing, masked)
+        fd = _device(tape, host, "/dev/null", "null")
+        mounts.restrict(tape, "proc", fd, devices=True, programs=False)
+        mounts.attach(tape, "proc", fd, path.encode())  # not onto a folder: then this step fails
+        tape.mark(masked)
 
 
-def _make_scratch(plan: Plan) -> None:
-    with guarded("tmp", "make /tmp"):
-        os.mkdir("/tmp")  # noqa: S108
-    mounts.mount_new("tmp", "tmpfs", "/tmp", f"size={plan.tmp_bytes},nr_inodes=65536,mode=1777")  # noqa: S108
-    with guarded("tmp", "make the home"):
-        os.mkdir(HOME, 0o700)
-        os.chown(HOME, INSIDE_ID, INSIDE_ID)
-        _write(POLICY_FILE, plan.policy_text)
+def _make_scratch(tape: Tape, tmp_bytes: int) -> None:
+    tape.call("tmp", "mkdirat", AT_FDCWD, b"/tmp", 0o755)
+    mounts.mount_new(tape, "tmp", "tmpfs", "/tmp", f"size={tmp_bytes},nr_inodes=65536,mode=1777")  # noqa: S108
+    tape.call("tmp", "mkdirat", AT_FDCWD, HOME.encode(), 0o700)
+    tape.call("tmp", "fchownat", AT_FDCWD, HOME.encode(), INSIDE_ID, INSIDE_ID, 0)
+    _write(tape, POLICY_FILE, Word(tape.cell(name="policy")), Word(tape.cell(name="policy_size")))
 
 
-def _attach(layer: str, fd: int, target: str) -> None:
-    with guarded(layer, f"make the mount point {target}"):
-        os.makedirs(os.path.dirname(target), 0o755, exist_ok=True)
-        if stat.S_ISDIR(os.fstat(fd).st_mode):
-            os.makedirs(target, 0o755, exist_ok=True)
-        else:
-            os.close(os.open(target, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o644))
-    mounts.attach(layer, fd, AT_FDCWD, target)
+def _attach(tape: Tape, layer: str, fd: Cell, target: str, folder: bool, made: set[str]) -> None:
+    _make_folders(tape, layer, os.path.dirname(target), made)
+    if folder:
+        _make_folders(tape, layer, target, made)
+    else:
+        file = tape.cell()
+        tape.call(layer, "openat", AT_FDCWD, os.fsencode(target), _NEW_FILE, 0o644, into=file)
+        tape.call(layer, "close", Word(file))
+    mounts.attach(tape, layer, fd, os.fsencode(target))
 
 
-def _device(path: str, number: int) -> int:
-    fd = mounts.copy_tree("dev", path, follow=False)
-    with guarded("dev", f"stat {path}"):
-        found = os.fstat(fd)
-    if not stat.S_ISCHR(found.st_mode) or found.st_rdev != number:
-        raise KernelError("dev", 0, f"{path} of the host is not the device it should be")
+def _make_folders(tape: Tape, layer: str, path: str, made: set[str]) -> None:
+    parts = [part for part in path.split("/") if part]
+    for depth in range(1, len(parts) + 1):
+        folder = "/" + "/".join(parts[:depth])
+        if folder not in made:
+            made.add(folder)
+            why = f"make the mount point {folder}"
+            tape.call(layer, "mkdirat", AT_FDCWD, os.fsencode(folder), 0o755, tolerate=errno.EEXIST, why=why)
+
+
+def _device(tape: Tape, host: Host, path: str, name: str) -> Cell:
+    """The device file at `path`, opened, and then looked at: number and mode must be those that `host` saw."""
+    fd = mounts.open_tree(tape, "dev", path.encode(), follow=False)
+    seen = tape.space(bytes(_STATX_BYTES))
+    tape.call("dev", "statx", Word(fd), b"", _AT_EMPTY_PATH, _STATX_BASIC, seen, why=f"look at {path}")
+    major, minor = layout.DEVICES[name]
+    for offset, wanted in ((_STATX_MODE, host.modes[name]), (_STATX_MAJOR, major), (_STATX_MINOR, minor)):
+        why = f"{path} of the host is not the device it should be"
+        tape.require_equal("dev", why, seen.plus(offset), tape.data(_number(wanted)))
     return fd
 
 
-def _write(path: str, text: str) -> None:
-    fd = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o444)
-    with open(fd, "w", encoding="utf-8", errors="surrogateescape") as file:
-        file.write(text)
+def _write(tape: Tape, path: str, text: Argument, size: Argument) -> None:
+    fd = tape.cell()
+    tape.call(LAYER, "openat", AT_FDCWD, path.encode(), _NEW_FILE, 0o444, into=fd)
+    tape.call(LAYER, "write", Word(fd), text, size, why=f"write {path}")
+    tape.call(LAYER, "close", Word(fd))
+
+
+def _number(value: int) -> bytes:
+    return value.to_bytes(8, "little", signed=True)

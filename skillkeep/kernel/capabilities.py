@@ -7,8 +7,18 @@ from collections.abc import Collection
 
 from skillkeep.kernel.errors import KernelError
 from skillkeep.kernel.libc import guarded, syscall
+from skillkeep.kernel.tape import Tape
 
-__all__ = ["CAP_DAC_READ_SEARCH", "LAYER", "drop_bounding", "keep_only", "sets"]
+__all__ = [
+    "CAP_DAC_READ_SEARCH",
+    "LAYER",
+    "drop_bounding",
+    "keep_only",
+    "last_capability",
+    "sets",
+    "tape_bounding",
+    "tape_nothing",
+]
 
 LAYER = "capabilities"
 CAP_DAC_READ_SEARCH, CAP_SETPCAP = 2, 8
@@ -28,10 +38,26 @@ class _Data(ctypes.Structure):
 def drop_bounding() -> None:
     """Empty the bounding and ambient sets, so that no execve brings anything back. Needs CAP_SETPCAP."""
     syscall(LAYER, "prctl", _PR_CAP_AMBIENT, _AMBIENT_CLEAR_ALL, 0, 0, 0)
-    with guarded(LAYER, "read cap_last_cap"), open("/proc/sys/kernel/cap_last_cap", encoding="utf-8") as file:
-        last = int(file.read())
-    for capability in range(last + 1):
+    for capability in range(last_capability() + 1):
         syscall(LAYER, "prctl", _PR_CAPBSET_DROP, capability, 0, 0, 0)
+
+
+def tape_bounding(tape: Tape) -> None:
+    """Add the steps that empty the bounding and ambient sets. Needs CAP_SETPCAP."""
+    tape.call(LAYER, "prctl", _PR_CAP_AMBIENT, _AMBIENT_CLEAR_ALL, 0, 0, 0, why="clear the ambient set")
+    for capability in range(last_capability() + 1):
+        tape.call(LAYER, "prctl", _PR_CAPBSET_DROP, capability, 0, 0, 0, why=f"drop {capability} from the bounding set")
+
+
+def tape_nothing(tape: Tape) -> None:
+    """Add the step that empties the effective, permitted and inheritable sets."""
+    tape.call(LAYER, "capset", tape.data(bytes(_Header(_VERSION_3, 0))), tape.data(bytes(_Data())))
+
+
+def last_capability() -> int:
+    """The highest capability this kernel knows."""
+    with guarded(LAYER, "read cap_last_cap"), open("/proc/sys/kernel/cap_last_cap", encoding="utf-8") as file:
+        return int(file.read())
 
 
 def keep_only(capabilities: Collection[int] = ()) -> None:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from skillkeep.kernel import cgroup_v1, cgroup_v2
-from skillkeep.kernel.cgroups import CONTROLLERS, LAYER, Group, GroupLimits, places
+from skillkeep.kernel.cgroups import CONTROLLERS, LAYER, Group, GroupLimits, Place, places, sweep
 from skillkeep.kernel.errors import KernelError
 from skillkeep.kernel.libc import guarded
+from skillkeep.kernel.procfs import read_text
 
-__all__ = ["make_group"]
+__all__ = ["make_group", "sweep_groups"]
 
 
 def make_group(limits: GroupLimits, tag: str, root: str = "") -> Group:
@@ -16,12 +19,7 @@ def make_group(limits: GroupLimits, tag: str, root: str = "") -> Group:
     `tag` (letters and digits) ends the group's name. `root` is where /proc is looked for, for tests. Raises
     KernelError when a group could be made but not be given its limits.
     """
-    with guarded(LAYER, "read the process's control groups"):
-        with open(f"{root}/proc/self/mountinfo", encoding="utf-8", errors="surrogateescape") as file:
-            mountinfo = file.read()
-        with open(f"{root}/proc/self/cgroup", encoding="utf-8", errors="surrogateescape") as file:
-            membership = file.read()
-    found = list(places(mountinfo, membership))
+    found = _own_places(root)
     group = Group()
     try:
         for controller in CONTROLLERS:
@@ -37,3 +35,25 @@ def make_group(limits: GroupLimits, tag: str, root: str = "") -> Group:
         group.close()
         raise
     return group
+
+
+def sweep_groups(root: str = "") -> int:
+    """Remove the groups that killed makers left, in each place where `make_group` would make one; how many are busy."""
+    found = _own_places(root)
+    parents = [
+        parent for place in found for parent in (cgroup_v2.parents(place) if not place.controllers else [place.path])
+    ]
+    return sum(sweep(parent) for parent in parents)
+
+
+def _own_places(root: str) -> tuple[Place, ...]:
+    with guarded(LAYER, "read the process's control groups"):
+        membership = read_text(f"{root}/proc/self/cgroup")
+    return _places(root, membership)
+
+
+@lru_cache(maxsize=8)
+def _places(root: str, membership: str) -> tuple[Place, ...]:
+    """Hierarchies are mounted once for all; only the membership is looked at anew."""
+    with guarded(LAYER, "read the mount table"):
+        return tuple(places(read_text(f"{root}/proc/self/mountinfo"), membership))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from skillkeep.kernel.cgroups import LAYER, PERIOD, GroupLimits, Part, Place, group_name, sweep, write_knob
+from skillkeep.kernel.cgroups import LAYER, PERIOD, GroupLimits, Part, Place, group_name, write_knob
 from skillkeep.kernel.errors import KernelError
 from skillkeep.kernel.libc import guarded
 
@@ -26,15 +26,7 @@ class V1Part(Part):
         super().__init__(path, enforces)
         # Opened here: the kernel checks the right to join against who opened the file.
         with guarded(LAYER, f"open {path}/tasks"):
-            self._tasks = os.open(f"{path}/tasks", os.O_WRONLY | os.O_CLOEXEC)
-
-    def join(self) -> None:
-        with guarded(LAYER, f"join {self.path}"):
-            os.write(self._tasks, b"0")
-
-    def close(self) -> None:
-        os.close(self._tasks)
-        super().close()
+            self.join_fd = os.open(f"{path}/tasks", os.O_WRONLY | os.O_CLOEXEC)
 
 
 def make_part(place: Place, controller: str, limits: GroupLimits, tag: str) -> V1Part | None:
@@ -44,7 +36,6 @@ def make_part(place: Place, controller: str, limits: GroupLimits, tag: str) -> V
     """
     if not os.path.isdir(place.path) or not os.access(place.path, os.W_OK):
         return None
-    sweep(place.path)
     path = f"{place.path}/{group_name(tag)}"
     try:
         os.mkdir(path)

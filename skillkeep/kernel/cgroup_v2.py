@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 
 from skillkeep.kernel.cgroups import (
     CONTROLLERS,
@@ -12,13 +13,12 @@ from skillkeep.kernel.cgroups import (
     Part,
     Place,
     group_name,
-    sweep,
     write_knob,
 )
 from skillkeep.kernel.errors import KernelError
 from skillkeep.kernel.libc import guarded
 
-__all__ = ["V2Part", "make_part"]
+__all__ = ["V2Part", "make_part", "parents"]
 
 
 class V2Part(Part):
@@ -34,36 +34,32 @@ class V2Part(Part):
         with guarded(LAYER, f"open {path}"):
             self.into_fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
 
-    def join(self) -> None:
-        return
-
-    def close(self) -> None:
-        if self.into_fd is not None:
-            os.close(self.into_fd)
-            self.into_fd = None
-        super().close()
-
 
 def make_part(place: Place, wanted: tuple[str, ...], limits: GroupLimits, tag: str) -> V2Part | None:
     """A group below the nearest ancestor that already passes controllers on, or None.
 
     The ancestor's own settings are never changed: only what an administrator or systemd delegated is used.
     """
-    parent = place.path
-    while True:
+    for parent in parents(place):
         passed = _words(f"{parent}/cgroup.subtree_control")
         enforces = tuple(name for name in CONTROLLERS if name in wanted and name in passed)
         if enforces and os.access(parent, os.W_OK) and os.access(f"{parent}/cgroup.procs", os.W_OK):
             part = _make(parent, enforces, limits, tag)
             if part is not None:
                 return part
-        if parent == place.root or len(parent) <= len(place.root):
-            return None
+    return None
+
+
+def parents(place: Place) -> Iterator[str]:
+    """The folders below which a group may be made, nearest first."""
+    parent = place.path
+    yield parent
+    while parent != place.root and len(parent) > len(place.root):
         parent = os.path.dirname(parent)
+        yield parent
 
 
 def _make(parent: str, enforces: tuple[str, ...], limits: GroupLimits, tag: str) -> V2Part | None:
-    sweep(parent)
     path = f"{parent}/{group_name(tag)}"
     try:
         os.mkdir(path)

@@ -9,12 +9,14 @@ from __future__ import annotations
 import os
 import re
 import time
-from abc import ABC, abstractmethod
+from abc import ABC
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import ClassVar
 
 from skillkeep.kernel.libc import guarded
+from skillkeep.kernel.procfs import read_text, write_text
 
 __all__ = [
     "CONTROLLERS",
@@ -85,9 +87,8 @@ class Part(ABC):
     memory_counters: ClassVar[Mapping[str, tuple[str, str | None]]]
     """File and key (None: the whole file) of `peak_memory` and `oom_kills`, which each version names its own way."""
 
-    @abstractmethod
-    def join(self) -> None:
-        """Move the calling process in."""
+    join_fd: int | None = None
+    """Whoever writes 0 into it joins (v1)."""
 
     def facts(self) -> dict[str, int]:
         """What the kernel counted: peak_memory, peak_processes, processes, oom_kills, refused_forks."""
@@ -95,9 +96,17 @@ class Part(ABC):
         found = {name: read_number(f"{self.path}/{file}", key) for name, (file, key) in files.items()}
         return {name: value for name, value in found.items() if value is not None}
 
-    def close(self) -> None:
-        """Let go of descriptors and remove the folder, once everything inside has ended."""
-        _remove(self.path)
+    def release(self) -> None:
+        """Let go of descriptors."""
+        for name in ("join_fd", "into_fd"):
+            fd = getattr(self, name)
+            if fd is not None:
+                os.close(fd)
+                setattr(self, name, None)
+
+    def remove(self) -> bool:
+        """Remove the folder; False while something inside has not quite ended."""
+        return _rmdir(self.path)
 
 
 @dataclass
@@ -116,10 +125,10 @@ class Group:
         """The v2 folder a child is to be born in, if any."""
         return next((part.into_fd for part in self.parts if part.into_fd is not None), None)
 
-    def join(self) -> None:
-        """Move the calling process into every part; raises KernelError."""
-        for part in self.parts:
-            part.join()
+    @property
+    def join_fds(self) -> tuple[int, ...]:
+        """The descriptors into which a process writes 0 to be in every part (v1)."""
+        return tuple(part.join_fd for part in self.parts if part.join_fd is not None)
 
     def facts(self) -> dict[str, int]:
         """The counters of all parts together."""
@@ -128,28 +137,47 @@ class Group:
             found |= part.facts()
         return found
 
+    def release(self) -> None:
+        """Let go of the descriptors: everybody who is to be inside, is."""
+        for part in self.parts:
+            part.release()
+
+    def remove(self) -> bool:
+        """Remove every part; False while one is busy, which it stays for a moment after its last process."""
+        self.parts = [part for part in self.parts if not part.remove()]
+        return not self.parts
+
     def close(self) -> None:
-        """Remove every part."""
-        while self.parts:
-            self.parts.pop().close()
+        """Let go of everything and remove every part, waiting for it at most two seconds."""
+        self.release()
+        deadline = time.monotonic() + _REMOVE_SECONDS
+        while not self.remove() and time.monotonic() < deadline:
+            time.sleep(0.002)
 
 
 def group_name(tag: str) -> str:
     """A name that says which process made the group, so that a sweep knows when it is dead."""
-    return f"skillkeep-{os.stat('/proc/self/ns/pid').st_ino}-{os.getpid()}-{_started(os.getpid())}-{tag}"
+    return f"skillkeep-{_maker(os.getpid())}-{tag}"
 
 
-def sweep(parent: str) -> None:
-    """Remove the empty groups below `parent` whose maker, in this pid namespace, has ended."""
+@lru_cache(maxsize=1)
+def _maker(pid: int) -> str:
+    return f"{os.stat('/proc/self/ns/pid').st_ino}-{pid}-{_started(pid)}"
+
+
+def sweep(parent: str) -> int:
+    """Remove the groups below `parent` whose maker, in this pid namespace, has ended; how many are busy yet."""
     try:
         names = os.listdir(parent)
     except OSError:
-        return
+        return 0
+    busy = 0
     for name in names:
         if match := _NAME.match(name):
             namespace, pid, started = map(int, match.groups())
             if namespace == os.stat("/proc/self/ns/pid").st_ino and _started(pid) != started:
-                _rmdir(f"{parent}/{name}")
+                busy += not _rmdir(f"{parent}/{name}")
+    return busy
 
 
 def places(mountinfo: str, membership: str) -> Iterator[Place]:
@@ -177,15 +205,14 @@ def places(mountinfo: str, membership: str) -> Iterator[Place]:
 
 def write_knob(path: str, value: str) -> None:
     """Write one control file; raises KernelError("cgroup")."""
-    with guarded(LAYER, f"write {value} to {path}"), open(path, "w", encoding="ascii") as file:
-        file.write(value)
+    with guarded(LAYER, f"write {value} to {path}"):
+        write_text(path, value)
 
 
 def read_number(path: str, key: str | None = None) -> int | None:
     """A control file's number, or that of the line `key N`; None when there is none."""
     try:
-        with open(path, encoding="ascii") as file:
-            text = file.read()
+        text = read_text(path)
     except OSError:
         return None
     if key is None:
@@ -195,18 +222,12 @@ def read_number(path: str, key: str | None = None) -> int | None:
 
 
 def _started(pid: int) -> int:
+    """When a process was started, in clock ticks since the boot; -1 for one that has ended, reaped or not."""
     try:
-        with open(f"/proc/{pid}/stat", "rb") as file:
-            return int(file.read().rpartition(b")")[2].split()[19])
+        words = read_text(f"/proc/{pid}/stat").rpartition(")")[2].split()
     except OSError:
         return -1
-
-
-def _remove(path: str) -> None:
-    # A group stays busy for a moment after its last process was reaped.
-    deadline = time.monotonic() + _REMOVE_SECONDS
-    while not _rmdir(path) and time.monotonic() < deadline:
-        time.sleep(0.002)
+    return -1 if words[0] in "ZX" else int(words[19])
 
 
 def _rmdir(path: str) -> bool:

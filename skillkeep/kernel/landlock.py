@@ -10,12 +10,15 @@ import ctypes
 import errno
 import os
 import stat
+import struct
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 from skillkeep.kernel.errors import KernelError
-from skillkeep.kernel.libc import guarded, syscall
+from skillkeep.kernel.libc import AT_FDCWD, guarded, syscall
+from skillkeep.kernel.tape import Tape, Word
 
-__all__ = ["LAYER", "Ruleset", "abi", "abi_or_none"]
+__all__ = ["LAYER", "Rights", "Ruleset", "TapeRuleset", "abi", "abi_or_none"]
 
 LAYER = "landlock"
 
@@ -61,37 +64,89 @@ class _PortAttr(ctypes.Structure):
     _fields_ = (("access", ctypes.c_uint64), ("port", ctypes.c_uint64))
 
 
+@dataclass(frozen=True)
+class Rights:
+    """What a Landlock version handles, as bit masks. `scoped` False leaves signals and abstract sockets alone."""
+
+    version: int
+    scoped: bool = True
+
+    @property
+    def files(self) -> int:
+        """Every file-system right of this version."""
+        return (1 << (13 + (self.version >= 2) + (self.version >= 3) + (self.version >= 5))) - 1
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What is enforced: `files`, `tcp`, `abstract_sockets`, `signals`."""
+        scope = ("abstract_sockets", "signals") if self._scope else ()
+        return ("files", *(["tcp"] if self._net else []), *scope)
+
+    @property
+    def attr(self) -> bytes:
+        """`struct landlock_ruleset_attr`, as long as this version knows it."""
+        size = 24 if self._scope else 16 if self._net else 8
+        return bytes(_RulesetAttr(self.files, self._net, self._scope))[:size]
+
+    def access(
+        self, *, write: bool = False, execute: bool = False, all_of_it: bool = False, folder: bool = True
+    ) -> int:
+        """The rights of one rule; a file takes fewer than a folder."""
+        bits = self.files if all_of_it else _READ | (_EXECUTE if execute else 0) | (_CHANGE if write else 0)
+        return bits & (self.files if folder else self.files & _ON_FILES)
+
+    @property
+    def _net(self) -> int:
+        return _BIND_TCP | _CONNECT_TCP if self.version >= 4 else 0
+
+    @property
+    def _scope(self) -> int:
+        return _SCOPE_ABSTRACT_UNIX | _SCOPE_SIGNAL if self.scoped and self.version >= 6 else 0
+
+
+class TapeRuleset:
+    """A ruleset as steps of a tape, for paths that exist when the tape is carried out."""
+
+    def __init__(self, tape: Tape, rights: Rights) -> None:
+        self._tape, self._rights, self._fd = tape, rights, tape.cell()
+        attr = rights.attr
+        tape.call(LAYER, "landlock_create_ruleset", tape.data(attr), len(attr), 0, into=self._fd)
+
+    def allow(self, path: bytes, access: int) -> None:
+        """Grant `access` (of `Rights.access`) at and below `path`."""
+        rule = self._tape.space(struct.pack("=Qq", access, 0))
+        fd = rule.plus(8)
+        self._tape.call(LAYER, "openat", AT_FDCWD, path, os.O_PATH | os.O_CLOEXEC, 0, into=fd)
+        self._tape.call(LAYER, "landlock_add_rule", Word(self._fd), _RULE_PATH, rule, 0)
+        self._tape.call(LAYER, "close", Word(fd))
+
+    def restrict_self(self) -> None:
+        """Confine whoever carries out the tape. Needs no_new_privs (or CAP_SYS_ADMIN)."""
+        self._tape.call(LAYER, "landlock_restrict_self", Word(self._fd), 0)
+        self._tape.call(LAYER, "close", Word(self._fd))
+
+
 class Ruleset:
     """Rights are added by path or port, then `restrict_self` gives up all others for good.
 
-    `handled` names what this kernel enforces: `files`, `tcp`, `abstract_sockets`, `signals`. `scoped` False
-    leaves signals and abstract sockets alone, for a process that namespaces already hold.
+    `handled` names what this kernel enforces, as `Rights.names` does.
     """
 
     def __init__(self, version: int | None = None, scoped: bool = True) -> None:
-        self.version = abi() if version is None else version
-        bits = 13 + (self.version >= 2) + (self.version >= 3) + (self.version >= 5)
-        self._fs = (1 << bits) - 1
-        net = _BIND_TCP | _CONNECT_TCP if self.version >= 4 else 0
-        scope = _SCOPE_ABSTRACT_UNIX | _SCOPE_SIGNAL if scoped and self.version >= 6 else 0
-        self.handled = ("files", *(["tcp"] if net else []), *(["abstract_sockets", "signals"] if scope else []))
-        attr = _RulesetAttr(self._fs, net, scope)
-        size = 24 if scope else 16 if net else 8
-        self._fd = syscall(LAYER, "landlock_create_ruleset", attr, size, 0)
+        self._rights = Rights(abi() if version is None else version, scoped)
+        self.version, self.handled = self._rights.version, self._rights.names
+        attr = self._rights.attr
+        self._fd = syscall(LAYER, "landlock_create_ruleset", ctypes.create_string_buffer(attr, len(attr)), len(attr), 0)
 
     def allow_read(self, paths: Iterable[str], execute: bool = False) -> None:
         """Read below each path, and run programs there with `execute`. A path that does not exist adds nothing."""
         for path in paths:
-            self._allow(path, _READ | (_EXECUTE if execute else 0), missing_ok=True)
+            self._allow(path, missing_ok=True, execute=execute)
 
     def allow_write(self, paths: Iterable[str], execute: bool = False) -> None:
         """Read and change below each path; no devices, sockets or FIFOs. Raises KernelError when one is missing."""
         for path in paths:
-            self._allow(path, _READ | _CHANGE | (_EXECUTE if execute else 0), missing_ok=False)
-
-    def allow_everything_below(self, path: str) -> None:
-        """Every right the kernel knows, for a place that other layers already bound."""
-        self._allow(path, self._fs, missing_ok=False)
+            self._allow(path, missing_ok=False, write=True, execute=execute)
 
     def allow_connect(self, ports: Iterable[int]) -> None:
         """TCP connections to these ports. Nothing where the ABI does not know the network."""
@@ -104,7 +159,7 @@ class Ruleset:
         syscall(LAYER, "landlock_restrict_self", self._fd, 0)
         os.close(self._fd)
 
-    def _allow(self, path: str, access: int, missing_ok: bool) -> None:
+    def _allow(self, path: str, *, missing_ok: bool, write: bool = False, execute: bool = False) -> None:
         try:
             fd = os.open(path, os.O_PATH | os.O_CLOEXEC)
         except OSError as error:
@@ -114,7 +169,7 @@ class Ruleset:
         try:
             with guarded(LAYER, f"stat {path}"):
                 is_folder = stat.S_ISDIR(os.fstat(fd).st_mode)
-            access &= self._fs if is_folder else self._fs & _ON_FILES
+            access = self._rights.access(write=write, execute=execute, folder=is_folder)
             syscall(LAYER, "landlock_add_rule", self._fd, _RULE_PATH, _PathAttr(access, fd), 0)
         finally:
             os.close(fd)

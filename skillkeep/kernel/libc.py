@@ -9,15 +9,12 @@ from types import TracebackType
 from skillkeep.kernel.errors import KernelError
 from skillkeep.kernel.syscalls import number
 
-__all__ = ["AT_FDCWD", "call_twice", "guarded", "syscall"]
+__all__ = ["AT_FDCWD", "guarded", "syscall"]
 
 AT_FDCWD = -100
 
 _libc = ctypes.CDLL(None, use_errno=True)
 _libc.syscall.restype = ctypes.c_long
-# Holds the interpreter lock through the call: needed by a call that returns twice.
-_libc_locked = ctypes.PyDLL(None, use_errno=True)
-_libc_locked.syscall.restype = ctypes.c_long
 
 Argument = int | bytes | ctypes.Array[ctypes.c_char] | ctypes.Structure | None
 
@@ -33,24 +30,6 @@ def syscall(layer: str, name: str, *arguments: Argument) -> int:
     if result == -1:
         raise KernelError(layer, ctypes.get_errno(), name)
     return result
-
-
-def call_twice(layer: str, name: str, *arguments: Argument) -> int:
-    """Call `clone` or `clone3` as os.fork would: the interpreter is told before and after.
-
-    Returns 0 in the child and the child's pid in the caller. The process must have a single thread.
-    """
-    call, wanted, words = _libc_locked.syscall, ctypes.c_long(number(name)), list(map(_convert, arguments))
-    ctypes.pythonapi.PyOS_BeforeFork()
-    pid = int(call(wanted, *words))
-    if pid == 0:
-        ctypes.pythonapi.PyOS_AfterFork_Child()
-        return 0
-    failure = ctypes.get_errno()
-    ctypes.pythonapi.PyOS_AfterFork_Parent()
-    if pid == -1:
-        raise KernelError(layer, failure, name)
-    return pid
 
 
 class guarded(AbstractContextManager[None]):  # noqa: N801

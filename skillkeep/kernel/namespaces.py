@@ -7,15 +7,18 @@ import errno
 from dataclasses import dataclass
 
 from skillkeep.kernel.errors import KernelError
-from skillkeep.kernel.libc import call_twice, guarded, syscall
+from skillkeep.kernel.libc import guarded
+from skillkeep.kernel.procfs import write_text
+from skillkeep.kernel.tape import Cell, Tape
 
-__all__ = ["KINDS", "LAYER", "IdMap", "fork_into", "leave_cgroup_view", "mapped_extents", "write_maps"]
+__all__ = ["KINDS", "LAYER", "IdMap", "mapped_extents", "tape_clone", "tape_leave_cgroup_view", "write_maps"]
 
 LAYER = "namespaces"
 KINDS = ("user", "mnt", "pid", "net", "ipc", "uts", "cgroup")
 
 _NEW = {"mnt": 0x00020000, "uts": 0x04000000, "ipc": 0x08000000, "user": 0x10000000, "pid": 0x20000000}
 _NEW_NET, _NEW_CGROUP, _INTO_CGROUP = 0x40000000, 0x02000000, 0x200000000
+_PARENT = 0x8000
 _SIGCHLD = 17
 
 
@@ -38,24 +41,25 @@ class _CloneArgs(ctypes.Structure):
     _fields_ = tuple((name, ctypes.c_uint64) for name in _CLONE_FIELDS.split())
 
 
-def fork_into(cgroup_fd: int | None = None) -> int:
-    """Fork into new user, mount, pid, net, ipc and uts namespaces; 0 in the child, its pid in the caller.
+def tape_clone(tape: Tape, born: Cell, group_fd: int | None) -> None:
+    """Add the step that makes a child in new user, mount, pid, net, ipc and uts namespaces.
 
-    With `cgroup_fd` (a cgroup v2 folder) the child starts inside that group. The process must have a single
-    thread. Raises KernelError("namespaces").
+    The child's parent is the caller's own parent. `born` receives 0 in the child. With `group_fd` (a cgroup v2
+    folder) the child starts inside that group.
     """
-    flags = _NEW_NET
+    flags = _NEW_NET | _PARENT
     for bit in _NEW.values():
         flags |= bit
-    if cgroup_fd is None:
-        return call_twice(LAYER, "clone", flags | _SIGCHLD, 0, 0, 0, 0)
-    arguments = _CloneArgs(flags=flags | _INTO_CGROUP, exit_signal=_SIGCHLD, cgroup=cgroup_fd)
-    return call_twice(LAYER, "clone3", arguments, ctypes.sizeof(arguments))
+    if group_fd is None:
+        tape.call(LAYER, "clone", flags | _SIGCHLD, 0, 0, 0, 0, into=born)
+        return
+    arguments = bytes(_CloneArgs(flags=flags | _INTO_CGROUP, cgroup=group_fd))
+    tape.call(LAYER, "clone3", tape.data(arguments), len(arguments), into=born)
 
 
-def leave_cgroup_view() -> None:
-    """Take the present cgroup as the root of what the process sees; to be called after joining it."""
-    syscall("cgroup_namespace", "unshare", _NEW_CGROUP)
+def tape_leave_cgroup_view(tape: Tape) -> None:
+    """Add the step after which the present cgroup is the root of what the process sees."""
+    tape.call("cgroup_namespace", "unshare", _NEW_CGROUP)
 
 
 def write_maps(pid: int, ids: IdMap) -> None:
@@ -76,7 +80,6 @@ def mapped_extents(kind: str = "uid") -> list[range]:
 
 def _write(path: str, text: str) -> None:
     try:
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(text)
+        write_text(path, text)
     except OSError as error:
         raise KernelError("user_map", error.errno or errno.EIO, f"write {path}") from error

@@ -6,6 +6,7 @@ import os
 
 from skillkeep.kernel.errors import KernelError
 from skillkeep.kernel.libc import guarded, syscall
+from skillkeep.kernel.tape import Tape
 
 __all__ = [
     "close_above",
@@ -14,6 +15,8 @@ __all__ = [
     "hide_memory",
     "require_single_thread",
     "show_memory",
+    "tape_parent_death",
+    "tape_switch",
 ]
 
 _PR_SET_PDEATHSIG, _PR_SET_DUMPABLE, _PR_SET_NO_NEW_PRIVS = 1, 4, 38
@@ -33,6 +36,17 @@ def hide_memory() -> None:
 def show_memory() -> None:
     """Let the process's own user read its /proc entries again, after a change of ids hid them."""
     syscall("dumpable", "prctl", _PR_SET_DUMPABLE, 1, 0, 0, 0)
+
+
+def tape_switch(tape: Tape, layer: str, *, on: bool) -> None:
+    """Add the step that sets `no_new_privs` (for good) or `dumpable`."""
+    which = {"no_new_privs": _PR_SET_NO_NEW_PRIVS, "dumpable": _PR_SET_DUMPABLE}[layer]
+    tape.call(layer, "prctl", which, int(on), 0, 0, 0, why=f"set {layer}")
+
+
+def tape_parent_death(tape: Tape) -> None:
+    """Add the step after which the process is killed when its parent ends. Any later change of user id undoes it."""
+    tape.call("death_signal", "prctl", _PR_SET_PDEATHSIG, _SIGKILL, 0, 0, 0)
 
 
 def die_with_parent(parent: int) -> None:

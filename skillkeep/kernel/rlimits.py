@@ -5,8 +5,9 @@ from __future__ import annotations
 import resource
 
 from skillkeep.kernel.errors import KernelError
+from skillkeep.kernel.tape import Tape
 
-__all__ = ["LAYER", "NO_CORE_DUMP", "set_limits"]
+__all__ = ["LAYER", "NO_CORE_DUMP", "set_limits", "tape_limit", "within_hard"]
 
 LAYER = "rlimits"
 NO_CORE_DUMP = 1
@@ -25,16 +26,27 @@ _NAMES = {
 }
 
 
+def tape_limit(tape: Tape, name: str) -> None:
+    """Add the step that sets one limit to what the cells ``soft_<name>`` and ``hard_<name>`` hold."""
+    limit = tape.cell(name=f"soft_{name}")
+    tape.cell(name=f"hard_{name}")
+    tape.call(LAYER, "prlimit64", 0, _NAMES[name], limit, 0, why=f"set {name}")
+
+
+def within_hard(name: str, value: int) -> int:
+    """`value`, or this process's own hard limit where that is lower: a limit can be lowered only."""
+    hard = resource.getrlimit(_NAMES[name])[1]
+    return value if hard == resource.RLIM_INFINITY else min(value, hard)
+
+
 def set_limits(limits: dict[str, int]) -> None:
     """Set each named limit, lowered to the present hard limit where that is lower. Raises KernelError.
 
     Names: address_space, data, file_bytes, locked and queues in bytes, cpu_seconds, processes, open_files, core.
     """
     for name, value in limits.items():
-        which = _NAMES[name]
-        hard = resource.getrlimit(which)[1]
-        value = value if hard == resource.RLIM_INFINITY else min(value, hard)
+        value = within_hard(name, value)
         try:
-            resource.setrlimit(which, (value, value))
+            resource.setrlimit(_NAMES[name], (value, value))
         except (OSError, ValueError) as error:
             raise KernelError(LAYER, getattr(error, "errno", None) or 0, f"set {name}") from error

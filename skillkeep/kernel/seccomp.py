@@ -12,10 +12,12 @@ import hashlib
 import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from skillkeep.kernel.errors import KernelError
 from skillkeep.kernel.libc import syscall
 from skillkeep.kernel.syscalls import AUDIT_ARCH, machine, table
+from skillkeep.kernel.tape import Tape
 
 __all__ = ["ALLOW", "KILL", "UNKNOWN", "Action", "Check", "Filter", "Rule", "deny"]
 
@@ -77,12 +79,12 @@ class Filter:
     def __len__(self) -> int:
         return len(self._program)
 
-    @property
+    @cached_property
     def code(self) -> bytes:
         """The program as the kernel takes it: `struct sock_filter` after `struct sock_filter`."""
         return b"".join(struct.pack("=HBBI", *step) for step in self._program)
 
-    @property
+    @cached_property
     def sha256(self) -> str:
         """Digest of `code`: what an assurance record names."""
         return hashlib.sha256(self.code).hexdigest()
@@ -91,6 +93,12 @@ class Filter:
         """Confine the calling thread for good. Needs no_new_privs (or CAP_SYS_ADMIN). Raises KernelError."""
         code = ctypes.create_string_buffer(self.code, len(self._program) * 8)
         syscall("seccomp", "seccomp", _SET_MODE_FILTER, 0, _Program(len(self._program), ctypes.addressof(code)))
+
+    def onto(self, tape: Tape) -> None:
+        """Add the step that confines whoever carries out the tape. Needs no_new_privs."""
+        program = tape.space(struct.pack("=HxxxxxxQ", len(self._program), 0))
+        tape.point(program.plus(8), tape.data(self.code))
+        tape.call("seccomp", "seccomp", _SET_MODE_FILTER, 0, program)
 
     def decide(self, name: str, arguments: Sequence[int] = (), arch: str | None = None) -> Action:
         """What the program answers for a call, by running it here: for tests and for `explain`."""

@@ -45,7 +45,8 @@ def _fake_v2(monkeypatch: pytest.MonkeyPatch, root: Path) -> None:
     def mkdir(path: str, mode: int = 0o777) -> None:
         make(path, mode)
         if str(path).startswith(str(root)):
-            _folder(Path(path), cgroup__procs="", memory__swap__max="max", tasks="")
+            knobs = ("memory__max", "pids__max", "cpu__max", "memory__limit_in_bytes", "cgroup__procs", "tasks")
+            _folder(Path(path), memory__swap__max="", **dict.fromkeys(knobs, ""))
 
     def rmdir(path: str) -> None:
         if str(path).startswith(str(root)):
@@ -71,7 +72,8 @@ def test_v2_uses_the_nearest_ancestor_that_passes_controllers_on(
     assert told == {"memory.max": str(64 << 20), "memory.swap.max": "0", "pids.max": "11"}
     _folder(Path(part.path), memory__peak="123\n", memory__events="low 0\noom 2\noom_kill 1\n", pids__peak="5\n")
     assert part.facts() == {"peak_memory": 123, "oom_kills": 1, "peak_processes": 5}
-    part.close()
+    part.release()
+    assert part.remove()
     assert sorted(path.name for path in slice_.iterdir()) == ["cgroup.procs", "cgroup.subtree_control", "own.scope"]
     assert (slice_ / "cgroup.subtree_control").read_text() == "memory pids"
 

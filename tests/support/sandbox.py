@@ -7,6 +7,7 @@ import functools
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -133,10 +134,26 @@ class Bench:
             os.chmod(script, 0o644)
         return [python_for(self.who.uid), "-I", "-c", driver, str(staged_packages()), str(script)]
 
+    @property
+    def runtime(self) -> Path:
+        """Where a fork server of the bench's own listens, once `own_server` has been called."""
+        return self.folder / "runtime"
+
+    def own_server(self) -> None:
+        """From now on do not use the user's fork server, which other tests need alive, but one of the bench's own."""
+        self.runtime.mkdir(mode=0o700)
+        if self.who.uid is not None:
+            os.chown(self.runtime, self.who.uid, self.who.uid)
+
+    def servers(self) -> list[int]:
+        """Host pids of the bench's own fork server, and of starters that are about to end."""
+        return [pid for pid in marked_processes(f"{self.runtime}/") if pid in marked_processes("boot.py")]
+
     def identity(self) -> dict[str, Any]:
         """Arguments of subprocess that start a program as the attacker."""
         groups = None if self.who.uid is None else []
         environment = {"HOME": str(self.home), "PATH": os.environ.get("PATH", os.defpath), "A_SECRET": "in-the-env"}
+        environment |= {"XDG_RUNTIME_DIR": str(self.runtime)} if self.runtime.exists() else {}
         return {"user": self.who.uid, "group": self.who.uid, "extra_groups": groups, "cwd": "/", "env": environment}
 
 
@@ -165,6 +182,9 @@ def bench(who: Who) -> Iterator[Bench]:
     try:
         yield made
     finally:
+        for pid in made.servers():
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
         shutil.rmtree(folder)
 
 

@@ -1,4 +1,4 @@
-"""Whoever is killed on the way, nothing of a run stays: no process, and no control group after the next run."""
+"""Whoever is killed on the way, nothing of a run stays: no process, and no control group after the next start."""
 
 from __future__ import annotations
 
@@ -16,25 +16,42 @@ from support.sandbox import Bench, marked_processes
 from support.waiting import later, until
 
 
+@pytest.fixture(autouse=True)
+def _own_server(bench: Bench) -> None:
+    bench.own_server()
+
+
 @contextlib.contextmanager
-def _running(bench: Bench, mark: str) -> Iterator[subprocess.Popen[bytes]]:
-    """A caller whose payload, with a daemon, is running for sure."""
-    code = f"import os, time\nif os.fork() == 0:\n  os.setsid()\ntime.sleep(60)  # {mark}"
-    request = bench.request(["python3", "-c", code], None, 2, {})
+def _calling(bench: Bench, *argv: str) -> Iterator[subprocess.Popen[bytes]]:
+    """A caller that has been told what to run."""
     with subprocess.Popen(bench.driver(), stdin=-1, stdout=-1, stderr=-1, **bench.identity()) as caller:
         assert caller.stdin
-        caller.stdin.write(request)
+        caller.stdin.write(bench.request(argv, None, 2, {}))
         caller.stdin.close()
         caller.stdin = None
         try:
-            assert until(lambda: len(marked_processes(mark)) == 2)
             yield caller
         finally:
             caller.kill()
 
 
-def _supervisor(caller: int) -> int:
-    (found,) = [pid for pid in marked_processes("boot.py") if _parent(pid) == caller]
+@contextlib.contextmanager
+def _running(bench: Bench, mark: str) -> Iterator[subprocess.Popen[bytes]]:
+    """A caller whose payload, with a daemon, is running for sure."""
+    code = f"import os, time\nif os.fork() == 0:\n  os.setsid()\ntime.sleep(60)  # {mark}"
+    with _calling(bench, "python3", "-c", code) as caller:
+        assert until(lambda: len(marked_processes(mark)) == 2)
+        yield caller
+
+
+def _works(bench: Bench) -> bool:
+    """Whether the next run does. Not `bench.run`: where that stays in this process, it has another server."""
+    with _calling(bench, "true") as caller:
+        return bool(json.loads(caller.communicate()[0])["exit_code"] == 0)
+
+
+def _server(bench: Bench) -> int:
+    (found,) = bench.servers()
     return found
 
 
@@ -43,71 +60,81 @@ def _parent(pid: int) -> int:
         return int(file.read().rpartition(b")")[2].split()[1])
 
 
+def _children(pid: int) -> list[int]:
+    with contextlib.suppress(FileNotFoundError), open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as file:
+        return [int(word) for word in file.read().split()]
+    return []
+
+
 def _groups(pid: int) -> list[str]:
     return glob.glob(f"/sys/fs/cgroup/**/skillkeep-*-{pid}-*", recursive=True)
 
 
-def test_killing_the_caller_ends_the_payload(bench: Bench) -> None:
+def test_killing_the_caller_ends_the_payload_and_leaves_the_server_ready(bench: Bench) -> None:
     mark = secrets.token_hex(8)
     with _running(bench, mark) as caller:
-        supervisor = _supervisor(caller.pid)
+        server = _server(bench)
         caller.send_signal(signal.SIGKILL)
         assert until(lambda: marked_processes(mark) == [])
-        assert until(lambda: not os.path.exists(f"/proc/{supervisor}") or _groups(supervisor) == [])
-        assert until(lambda: _groups(supervisor) == [])
+        assert until(lambda: _groups(server) == [] and _children(server) == [])
+    assert _works(bench)
+    assert _server(bench) == server
 
 
-def test_killing_the_supervisor_ends_the_payload_and_is_told(bench: Bench) -> None:
+def test_killing_the_server_ends_the_payload_and_is_told(bench: Bench) -> None:
     mark = secrets.token_hex(8)
     with _running(bench, mark) as caller:
-        supervisor = _supervisor(caller.pid)
-        os.kill(supervisor, signal.SIGKILL)
+        server = _server(bench)
+        os.kill(server, signal.SIGKILL)
         assert until(lambda: marked_processes(mark) == [])
         answer = json.loads(caller.communicate()[0])
     assert answer["error_code"] == "sandbox_died"
-    bench.run("true")
-    assert _groups(supervisor) == []
+    assert _works(bench)
+    assert until(lambda: _groups(server) == [])
 
 
-@pytest.mark.parametrize("victim", ["caller", "supervisor"])
+def test_the_end_of_the_server_by_request_ends_the_payload(bench: Bench) -> None:
+    mark = secrets.token_hex(8)
+    with _running(bench, mark):
+        os.kill(_server(bench), signal.SIGTERM)
+        assert until(lambda: marked_processes(mark) == [])
+    assert _works(bench)
+
+
+@pytest.mark.parametrize("victim", ["caller", "server"])
 def test_killed_at_any_moment_nothing_stays(bench: Bench, victim: str) -> None:
-    """Ten moments from the start of the supervisor to the running payload."""
+    """Moments from the start of the server, or of the caller, to the running payload."""
+    servers = set()
     for moment in range(10):
-        request = bench.request(["python3", "-c", "import time; time.sleep(60)"], None, 2, {})
-        with subprocess.Popen(bench.driver(), stdin=-1, stdout=-1, stderr=-1, **bench.identity()) as caller:
-            assert caller.stdin
-            caller.stdin.write(request)
-            caller.stdin.close()
-            caller.stdin = None
-            sandbox = f"boot.py\0{caller.pid}\0"
-            assert until(lambda mark=sandbox: marked_processes(mark) != [])
+        mark = secrets.token_hex(8)
+        with _calling(bench, "python3", "-c", f"import time; time.sleep(60)  # {mark}") as caller:
+            if victim == "server":
+                assert until(lambda: bench.servers() != [])
             later(moment * 0.03)
-            supervisors = [pid for pid in marked_processes(sandbox) if _parent(pid) == caller.pid]
-            for pid in [caller.pid] if victim == "caller" else supervisors:
-                os.kill(pid, signal.SIGKILL)
-            assert until(lambda mark=sandbox: marked_processes(mark) == []), f"moment {moment}"
-            caller.communicate()
-    bench.run("true")
-    assert until(lambda: not any(_groups(pid) for pid in supervisors))
+            servers.update(bench.servers())
+            for pid in [caller.pid] if victim == "caller" else bench.servers():
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+            if victim == "caller":
+                caller.wait()
+                assert until(lambda mark=mark: marked_processes(mark) == []), f"moment {moment}"
+            else:
+                caller.kill()
+                assert until(lambda mark=mark: marked_processes(mark) == []), f"moment {moment}"
+    assert _works(bench)
+    alive = _server(bench)
+    assert until(lambda: not any(_groups(pid) for pid in servers))
+    assert until(lambda: _children(alive) == [])
 
 
 def test_killing_init_ends_the_run_as_a_signal(bench: Bench) -> None:
     mark = secrets.token_hex(8)
     with _running(bench, mark) as caller:
-        payload = next(pid for pid in marked_processes(mark) if _parent(_parent(pid)) == _supervisor(caller.pid))
+        payload = next(pid for pid in marked_processes(mark) if _parent(_parent(pid)) == _server(bench))
         os.kill(_parent(payload), signal.SIGKILL)
         answer = json.loads(caller.communicate()[0])
     assert (answer["cause"], answer["signal"]) == ("signal", signal.SIGKILL)
-    assert marked_processes(mark) == []
-
-
-def test_a_signal_to_init_is_forwarded_to_the_payload(bench: Bench) -> None:
-    mark = secrets.token_hex(8)
-    with _running(bench, mark) as caller:
-        payload = next(pid for pid in marked_processes(mark) if _parent(_parent(pid)) == _supervisor(caller.pid))
-        os.kill(_parent(payload), signal.SIGTERM)
-        answer = json.loads(caller.communicate()[0])
-    assert (answer["cause"], answer["signal"]) == ("signal", signal.SIGTERM)
+    assert until(lambda: marked_processes(mark) == [])
 
 
 def test_the_payload_has_no_right_of_root_as_the_host_sees_it(bench: Bench) -> None:

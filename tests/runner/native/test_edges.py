@@ -56,7 +56,7 @@ def test_too_little_memory_to_build_in_is_said_so() -> None:
         assert _run("python3", "-c", "pass", memory_bytes=1 << 20).exit_code != 0
         return
     with pytest.raises(RunnerError) as caught:
-        _run("true", memory_bytes=1 << 20)
+        _run("true", memory_bytes=1 << 16)
     assert (caught.value.code, caught.value.context["layer"]) == ("sandbox_layer_failed", "cgroup")
 
 

@@ -1,0 +1,123 @@
+"""How a caller reaches its fork server: connects, starting one when there is none, and asks for one run."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import socket
+import struct
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import skillkeep
+import skillkeep.kernel
+from skillkeep.kernel.errors import KernelError
+from skillkeep.kernel.libc import guarded
+from skillkeep.runner.native.place import LAYER, alone, server_folder, server_name
+
+__all__ = ["IDLE_SECONDS", "ask", "connected", "receive"]
+
+IDLE_SECONDS = 120.0
+"""How long a server waits for the next caller."""
+_ALONE_SECONDS = 5.0
+_MOST = 1 << 17
+_START_SECONDS = 20.0
+_PAUSE_SECONDS = 0.005
+_HERE = os.path.dirname(os.path.abspath(__file__))
+_CREDENTIALS = struct.Struct("3i")
+
+
+@contextlib.contextmanager
+def connected() -> Iterator[socket.socket]:
+    """A connection to this user's server. Raises KernelError("fork_server")."""
+    folders = _folders()
+    private = alone()
+    folder = server_folder()
+    name = server_name(tuple(folders.values()), private)
+    deadline = time.monotonic() + _START_SECONDS
+    connection = _connect(folder, name)
+    while connection is None:
+        _start(folder, name, folders, _ALONE_SECONDS if private else IDLE_SECONDS)
+        connection = _connect(folder, name)
+        if connection is None:
+            if time.monotonic() > deadline:
+                raise KernelError(LAYER, 0, "it does not start", "See its log beside the socket: " + folder)
+            time.sleep(_PAUSE_SECONDS)  # another caller's server is about to listen
+    with connection:
+        yield connection
+
+
+def ask(connection: socket.socket, plan: str, streams: Sequence[int]) -> None:
+    """Ask for a run of `plan`; the server gets copies of `streams`: the payload's stdin, stdout and stderr."""
+    file = os.memfd_create("skillkeep-plan", os.MFD_CLOEXEC)
+    try:
+        os.write(file, plan.encode("utf-8", "surrogateescape"))
+        socket.send_fds(connection, [b"run"], [file, *streams])
+    finally:
+        os.close(file)
+
+
+def receive(connection: socket.socket) -> dict[str, Any]:
+    """The server's answer. Raises EOFError when it has ended, ValueError for nonsense."""
+    data = connection.recv(_MOST)
+    if not data:
+        raise EOFError("the fork server ended")
+    answer = json.loads(data)
+    if not isinstance(answer, dict) or "kind" not in answer:
+        raise ValueError("the fork server's answer is not one")
+    return answer
+
+
+def _connect(folder: str, name: str) -> socket.socket | None:
+    connection = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    try:
+        connection.connect(f"{folder}/{name}")
+    except (FileNotFoundError, ConnectionRefusedError):
+        connection.close()
+        return None
+    except OSError as error:
+        connection.close()
+        raise KernelError(LAYER, error.errno or 0, f"connect to {folder}/{name}") from error
+    owner = _CREDENTIALS.unpack(connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size))[1]
+    if owner != os.geteuid():
+        connection.close()
+        raise KernelError(LAYER, 0, f"{folder}/{name} is served by the user {owner}", "Remove that socket.")
+    return connection
+
+
+def _start(folder: str, name: str, folders: dict[str, str], idle_seconds: float) -> None:
+    """Start a server and wait until it listens, or has found that another one does."""
+    packages = [f"{package}={place}" for package, place in folders.items()]
+    words = [sys.executable, "-I", "-S", "-B", os.path.join(_HERE, "boot.py"), folder, name, str(idle_seconds)]
+    flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW
+    with guarded(LAYER, "start it"):
+        log = os.open(f"{folder}/{name}.log", flags, 0o600)
+        try:
+            process = subprocess.Popen(
+                [*words, *packages],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=log,
+                env={},
+                cwd="/",
+                start_new_session=True,
+            )
+        finally:
+            os.close(log)
+    with process:
+        assert process.stdout is not None
+        process.stdout.read()  # until it listens, or has ended
+
+
+def _folders() -> dict[str, str]:
+    """The packages that the server needs, and nothing of an interpreter's site."""
+    return {
+        "skillkeep": os.path.dirname(str(skillkeep.__file__)),
+        "skillkeep.kernel": os.path.dirname(str(skillkeep.kernel.__file__)),
+        "skillkeep.runner": os.path.dirname(_HERE),
+        "skillkeep.runner.native": _HERE,
+    }

@@ -1,0 +1,90 @@
+"""What the three set-up processes say to their starter: one packet each, a kind first, then whole numbers.
+
+The kernel adds the sender's host pid. A report of a failed step has an address where the kind would be, which is
+above every kind. Nothing is read from the socket once the payload runs: its descriptor closes on execve.
+"""
+
+from __future__ import annotations
+
+import select
+import socket
+import struct
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+
+from skillkeep.kernel.errors import KernelError
+from skillkeep.kernel.tape import BASE, FAILURE, Step
+
+__all__ = ["GO", "IDS", "Kind", "Message", "is_readable", "pair", "receive", "tell"]
+
+GO, IDS = b"go......", b"ids....."
+_MOST = 4096
+_CREDENTIALS = struct.Struct("3i")
+
+
+class Kind(IntEnum):
+    """What a message says."""
+
+    HELLO = 1
+    """Init lives and waits for its ids."""
+    WAITING = 2
+    """Init has given up everything and reaps."""
+    READY = 3
+    """The payload waits for the word."""
+    ENDED = 4
+    """The payload ended; its wait status."""
+    UNSTARTED = 5
+    """The program could not be executed; -errno of each path tried, 0 for those that were not."""
+
+
+@dataclass(frozen=True)
+class Message:
+    """One message, with the sender's pid as this process sees it."""
+
+    kind: Kind
+    numbers: tuple[int, ...]
+    pid: int
+
+
+def pair() -> tuple[socket.socket, socket.socket]:
+    """The starter's end, which is told who sends, and the other one."""
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    ours.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
+    return ours, theirs
+
+
+def tell(sock: socket.socket, word: bytes, fds: Sequence[int] = ()) -> None:
+    """Let the inner side go on. A dead one is noticed by the next `receive`."""
+    try:
+        socket.send_fds(sock, [word], fds)
+    except (BrokenPipeError, ConnectionResetError):
+        return
+
+
+def receive(sock: socket.socket, steps: Mapping[int, Step]) -> Message | None:
+    """The next message, None at the end.
+
+    Raises KernelError for the failed step of `steps`, ValueError for nonsense, TimeoutError and BlockingIOError as
+    the socket is set.
+    """
+    try:
+        data, ancillary, _, _ = sock.recvmsg(_MOST, socket.CMSG_SPACE(_CREDENTIALS.size))
+    except ConnectionResetError:
+        return None
+    if not data:
+        return None
+    if len(data) % 8:
+        raise ValueError(f"a message of {len(data)} bytes")
+    first, *rest = struct.unpack(f"={len(data) // 8}q", data)
+    if first >= BASE and len(data) == FAILURE.size and first in steps:
+        raise KernelError(steps[first].layer, rest[0], steps[first].detail)
+    pid = next((_CREDENTIALS.unpack(raw[:12])[0] for _, kind, raw in ancillary if kind == socket.SCM_CREDENTIALS), 0)
+    return Message(Kind(first), tuple(rest), pid)
+
+
+def is_readable(sock: socket.socket) -> bool:
+    """Whether a message, or the end, is there."""
+    poll = select.poll()
+    poll.register(sock, select.POLLIN)
+    return bool(poll.poll(0))

@@ -1,0 +1,109 @@
+"""Where a user's fork server listens, and which server is the right one for this process.
+
+A run must get what it would get if the caller made it alone: the same ids, namespaces, control groups and limits. All
+of these go into the socket's name, with the code's own state, so that callers that differ never share a server.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import resource
+import stat
+import sys
+from functools import cache
+
+from skillkeep.kernel.errors import KernelError
+from skillkeep.kernel.libc import guarded
+from skillkeep.kernel.procfs import read_text
+
+__all__ = ["LAYER", "alone", "server_folder", "server_name", "source_files"]
+
+LAYER = "fork_server"
+_HERE = os.path.dirname(os.path.abspath(__file__))
+_LIMITS = ("CORE", "NOFILE", "FSIZE", "NPROC", "DATA", "CPU", "MEMLOCK", "MSGQUEUE", "AS")
+_NAMESPACES = ("user", "mnt", "pid", "net", "ipc", "uts", "cgroup")
+
+
+def server_folder() -> str:
+    """A folder that only this user can enter, made when it is missing. Raises KernelError("fork_server")."""
+    uid = os.geteuid()
+    for base in (os.environ.get("XDG_RUNTIME_DIR", ""), f"/run/user/{uid}"):
+        if base.startswith("/") and _is_private(base):
+            return _made(os.path.join(base, "skillkeep"))
+    return _made(f"/tmp/skillkeep-{uid}")  # noqa: S108  ownership and mode are checked
+
+
+def alone() -> bool:
+    """Whether this process is filtered more than its pid namespace is, by seccomp: then it shares no server.
+
+    A filter cannot be compared with another one. The first process of a container has the container's filter, which
+    all in there share; whoever has more filters than that would lose them through another one's server.
+    """
+    own = _status("self")["filters"]
+    return own not in ("", "0") and own != _status("1")["filters"]
+
+
+def server_name(folders: tuple[str, ...], private: bool) -> str:
+    """The name of the server for this process as it is now.
+
+    `folders` hold the code the server runs; a `private` one is this very process's.
+    """
+    with guarded(LAYER, "look at this process"):
+        facts = {
+            "code": [sys.executable, sys.version, source_files(folders)],
+            "ids": [os.getresuid(), os.getresgid(), sorted(os.getgroups())],
+            "namespaces": [os.stat(f"/proc/self/ns/{kind}").st_ino for kind in _NAMESPACES],
+            "groups": read_text("/proc/self/cgroup"),
+            "limits": [resource.getrlimit(getattr(resource, f"RLIMIT_{name}")) for name in _LIMITS],
+            "cores": sorted(os.sched_getaffinity(0)),
+            "rights": _status("self"),
+            "owner": [os.getpid(), _started()] if private else [],
+        }
+    return "native-" + hashlib.sha256(json.dumps(facts).encode()).hexdigest()[:20]
+
+
+@cache
+def source_files(folders: tuple[str, ...]) -> list[tuple[str, int, int]]:
+    """Path, size and time of change of every module below `folders`: a changed program is another server."""
+    found = []
+    for folder in folders:
+        with os.scandir(folder) as entries:
+            for entry in entries:
+                if entry.name.endswith(".py"):
+                    state = entry.stat()
+                    found.append((entry.path, state.st_size, state.st_mtime_ns))
+    return sorted(found)
+
+
+def _status(pid: str) -> dict[str, str]:
+    """What bounds a process besides its ids: capabilities, no_new_privs, seccomp."""
+    wanted = {
+        "CapPrm": "permitted", "CapBnd": "bounding", "NoNewPrivs": "no_new_privs", "Seccomp": "seccomp",
+        "Seccomp_filters": "filters",
+    }  # fmt: skip
+    rows = dict(line.split(":", 1) for line in read_text(f"/proc/{pid}/status").splitlines())
+    return {name: rows.get(key, "").strip() for key, name in wanted.items()}
+
+
+def _started() -> str:
+    with open("/proc/self/stat", "rb") as file:
+        return file.read().rpartition(b")")[2].split()[19].decode()
+
+
+def _is_private(path: str) -> bool:
+    try:
+        state = os.lstat(path)
+    except OSError:
+        return False
+    return stat.S_ISDIR(state.st_mode) and state.st_uid == os.geteuid() and not state.st_mode & 0o077
+
+
+def _made(path: str) -> str:
+    with guarded(LAYER, f"make {path}"):
+        os.makedirs(path, 0o700, exist_ok=True)
+    if not _is_private(path):
+        hint = "Set XDG_RUNTIME_DIR to a folder that only you can enter (mode 0700)."
+        raise KernelError(LAYER, 0, f"{path} is not a folder of this user alone", hint)
+    return path

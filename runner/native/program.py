@@ -1,0 +1,231 @@
+"""The sandbox's set-up as a tape: every system call from the first clone to the payload's execve, in order.
+
+Three processes carry it out. The *launcher* only makes init and ends. *Init* is pid 1 of the sandbox: it waits for
+its ids, joins its control groups, builds the root, makes the payload, gives up everything and reaps. The *payload*
+lays down its rights, waits for the word, and becomes the tool.
+
+Descriptors of all three: 0-2 the payload's streams, `SOCKET` to whoever started them, `GROUPS_AT` on the control
+groups. What they say on the socket: `messages`.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import signal
+import struct
+from dataclasses import dataclass
+
+from skillkeep.kernel import capabilities, landlock, namespaces
+from skillkeep.kernel.libc import AT_FDCWD
+from skillkeep.kernel.process import tape_parent_death, tape_switch
+from skillkeep.kernel.rlimits import tape_limit
+from skillkeep.kernel.seccomp import Filter
+from skillkeep.kernel.tape import BASE, FAILURE, Cell, Label, Program, Tape, Word
+from skillkeep.runner.native.filters import init_filter, payload_filter
+from skillkeep.runner.native.layout import Host
+from skillkeep.runner.native.messages import Kind
+from skillkeep.runner.native.plan import INSIDE_ID
+from skillkeep.runner.native.rootfs import BindShape, build_root, open_sources
+
+__all__ = ["GROUPS_AT", "INTO_GROUP", "SOCKET", "TAPE", "Shape", "make_program"]
+
+TAPE, SOCKET, INTO_GROUP, GROUPS_AT = 3, 4, 5, 6
+"""Descriptor numbers: the tape itself, the socket, the v2 group to be born in, the first v1 group to join."""
+
+_CONTROL_BYTES = 1040  # of SCM_MAX_FD descriptors
+_CONTROL_HEADER = 16
+_MESSAGE = struct.Struct("=QIxxxxQQQQi4x")  # struct msghdr
+_VECTOR = struct.Struct("=QQ")
+_STDERR = 2
+_ALL = 0xFFFF_FFFF
+
+
+@dataclass(frozen=True)
+class Shape:
+    """All of a run that changes which steps are needed, and so which tape fits."""
+
+    host: Host
+    as_root: bool
+    groups: int
+    into_group: bool
+    landlock: int
+    binds: tuple[BindShape, ...]
+    limits: tuple[str, ...]
+    cores: tuple[int, ...]
+    tmp_bytes: int
+    candidates: int
+
+
+def make_program(shape: Shape) -> Program:
+    """The tape for `shape`. Its named cells, to be patched for each run:
+
+    ``policy`` and ``policy_size``, ``source<n>`` (address of a bind's path), ``soft_<limit>`` and ``hard_<limit>``,
+    ``workdir``, ``program<n>`` (paths to try), ``argv``, ``env``: addresses, sizes and numbers.
+    """
+    return _Builder(shape).build()
+
+
+class _Builder:
+    def __init__(self, shape: Shape) -> None:
+        self.shape, self.tape = shape, Tape()
+        self.quit, self.failed, self.payload = Label(), Label(), Label()
+        self.child, self.zero = self.tape.cell(), self.tape.data(bytes(8))
+
+    def build(self) -> Program:
+        tape = self.tape
+        init = Label()
+        tape.call("descriptors", "close", TAPE)
+        born = tape.cell()
+        namespaces.tape_clone(tape, born, INTO_GROUP if self.shape.into_group else None)
+        tape.jump_if_equal(born, self.zero, init)
+        tape.call("setup", "exit_group", 0)
+        tape.mark(init)
+        self._init()
+        tape.mark(self.payload)
+        self._payload()
+        tape.mark(self.failed)
+        tape.call("setup", "write", SOCKET, BASE, FAILURE.size)
+        tape.mark(self.quit)
+        tape.call("setup", "exit_group", 1)
+        return tape.finish(self.failed)
+
+    def _init(self) -> None:
+        tape, shape = self.tape, self.shape
+        tape.call("setup", "umask", 0o022)
+        self._die_with_starter()
+        self._say(Kind.HELLO)
+        sent = self._wait_for_ids()
+        for index in range(shape.groups):
+            tape.call("cgroup", "write", GROUPS_AT + index, b"0", 1, why="join the control group")
+            tape.call("cgroup", "close", GROUPS_AT + index)
+        if shape.into_group:
+            tape.call("cgroup", "close", INTO_GROUP)
+        namespaces.tape_leave_cgroup_view(tape)
+        paths = [tape.cell(name=f"source{number}") for number in range(len(shape.binds))]
+        sources = open_sources(tape, shape.host, shape.binds, paths, sent)
+        if shape.as_root:
+            self._become(0)
+            tape_parent_death(tape)  # again: a change of ids undoes it
+        tape.call("hostname", "sethostname", b"sandbox", len("sandbox"))
+        build_root(tape, shape.host, sources, shape.binds, shape.tmp_bytes)
+        tape.call("setup", "clone", signal.SIGCHLD, 0, 0, 0, 0, into=self.child)
+        tape.jump_if_equal(self.child, self.zero, self.payload)
+        self._reap()
+
+    def _die_with_starter(self) -> None:
+        tape_parent_death(self.tape)
+        parent = self.tape.cell()
+        self.tape.call("death_signal", "getppid", into=parent)
+        self.tape.jump_unless_equal(parent, self.zero, self.quit)
+
+    def _wait_for_ids(self) -> list[Cell]:
+        """Wait until the ids are written; the cells of descriptors that came along. The starter's end ends this."""
+        tape = self.tape
+        word, control, heard = tape.space(bytes(8)), tape.space(bytes(_CONTROL_BYTES)), tape.cell()
+        vector = tape.space(bytes(_VECTOR.size))
+        message = tape.space(_MESSAGE.pack(0, 0, 0, 1, 0, _CONTROL_BYTES, 0))
+        tape.point(vector, word)
+        tape.point(vector.plus(8), 8)
+        tape.point(message.plus(16), vector)
+        tape.point(message.plus(32), control)
+        tape.call("setup", "recvmsg", SOCKET, message, 0, into=heard, why="wait for the ids")
+        tape.jump_if_equal(heard, self.zero, self.quit)
+        count = sum(bind.mapped for bind in self.shape.binds)
+        return [control.plus(_CONTROL_HEADER + 4 * number) for number in range(count)]
+
+    def _become(self, inside_id: int) -> None:
+        why = f"become id {inside_id}"
+        self.tape.call("user_map", "setgroups", 0, None, why=why)
+        self.tape.call("user_map", "setresgid", inside_id, inside_id, inside_id, why=why)
+        self.tape.call("user_map", "setresuid", inside_id, inside_id, inside_id, why=why)
+
+    def _reap(self) -> None:
+        """Give up everything and wait; end with the payload, which ends all that it left behind."""
+        tape, null, again, ended = self.tape, self.tape.cell(), Label(), Label()
+        tape.call("descriptors", "openat", AT_FDCWD, b"/dev/null", os.O_RDWR, 0, into=null)
+        for stream in range(_STDERR + 1):
+            tape.call("descriptors", "dup3", Word(null), stream, 0)
+        self._close_others()
+        capabilities.tape_nothing(tape)
+        tape_switch(tape, "no_new_privs", on=True)
+        tape_switch(tape, "dumpable", on=False)
+        self._filter(init_filter())
+        self._say(Kind.WAITING)
+        report = tape.space(struct.pack("=Qq", Kind.ENDED, 0))
+        pid = tape.cell()
+        tape.mark(again)
+        tape.call("setup", "wait4", -1, report.plus(8), 0, 0, into=pid, tolerate=errno.EINTR)
+        tape.jump_if_equal(pid, self.child, ended)
+        tape.jump_if_equal(self.zero, self.zero, again)
+        tape.mark(ended)
+        tape.call("setup", "write", SOCKET, report, 16)
+        tape.call("setup", "exit_group", 0)
+
+    def _payload(self) -> None:
+        tape, shape = self.tape, self.shape
+        tape.call("descriptors", "setsid")
+        self._close_others()
+        tape.call("descriptors", "fcntl", SOCKET, 2, 1, why="close the socket on execve")
+        capabilities.tape_bounding(tape)
+        if shape.as_root:
+            self._become(INSIDE_ID)
+        capabilities.tape_nothing(tape)
+        tape.call("workdir", "chdir", Word(tape.cell(name="workdir")), why="enter the working folder")
+        tape_switch(tape, "no_new_privs", on=True)
+        # The starter measures this process before it lets it go; execve sets the flag anew in any case.
+        tape_switch(tape, "dumpable", on=True)
+        if shape.landlock:
+            self._restrict_files()
+        for name in shape.limits:
+            tape_limit(tape, name)
+        if shape.cores:
+            mask = sum(1 << core for core in shape.cores).to_bytes(128, "little")
+            tape.call("cpu", "sched_setaffinity", 0, len(mask), tape.data(mask))
+        self._filter(payload_filter())
+        self._say(Kind.READY)
+        heard, word = tape.cell(), tape.space(bytes(8))
+        tape.call("setup", "read", SOCKET, word, 8, into=heard, why="wait for the word")
+        tape.jump_if_equal(heard, self.zero, self.quit)
+        self._execute()
+
+    def _restrict_files(self) -> None:
+        """Landlock over the finished root."""
+        rights = landlock.Rights(self.shape.landlock)
+        rules = landlock.TapeRuleset(self.tape, rights)
+        rules.allow(b"/", rights.access(execute=True))
+        for path in (b"/dev", b"/proc"):
+            rules.allow(path, rights.access(write=True))
+        for path in (b"/tmp", b"/dev/shm"):
+            rules.allow(path, rights.access(all_of_it=True))
+        for bind in self.shape.binds:
+            if bind.writable:
+                rules.allow(os.fsencode(bind.target), rights.access(all_of_it=True, folder=bind.folder))
+        rules.restrict_self()
+
+    def _execute(self) -> None:
+        """Try each path in turn as execvp(3) does, then say with what errno each failed."""
+        tape, count = self.tape, self.shape.candidates
+        report = tape.space(struct.pack(f"={count + 1}q", Kind.UNSTARTED, *[0] * count))
+        argv, env, over = Word(tape.cell(name="argv")), Word(tape.cell(name="env")), Label()
+        go_on = [tape.data(struct.pack("=q", -number)) for number in (errno.ENOENT, errno.ENOTDIR, errno.EACCES)]
+        for number in range(count):
+            answer, following = report.plus(8 * (number + 1)), Label()
+            path = Word(tape.cell(name=f"program{number}"))
+            tape.call("setup", "execve", path, argv, env, into=answer, tolerate=-1)
+            for reason in go_on:
+                tape.jump_if_equal(answer, reason, following)
+            tape.jump_if_equal(self.zero, self.zero, over)
+            tape.mark(following)
+        tape.mark(over)
+        tape.call("setup", "write", SOCKET, report, 8 * (count + 1))
+        tape.call("setup", "exit_group", 127)
+
+    def _close_others(self) -> None:
+        self.tape.call("descriptors", "close_range", SOCKET + 1, _ALL, 0)
+
+    def _filter(self, rules: Filter) -> None:
+        rules.onto(self.tape)
+
+    def _say(self, kind: Kind) -> None:
+        self.tape.call("setup", "write", SOCKET, self.tape.data(struct.pack("=Q", kind)), 8)

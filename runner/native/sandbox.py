@@ -1,0 +1,292 @@
+"""One sandbox from its first process to its last, as a machine that reacts to events and never waits.
+
+The owner calls `heard` when `socket` is readable, `init_ended` when `pidfd` is, `tick` when `due` has come, and reads
+`outcome` or `failure` when `over`. Nothing of the payload runs before everything that holds it has been measured.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import resource
+import signal
+import socket
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from skillkeep.kernel import namespaces
+from skillkeep.kernel.cgroup_choice import make_group
+from skillkeep.kernel.cgroups import Group, GroupLimits
+from skillkeep.kernel.errors import KernelError
+from skillkeep.kernel.libc import guarded
+from skillkeep.kernel.procfs import write_text
+from skillkeep.kernel.tape_image import program_file
+from skillkeep.runner.interface import Assurance
+from skillkeep.runner.native import messages
+from skillkeep.runner.native.attest import measure
+from skillkeep.runner.native.binds import open_mapped
+from skillkeep.runner.native.failures import LayerError, StartError
+from skillkeep.runner.native.identity import choose_identity
+from skillkeep.runner.native.messages import Kind, Message
+from skillkeep.runner.native.plan import Plan
+from skillkeep.runner.native.prepare import Prepared, prepare
+from skillkeep.runner.native.program import GROUPS_AT, INTO_GROUP, SOCKET, TAPE
+from skillkeep.runner.native.watch import Peaks, look
+
+__all__ = ["Outcome", "Sandbox"]
+
+_SETUP_SECONDS = 20.0
+_DEFAULTED = [number for number in range(1, signal.NSIG) if number not in (signal.SIGKILL, signal.SIGSTOP, 32, 33)]
+_LOOK_SECONDS = 0.02
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A finished run as seen from outside. `status` is the payload's wait status, None when init was killed."""
+
+    status: int | None
+    stopped_for: str
+    wall_seconds: float
+    user_seconds: float
+    system_seconds: float
+    peak_memory: int
+    peak_processes: int
+    oom_kills: int
+    refused_forks: int
+    assurance: Assurance
+
+
+class Sandbox:
+    """Starts at once. `streams` are the payload's stdin, stdout and stderr; they stay the caller's to close.
+
+    Raises LayerError or KernelError when it cannot even be started.
+    """
+
+    def __init__(self, plan: Plan, streams: Sequence[int]) -> None:
+        self.plan = plan
+        self.group = make_group(GroupLimits(plan.memory_bytes, plan.processes + 1, plan.cpus), plan.run_id)
+        self.socket: socket.socket | None = None
+        self.pidfd = -1
+        self.outcome: Outcome | None = None
+        self.failure: Exception | None = None
+        self._init = self._payload = -1
+        self._heard: set[Kind] = set()
+        self._status: int | None = None
+        self._stopped_for = ""
+        self._peaks = Peaks()
+        self._started = 0.0
+        self.due = time.monotonic() + _SETUP_SECONDS
+        try:
+            self._check_watchdog()
+            self._prepared = prepare(plan, self.group)
+            self.socket, self._launcher = _spawn(self._prepared, self.group, streams)
+        except BaseException:
+            self.group.close()
+            raise
+        self.group.release()
+
+    @property
+    def over(self) -> bool:
+        """Whether nothing of it is left but its control group, and it is known how it ended."""
+        return self.outcome is not None or (self.failure is not None and self._init < 0)
+
+    @property
+    def pids(self) -> tuple[int, ...]:
+        """Children of this process that it waits for."""
+        return tuple(pid for pid in (self._launcher, self._init) if pid >= 0)
+
+    def abandon(self) -> None:
+        """Nobody wants it any more."""
+        self._fail(LayerError("setup", "the caller left"))
+
+    def heard(self) -> None:
+        """Take one message from inside."""
+        assert self.socket is not None
+        try:
+            message = messages.receive(self.socket, self._prepared.program.steps)
+            if message is None:
+                self._silent()
+            else:
+                self._take(message)
+        except BlockingIOError:
+            return
+        except (KernelError, LayerError, StartError, ValueError, OSError) as error:
+            self._fail(error)
+
+    def init_ended(self) -> None:
+        """Everything inside has ended: take the last words, the counters and the usage."""
+        usage = os.wait4(self._init, 0)[2]
+        while self.socket is not None and messages.is_readable(self.socket):
+            self.heard()
+        self._init = -1
+        os.close(self.pidfd)
+        self.pidfd = -1
+        if self.failure is None and not self._started:
+            self.failure = self._stopped_early()
+        if self.failure is None:
+            self.outcome = self._describe(usage)
+
+    def tick(self) -> None:
+        """Keep the limits that time and the watchdog bring."""
+        now = time.monotonic()
+        if not self._started:
+            if now >= self.due:
+                self._fail(LayerError("setup", "the sandbox was not ready in time", "The machine may be overloaded."))
+            return
+        if now >= self._started + self.plan.wall_seconds:
+            self.stop("timeout")
+        elif self._watching:
+            reason = look(self._init, self._bounds, self._peaks)
+            if reason:
+                self.stop(reason)
+        self._set_due(now)
+
+    def stop(self, reason: str) -> None:
+        """Kill everything inside; `reason` is timeout, output_cap, oom, processes or caller."""
+        self._stopped_for = self._stopped_for or reason
+        self._kill()
+
+    def _take(self, message: Message) -> None:
+        if message.kind is Kind.HELLO and self._init < 0:
+            self._give_ids(message.pid)
+        elif message.kind in (Kind.WAITING, Kind.READY) and not self._started:
+            self._heard.add(message.kind)
+            if message.kind is Kind.READY:
+                self._payload = message.pid
+            if self._heard == {Kind.WAITING, Kind.READY}:
+                self._release()
+        elif message.kind is Kind.UNSTARTED:
+            raise StartError(self.plan.argv[0], _deciding(message.numbers))
+        elif message.kind is Kind.ENDED and message.pid == self._init:
+            self._status = message.numbers[0]
+        else:
+            raise ValueError(f"an unexpected message: {message.kind}")
+
+    def _give_ids(self, init: int) -> None:
+        os.waitpid(self._launcher, 0)
+        self._launcher = -1
+        self._init = init
+        self.pidfd = os.pidfd_open(init)
+        self._identity = choose_identity(init, self.plan.id_base)
+        namespaces.write_maps(init, self._identity.ids)
+        trees = open_mapped(self.plan, self._identity)
+        try:
+            assert self.socket is not None
+            messages.tell(self.socket, messages.IDS, list(trees.values()))
+        finally:
+            for fd in trees.values():
+                os.close(fd)
+
+    def _release(self) -> None:
+        """Measure what holds the waiting payload, then let it go."""
+        bounded_by = {name: part.path for part in self.group.parts for name in part.enforces}
+        self._assurance = measure(self.plan, self._payload, self._prepared.shape.landlock, self._identity, bounded_by)
+        with guarded("oom_score", "mark the payload as the first to go"):
+            write_text(f"/proc/{self._payload}/oom_score_adj", "1000")
+        self._bounds = (
+            None if "memory" in self.group.enforces else self.plan.memory_bytes,
+            None if "pids" in self.group.enforces else self.plan.processes,
+        )
+        assert self.socket is not None
+        messages.tell(self.socket, messages.GO)
+        self._started = time.monotonic()
+        self._set_due(self._started)
+
+    def _set_due(self, now: float) -> None:
+        end = self._started + self.plan.wall_seconds
+        self.due = float("inf") if self._stopped_for else min(end, now + _LOOK_SECONDS) if self._watching else end
+
+    @property
+    def _watching(self) -> bool:
+        return self._bounds != (None, None)
+
+    def _silent(self) -> None:
+        """Every inner end of the socket is closed: nobody is left, or only a running payload and its init."""
+        assert self.socket is not None
+        self.socket.close()
+        self.socket = None
+        if self._init < 0:
+            self._fail(self._stopped_early())
+
+    def _fail(self, error: Exception) -> None:
+        self.failure = self.failure or error
+        self.due = float("inf")
+        if self._launcher >= 0:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(self._launcher, signal.SIGKILL)
+            os.waitpid(self._launcher, 0)
+            self._launcher = -1
+        if self._init < 0 and self.socket is not None:
+            self.socket.close()  # an init that has not been heard of yet reads the end, and ends
+            self.socket = None
+        self._kill()
+
+    def _kill(self) -> None:
+        if self.pidfd >= 0:
+            with contextlib.suppress(ProcessLookupError):
+                signal.pidfd_send_signal(self.pidfd, signal.SIGKILL)
+
+    def _stopped_early(self) -> Exception:
+        if self.group.facts().get("oom_kills"):
+            hint = "Give the policy more memory: building the sandbox itself needs about a MiB."
+            return LayerError("cgroup", "the memory limit is too small to build the sandbox in", hint)
+        return LayerError("setup", "the sandbox's init ended without a word", "Look at the kernel log for the reason.")
+
+    def _check_watchdog(self) -> None:
+        bounded = {"memory", "pids"} <= set(self.group.enforces)
+        if not bounded and not os.path.exists("/proc/thread-self/children"):
+            raise LayerError("watchdog", "this kernel does not list a process's children (CONFIG_PROC_CHILDREN)")
+
+    def _describe(self, usage: resource.struct_rusage) -> Outcome:
+        counted = self.group.facts()
+        return Outcome(
+            status=self._status,
+            stopped_for=self._stopped_for,
+            wall_seconds=time.monotonic() - self._started,
+            user_seconds=usage.ru_utime,
+            system_seconds=usage.ru_stime,
+            peak_memory=counted.get("peak_memory") or max(self._peaks.memory, usage.ru_maxrss * 1024),
+            peak_processes=max(counted.get("peak_processes", 0) - 1, self._peaks.processes, 1),
+            oom_kills=counted.get("oom_kills", 0),
+            refused_forks=counted.get("refused_forks", 0),
+            assurance=self._assurance,
+        )
+
+
+def _spawn(prepared: Prepared, group: Group, streams: Sequence[int]) -> tuple[socket.socket, int]:
+    """Start the launcher; our end of its socket, and its pid."""
+    ours, theirs = messages.pair()
+    with theirs, guarded("launcher", "start the launcher"):
+        tape = os.memfd_create("skillkeep-tape-data", os.MFD_CLOEXEC)
+        try:
+            os.write(tape, prepared.image)
+            os.lseek(tape, 0, os.SEEK_SET)
+            placed = [*enumerate(streams), (TAPE, tape), (SOCKET, theirs.fileno())]
+            placed += [(GROUPS_AT + number, fd) for number, fd in enumerate(group.join_fds)]
+            placed += [] if group.into_fd is None else [(INTO_GROUP, group.into_fd)]
+            launcher = os.posix_spawn(
+                f"/proc/self/fd/{program_file()}",
+                ["sandbox"],
+                {},
+                file_actions=[(os.POSIX_SPAWN_DUP2, fd, target) for target, fd in placed],
+                setsigmask=(),
+                setsigdef=_DEFAULTED,
+            )
+        except BaseException:
+            ours.close()
+            raise
+        finally:
+            os.close(tape)
+    ours.setblocking(False)
+    return ours, launcher
+
+
+def _deciding(answers: Sequence[int]) -> int:
+    """The errno that execvp(3) would give for the -errno of each path."""
+    tried = [-answer for answer in answers if answer]
+    last = tried[-1] if tried else errno.EIO
+    if last in (errno.ENOENT, errno.ENOTDIR) and errno.EACCES in tried:
+        return errno.EACCES
+    return errno.ENOENT if last == errno.ENOTDIR and len(tried) > 1 else last

@@ -1,0 +1,208 @@
+"""The fork server: a small process of one user that makes and watches sandboxes for callers on a socket.
+
+One connection is one run: a request with its descriptors comes in, an answer goes out, and the end of the connection
+kills what still runs. The server is single-threaded and never waits for anybody; when nobody has needed it for a
+while it ends. It dies with everything it made: each sandbox's init is killed by the kernel when the server ends.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import resource
+import select
+import signal
+import socket
+import struct
+import time
+from collections.abc import Callable
+from typing import NoReturn
+
+from skillkeep.kernel.cgroup_choice import sweep_groups
+from skillkeep.kernel.cgroups import Group
+from skillkeep.kernel.errors import KernelError
+from skillkeep.kernel.rlimits import NO_CORE_DUMP
+from skillkeep.runner.native.session import Session
+
+__all__ = ["main"]
+
+_BACKLOG = 512
+_LOW_FDS = 32
+_BUSY_SECONDS = 0.005
+_SWEEP_SECONDS, _SWEEP_AGAIN_SECONDS = 60.0, 0.2
+_CREDENTIALS = struct.Struct("3i")
+
+
+def main(folder: str, name: str, idle_seconds: float) -> int:
+    """Serve on ``folder/name`` until idle. Writes a line to descriptor 1 when ready; ends at once if another serves."""
+    _detach()
+    lock = _locked(f"{folder}/{name}.lock")
+    if lock is None:
+        return 0
+    _remove_stale(folder)
+    path = f"{folder}/{name}"
+    with contextlib.suppress(FileNotFoundError):
+        os.unlink(path)
+    listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET | socket.SOCK_NONBLOCK)
+    os.umask(0o077)
+    listener.bind(path)
+    listener.listen(_BACKLOG)
+    os.write(1, b"ready\n")
+    null = os.open("/dev/null", os.O_RDWR)
+    os.dup2(null, 1)
+    os.close(null)
+    server = Server(listener)
+    signal.signal(signal.SIGTERM, server.end)
+    server.serve(path, idle_seconds)
+    _remove(folder, name)
+    return 0
+
+
+def _locked(path: str) -> int | None:
+    """The lock file, held; None when another server holds it, or has just removed it."""
+    lock = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if os.stat(path).st_ino == os.fstat(lock).st_ino:
+            return lock
+    except (BlockingIOError, FileNotFoundError):
+        pass
+    os.close(lock)
+    return None
+
+
+def _remove_stale(folder: str) -> None:
+    """Remove the files of servers that were killed."""
+    for name in os.listdir(folder):
+        stem, dot, _ = name.partition(".lock")
+        if dot and (lock := _locked(f"{folder}/{name}")) is not None:
+            _remove(folder, stem)
+            os.close(lock)
+
+
+def _remove(folder: str, name: str) -> None:
+    """Remove a server's files; its lock is held. A log with words in it stays for a person to read."""
+    with contextlib.suppress(FileNotFoundError):
+        if not os.path.getsize(f"{folder}/{name}.log"):
+            os.unlink(f"{folder}/{name}.log")
+    for path in (f"{folder}/{name}", f"{folder}/{name}.lock"):
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(path)
+
+
+def _detach() -> None:
+    """Leave nothing low free, so that descriptors of a run are never where a sandbox's own will be."""
+    for number in (signal.SIGINT, signal.SIGHUP, signal.SIGPIPE, signal.SIGQUIT):
+        signal.signal(number, signal.SIG_IGN)
+    while os.dup(0) < _LOW_FDS:
+        pass
+    # Where the hard limit is 0, only root can bring it to the value that payloads get (see kernel/rlimits.py).
+    for which, wanted in ((resource.RLIMIT_CORE, NO_CORE_DUMP), (resource.RLIMIT_NOFILE, None)):
+        with contextlib.suppress(OSError, ValueError):
+            hard = resource.getrlimit(which)[1] if wanted is None else wanted
+            resource.setrlimit(which, (hard, hard))
+
+
+class Server:
+    """Moves events to the sessions they belong to."""
+
+    def __init__(self, listener: socket.socket) -> None:
+        self._listener = listener
+        self._poll = select.poll()
+        self._handlers: dict[int, Callable[[], None]] = {}
+        self._sessions: set[Session] = set()
+        self._groups: list[Group] = []
+        self._sweep_at = 0.0
+        self._last_use = time.monotonic()
+        self._listening = True
+        self.watch(listener.fileno(), self._accept)
+
+    def watch(self, fd: int, handler: Callable[[], None]) -> None:
+        """Call `handler` whenever `fd` is readable."""
+        self._handlers[fd] = handler
+        self._poll.register(fd, select.POLLIN)
+
+    def unwatch(self, fd: int) -> None:
+        """No longer, as far as it was."""
+        if self._handlers.pop(fd, None) is not None:
+            self._poll.unregister(fd)
+
+    def left(self, session: Session, group: Group | None) -> None:
+        """A session is over; its group may stay busy for a moment."""
+        self._sessions.discard(session)
+        if self._listening:
+            self.watch(self._listener.fileno(), self._accept)
+        if group is not None and not group.remove():
+            self._groups.append(group)
+
+    def serve(self, path: str, idle_seconds: float) -> None:
+        """Serve until nobody has connected for `idle_seconds`; whoever connects in the last moment is served."""
+        while self._listening or self._sessions or self._groups:
+            now = time.monotonic()
+            if self._sessions:
+                self._last_use = now
+            idle = self._last_use + idle_seconds - now
+            if self._listening and idle <= 0:
+                os.unlink(path)
+                self._accept()
+                self.unwatch(self._listener.fileno())
+                self._listening = False
+                continue
+            for fd, _ in self._poll.poll(self._pause(now, idle if self._listening else float("inf"))):
+                handler = self._handlers.get(fd)
+                if handler is not None:
+                    handler()
+            now = time.monotonic()
+            for session in [session for session in self._sessions if session.due <= now]:
+                session.tick()
+            self._groups = [group for group in self._groups if not group.remove()]
+            if now >= self._sweep_at:
+                self._sweep(now)
+            self._reap_strangers()
+
+    def end(self, *_: object) -> NoReturn:
+        """SIGTERM: the kernel kills every sandbox with this process."""
+        os._exit(0)
+
+    def _sweep(self, now: float) -> None:
+        """Remove what killed servers left; their last processes may be ending just now."""
+        busy = 0
+        with contextlib.suppress(KernelError):  # a run that needs a group will say what is wrong
+            busy = sweep_groups()
+        self._sweep_at = now + (_SWEEP_AGAIN_SECONDS if busy else _SWEEP_SECONDS)
+
+    def _pause(self, now: float, idle: float) -> float:
+        waits = [self._sweep_at - now, idle, *(session.due - now for session in self._sessions)]
+        if self._groups:
+            waits.append(_BUSY_SECONDS)
+        return 1000.0 * max(min(waits), 0.0) + 0.5
+
+    def _accept(self) -> None:
+        while True:
+            try:
+                connection, _ = self._listener.accept()
+            except BlockingIOError:
+                return
+            except OSError:  # out of descriptors: it stays in the backlog until a session has left
+                self.unwatch(self._listener.fileno())
+                return
+            uid = _CREDENTIALS.unpack(connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size))[
+                1
+            ]
+            if uid != os.geteuid():
+                connection.close()
+                continue
+            self._sessions.add(Session(self, connection))
+            self._last_use = time.monotonic()
+
+    def _reap_strangers(self) -> None:
+        """An init that was never heard of ends by itself, and is nobody's to wait for but ours."""
+        while True:
+            try:
+                ended = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+            except ChildProcessError:
+                return
+            if ended is None or any(ended.si_pid in session.pids for session in self._sessions):
+                return
+            os.waitpid(ended.si_pid, 0)

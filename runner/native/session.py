@@ -1,0 +1,169 @@
+"""One connection to the fork server, which is one run."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import socket
+from typing import TYPE_CHECKING, Any
+
+from skillkeep.kernel.errors import KernelError
+from skillkeep.runner.native.failures import LayerError, StartError
+from skillkeep.runner.native.plan import Plan
+from skillkeep.runner.native.sandbox import Sandbox
+
+if TYPE_CHECKING:
+    from skillkeep.runner.native.server import Server
+
+__all__ = ["Session"]
+
+_MOST = 1 << 16
+_MOST_PLAN = 16 << 20
+_FDS = 4
+_CLOEXEC_FDS = 0x4000_0000  # MSG_CMSG_CLOEXEC
+
+
+class Session:
+    """Waits for the request, runs it, answers. The request's descriptors: the plan (a file), stdin, stdout, stderr."""
+
+    def __init__(self, server: Server, connection: socket.socket) -> None:
+        self._server, self._connection = server, connection
+        self._sandbox: Sandbox | None = None
+        self._watched: set[int] = set()
+        connection.setblocking(False)
+        server.watch(connection.fileno(), self._heard_caller)
+
+    @property
+    def due(self) -> float:
+        """When `tick` is to be called, in monotonic seconds."""
+        return float("inf") if self._sandbox is None else self._sandbox.due
+
+    @property
+    def pids(self) -> tuple[int, ...]:
+        """Children of this process that the session waits for."""
+        return () if self._sandbox is None else self._sandbox.pids
+
+    def tick(self) -> None:
+        """The time `due` has come."""
+        if self._sandbox is not None:
+            self._sandbox.tick()
+            self._look()
+
+    def _heard_caller(self) -> None:
+        try:
+            data, fds, _, _ = socket.recv_fds(self._connection, _MOST, _FDS + 1, _CLOEXEC_FDS)
+        except BlockingIOError:
+            return
+        except OSError:
+            data, fds = b"", []
+        try:
+            if not data:
+                self._caller_gone()
+            elif self._sandbox is not None:
+                self._stop(data)
+            else:
+                self._start(data, fds)
+        finally:
+            for fd in fds:
+                os.close(fd)
+
+    def _caller_gone(self) -> None:
+        if self._sandbox is None or self._sandbox.over:
+            self._leave()
+            return
+        self._server.unwatch(self._connection.fileno())
+        self._sandbox.abandon()
+        self._look()
+
+    def _stop(self, data: bytes) -> None:
+        assert self._sandbox is not None
+        self._sandbox.stop("output_cap" if data == b"output_cap" else "caller")
+
+    def _start(self, data: bytes, fds: list[int]) -> None:
+        try:
+            if data != b"run" or len(fds) != _FDS:
+                raise ValueError("not a request")
+            plan = Plan.from_text(_whole(fds[0]))
+        except (ValueError, TypeError, KeyError, OSError) as error:
+            self._answer({"kind": "nonsense", "detail": str(error)[:500]})
+            return
+        try:
+            self._sandbox = Sandbox(plan, fds[1:])
+        except (LayerError, KernelError, OSError) as error:
+            self._answer(_describe_failure(error))
+            return
+        self._look()
+
+    def _look(self) -> None:
+        """Watch what the sandbox has open now; answer when it is over."""
+        sandbox = self._sandbox
+        assert sandbox is not None
+        wanted = {}
+        if sandbox.socket is not None:
+            wanted[sandbox.socket.fileno()] = self._heard_sandbox
+        if sandbox.pidfd >= 0:
+            wanted[sandbox.pidfd] = self._sandbox_ended
+        for fd in self._watched - wanted.keys():
+            self._server.unwatch(fd)
+        for fd in wanted.keys() - self._watched:
+            self._server.watch(fd, wanted[fd])
+        self._watched = set(wanted)
+        if sandbox.outcome is not None:
+            self._answer(_describe(sandbox))
+        elif sandbox.over and sandbox.failure is not None:
+            self._answer(_describe_failure(sandbox.failure))
+
+    def _heard_sandbox(self) -> None:
+        assert self._sandbox is not None
+        before = self._sandbox.socket
+        number = -1 if before is None else before.fileno()
+        self._sandbox.heard()
+        if self._sandbox.socket is None:
+            self._forget(number)
+        self._look()
+
+    def _sandbox_ended(self) -> None:
+        assert self._sandbox is not None
+        for fd in tuple(self._watched):
+            self._forget(fd)
+        self._sandbox.init_ended()
+        self._look()
+
+    def _forget(self, fd: int) -> None:
+        self._watched.discard(fd)
+        self._server.unwatch(fd)
+
+    def _answer(self, words: dict[str, Any]) -> None:
+        with contextlib.suppress(OSError):  # a caller that is gone hears nothing
+            self._connection.send(json.dumps(words).encode())
+        self._leave()
+
+    def _leave(self) -> None:
+        self._server.unwatch(self._connection.fileno())
+        self._connection.close()
+        self._server.left(self, None if self._sandbox is None else self._sandbox.group)
+
+
+def _whole(fd: int) -> str:
+    size = os.fstat(fd).st_size
+    if size > _MOST_PLAN:
+        raise ValueError("the plan is too long")
+    return os.pread(fd, size, 0).decode("utf-8", "surrogateescape")
+
+
+def _describe(sandbox: Sandbox) -> dict[str, Any]:
+    assert sandbox.outcome is not None
+    return {**vars(sandbox.outcome), "kind": "outcome", "assurance": sandbox.outcome.assurance.to_json()}
+
+
+def _describe_failure(error: Exception) -> dict[str, Any]:
+    if isinstance(error, StartError):
+        return {"kind": "start", "program": error.program, "errno": error.number}
+    if isinstance(error, LayerError):
+        facts = {"layer": error.layer, "detail": error.detail, "hint": error.hint, "errno": error.number}
+        return {"kind": "layer", **facts}
+    if isinstance(error, KernelError):
+        facts = {"layer": error.layer, "detail": error.what, "hint": error.hint, "errno": error.context["errno"]}
+        return {"kind": "layer", **facts}
+    return {"kind": "layer", "layer": "setup", "detail": f"{type(error).__name__}: {error}", "hint": "", "errno": ""}
