@@ -38,7 +38,9 @@ _SETTING_WORDS: Final = frozenset(
         "-Mlocal::lib",
     }
 )
-_NOT_SHELL_NAME: Final = frozenset({"NOT_KNOWN"})
+_UNKNOWN: Final = "NOT_KNOWN"  # the variable that stands for what is not known in a text handed back
+_PROGRAM: Final = re.compile(r"[^\W_][\w.+-]*|[\w+-][\w.+-]*[^\W_][\w.+-]*")
+_SEPARATORS: Final = re.compile(r"[\s;|&()\"'`]+")
 
 
 class Execution:
@@ -61,7 +63,7 @@ class Execution:
             self._interpret(call, interpreter, labels, before, printed)
         elif call.name in self._table["sources"] and call.arguments:
             self._source(call, labels)
-        elif call.command.words and self._was_downloaded(call.command.words[0]):
+        elif call.program is not None and self._was_downloaded(call.program):
             self._downloaded(call)
 
     def fed_function(self, call: Call, labels: frozenset[str], before: list[Call]) -> None:
@@ -77,23 +79,25 @@ class Execution:
 
     def _program(self, call: Call) -> None:
         """What is run when the program's own name is not written down."""
-        first = call.command.words[0] if call.command.words else None
+        first = call.program
         if first is None or call.prefixes == ("find",):
             return
-        if not call.prefixes and isinstance(first.only, Substitution):
+        if first.literal is None and not call.prefixes and isinstance(first.only, Substitution):
             self._substituted(call, first, first.only)
-        elif isinstance(first.only, Variable) and first.only.name in _NOT_SHELL_NAME:
+        elif first.literal is None and isinstance(first.only, Variable) and first.only.name == _UNKNOWN:
             self._site.report("shell-dynamic-command", call.command, "the command is made at run time")
         name = call.name
-        if HOLE not in name and not name.startswith((".", "$")) and "/" not in name and name.isprintable():
-            plain = name.replace("-", "").replace("_", "").replace(".", "").replace("+", "")
-            if plain.isalnum() and name not in self._builtins and name not in self._site.functions:
-                self._site.capability("binary", name, call.command)
+        if name in self._site.programs or name in self._builtins or name in self._site.functions:
+            return
+        if _PROGRAM.fullmatch(name):
+            self._site.programs.add(name)
+            self._site.capability("binary", name, call.command)
 
     def _substituted(self, call: Call, first: Word, piece: Substitution) -> None:
         commands = [command for pipeline in piece.script.pipelines for command in pipeline.commands]
         names = [self._site.scope.text(command.words[0]) for command in commands if command.words]
-        if names and names[0] in self._table["safe_command"]:
+        marked = self._site.segment.text[first.start - 1 : first.start] == "!"  # an agent's command, judged inside
+        if marked or (names and names[0] in self._table["safe_command"]):
             return
         if len(names) == 1 and names[0].isupper() and len(commands[0].words) == 1:
             return  # ``$(CC)``: a Makefile's variable
@@ -156,6 +160,10 @@ class Execution:
             self._site.report("shell-decoded-execution", call.command, f"{call.name} runs a text that was hidden")
         if "download" in labels and word is not None and any(isinstance(p, Substitution) for p in word.pieces):
             self._downloaded(call)
+        elif context is Context.SHELL and self._site.downloaded:
+            run = self._site.downloaded.keys() & set(_SEPARATORS.split(text))
+            if run:
+                self._downloaded(call, files=tuple(run))
         self._site.derive(text, context, call.command, call.name)
 
     def _piped(
@@ -269,13 +277,13 @@ class Execution:
         text = self._site.scope.text(word)
         return text in self._site.downloaded or text.removeprefix("./") in self._site.downloaded
 
-    def _downloaded(self, call: Call, before: list[Call] | None = None) -> None:
+    def _downloaded(self, call: Call, before: list[Call] | None = None, files: tuple[str, ...] = ()) -> None:
         """Report a download that is run; a vendor's documented installer needs eyes, not a block."""
         start = before[0].command.start if before else call.command.start
         span = Command(start, call.command.end)
         inside = [asked for first, last, asked in self._site.requests if start <= first and last <= span.end]
         urls = [url for asked in inside for url in asked]
-        files = (*call.arguments, *(self._site.scope.text(word) for word in call.command.words[:1]))
+        files += (*call.arguments, self._site.scope.text(call.program) if call.program is not None else "")
         names = [file.removeprefix("./") for file in files]
         urls += [url for name, url in self._site.downloaded.items() if name.removeprefix("./") in names]
         known = bool(urls) and all(map(self._is_installer, urls))

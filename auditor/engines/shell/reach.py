@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any, Final
 
+from skillkeep.auditor.engines.interface import Context
 from skillkeep.auditor.engines.network import Host, host_of
 from skillkeep.auditor.engines.shell.evaluate import HOLE
 from skillkeep.auditor.engines.shell.model import Command, Word
@@ -17,7 +18,7 @@ __all__ = ["Reach"]
 _NOTHING: Final[frozenset[str]] = frozenset()
 _WIPED: Final = re.compile(r"^(?:/|~|/\*|~/|~/\*|/(?:home|root|Users|etc|usr|var|bin|lib|boot)(?:/[^/]*)?/?\*?)$")
 _DEVICE: Final = re.compile(r"^/dev/(?:sd|nvme|hd|vd|xvd|mmcblk|disk|mapper/)")
-_NETWORK_DEVICE: Final = re.compile(r"/dev/(?:tcp|udp)/")
+_NETWORK_DEVICE: Final = re.compile(r"/(?:dev|inet)/(?:tcp|udp)/")
 _REMOTE_PATH: Final = re.compile(r"^(?:[\w.-]+@)?((?:[\w-]+\.)+[\w-]+):")
 _MISLEADING: Final = ("-x", "-K", "-k", "--proxy", "--config", "--insecure", "--resolve", "--connect-to", "--url", "-e")
 _SYSTEM_TARGETS: Final = ("/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty", "/dev/fd/")
@@ -52,8 +53,14 @@ class Reach:
         if ends and shells:
             self._site.report("shell-reverse-shell", shells[0].command, "a shell is joined to a network connection")
 
-    def redirects(self, command: Command, call: Call | None) -> None:
-        """Judge where a command reads from and writes to."""
+    def recipe(self, command: Command) -> None:
+        """``RUN <<EOF`` of a Dockerfile: a script of its own."""
+        if command.heredoc is not None and command.words and command.words[0].literal == "RUN":
+            self._site.derive(self._site.scope.text(command.heredoc), Context.SHELL, command, "RUN")
+
+    def redirects(self, command: Command, call: Call | None) -> frozenset[str]:
+        """Judge where a command reads from and writes to; the labels of what it reads."""
+        labels = _NOTHING
         for operator, target in command.redirects:
             text = self._site.scope.text(target)
             if _NETWORK_DEVICE.search(text):
@@ -61,10 +68,14 @@ class Reach:
             elif operator == "<":
                 if (what := secrets().path(text)) is not None:
                     self._site.report("code-credential-file", command, f"reads {what}")
+                    labels |= {f"secret:{what}"}
+                if text in self._site.downloaded:
+                    labels |= {"download"}
             elif ">" in operator and not operator.endswith("&"):
                 self._written(command, target, text)
                 if call is not None and (network := self._network(call)) is not None and network.get("download"):
                     self._site.downloaded[text] = _first_url(call)
+        return labels
 
     def _secrets(self, call: Call) -> frozenset[str]:
         stores = self._table["credential_stores"].get(call.name)

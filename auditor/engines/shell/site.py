@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from skillkeep.auditor.engines.interface import Context, Emitter, Segment
 from skillkeep.auditor.engines.shell.evaluate import HOLE, Scope
-from skillkeep.auditor.engines.shell.model import Command, Word
+from skillkeep.auditor.engines.shell.model import Command, Script, Word
 from skillkeep.auditor.interface import Location, Severity
 
 __all__ = ["Call", "ShellSite"]
@@ -16,13 +16,17 @@ _LONGEST_EXCERPT = 300
 
 @dataclass(frozen=True)
 class Call:
-    """A command as it will run: program name without folder and prefixes, arguments as texts and as words."""
+    """A command as it will run: program name without folder and prefixes, arguments as texts and as words.
+
+    `program` is the word that names the program.
+    """
 
     name: str
     arguments: tuple[str, ...]
     words: tuple[Word, ...]
     command: Command
     prefixes: tuple[str, ...] = ()
+    program: Word | None = None
 
     def has(self, *options: str) -> bool:
         """True when one of the options is among the arguments."""
@@ -48,12 +52,18 @@ class ShellSite:
     segment: Segment
     emit: Emitter
     scope: Scope = field(default_factory=Scope)
-    functions: set[str] = field(default_factory=set)
+    printed_by: dict[str, frozenset[str]] = field(default_factory=dict)  # function -> labels of what it prints
     downloaded: dict[str, str] = field(default_factory=dict)  # file name -> URL
     requests: list[tuple[int, int, tuple[str, ...]]] = field(default_factory=list)  # span and what is asked for
     bare_interpreter: bool = False  # a shell without arguments, as in a function that others are piped into
+    programs: set[str] = field(default_factory=set)
     hosts: set[str] = field(default_factory=set)
     reported: set[tuple[str, int, str]] = field(default_factory=set)
+
+    @property
+    def functions(self) -> dict[str, Script]:
+        """The functions of the script, by name."""
+        return self.scope.functions
 
     def at(self, start: int, end: int) -> Location:
         """The place of a span of the segment."""
