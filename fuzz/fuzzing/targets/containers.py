@@ -9,11 +9,12 @@ import marshal
 import struct
 from collections.abc import Callable
 
-from support.containers import PAYLOAD, docx, gif, jpeg, pdf, png, tarred, vba, zipped
+from support.containers import PAYLOAD, ar, docx, gif, jpeg, pdf, png, shortcut, tarred, vba, zipped
 
 from fuzzing.target import Target, chosen, with_choice
 from skillkeep.auditor.collect import Collector
 from skillkeep.auditor.engines import container_files
+from skillkeep.auditor.engines.containers.ars import read_ar
 from skillkeep.auditor.engines.containers.bytecode import read_bytecode
 from skillkeep.auditor.engines.containers.inflate import STREAMS, inflate
 from skillkeep.auditor.engines.containers.model import Budget, Member, Oddity, Part
@@ -38,6 +39,7 @@ NAMES = (
     "a.gz",
     "a.pyc",
     "a.7z",
+    "a.lnk",
     "a",
 )
 STREAM_NAMES = tuple(sorted(STREAMS))
@@ -96,6 +98,10 @@ def _tars() -> list[bytes]:
     ]  # fmt: skip
 
 
+def _ars() -> list[bytes]:
+    return [ar({"debian-binary": b"2.0\n", "data.tar.gz": gzip.compress(b"x")}), ar({"n" * 40: b"x", "b": b"y" * 9})]
+
+
 def _pdfs() -> list[bytes]:
     return [
         pdf(b"<< /OpenAction << /S /Launch /F (cmd.exe) >> >>", packed=b"<< /S /JavaScript /JS (app.alert\\(1\\)) >>"),
@@ -113,6 +119,7 @@ def _pictures() -> list[bytes]:
 def _packed() -> dict[str, bytes]:
     return {
         "gzip": gzip.compress(b"hello" * 20), "bzip2": bz2.compress(b"hello" * 20), "xz": lzma.compress(b"hello" * 20),
+        "lzma": lzma.compress(b"hello" * 20, format=lzma.FORMAT_ALONE),
         "zlib": bytes.fromhex("789ccb48cdc9c95728cf2fca49010019f10473"), "deflate": bytes.fromhex("cb48cdc9c9070000"),
     }  # fmt: skip
 
@@ -141,6 +148,7 @@ def _all() -> list[bytes]:
         "a.zip": _zips(), "a.tar": _tars(), "a.pdf": _pdfs(), "a.png": _pictures(), "a.pyc": _pycs(),
         "a.docx": [docx({"word/document.xml": "<w:p><w:t>" + "words " * 20 + "</w:t></w:p>"})],
         "a.doc": [vba("Sub A()\r\nEnd Sub\r\n")], "a.gz": [_packed()["gzip"], _packed()["xz"], _packed()["bzip2"]],
+        "a.lnk": [shortcut("/c calc")], "a": _ars(),
         "a.7z": [b"7z\xbc\xaf\x27\x1c\0\4" + bytes(60)],
     }  # fmt: skip
     return [with_choice(NAMES, name, data) for name, several in whole.items() for data in several]
@@ -149,6 +157,7 @@ def _all() -> list[bytes]:
 TARGETS = (
     Target("zip", "zip archives", lambda data: _drained(read_zip, data), _zips),
     Target("tar", "tar archives", lambda data: _drained(read_tar, data), _tars),
+    Target("ar", "ar archives", lambda data: _drained(read_ar, data), _ars),
     Target("pdf", "PDF documents", lambda data: _drained(read_pdf, data), _pdfs),
     Target("picture", "pictures", _picture, _pictures),
     Target("stream", "compressed streams", _stream,
