@@ -21,7 +21,7 @@ VENDORS = (FOLDER / "vendors.txt").read_text(encoding="utf-8").split()
 URL = re.compile(
     r"\b(?:https?|wss?|ftp|ssh|git|stratum\+tcp)://(?:[^\s/@\"'`<>]*@)?([\w.-]+)", re.ASCII | re.IGNORECASE
 )
-MAIL = re.compile(r"\b[\w.+-]+@([\w-]+(?:\.[\w-]+)+)\b", re.ASCII)
+MAIL = re.compile(r"\b[\w.+-]+@((?:[\w-]+\.)+[a-z]{2,})\b", re.ASCII | re.IGNORECASE)
 ADDRESS = re.compile(r"(?<![\w.-])\d{1,3}(?:\.\d{1,3}){3}(?![\w.-])")
 SAMPLES = read_own()
 
