@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from fnmatch import fnmatchcase
 from typing import Any
 
 from skillkeep.auditor.engines.shell.evaluate import HOLE, Scope
@@ -48,10 +49,15 @@ def calls_of(command: Command, scope: Scope, table: dict[str, Any]) -> Iterator[
         if prefixes and prefixes[-1] == "env":  # alone it prints every variable
             yield Call("env", (), (), command, tuple(prefixes[:-1]))
         return
-    call = Call(program_name(texts[0]), tuple(texts[1:]), tuple(words[1:]), command, tuple(prefixes), words[0])
+    name = program_name(texts[0])
+    if "?" in name or "*" in name:
+        name = next((known for known in table["interpreters"] if fnmatchcase(known, name)), name)
+    call = Call(name, tuple(texts[1:]), tuple(words[1:]), command, tuple(prefixes), words[0])
     yield call
-    if call.name in _FINDERS:
+    if name in _FINDERS:
         yield from _executed(call, command)
+    elif name in table["carriers"]:
+        yield from _carried(call, table)
 
 
 def _without_alias(words: list[Word], texts: list[str], scope: Scope) -> tuple[list[Word], list[str]]:
@@ -111,9 +117,20 @@ def _split(words: list[Word], scope: Scope) -> list[Word]:
     split: list[Word] = []
     for word in words:
         text = scope.text(word) if word.literal is None and not word.quoted else ""
-        whole = HOLE in text or " " not in text.strip() or any(isinstance(p, Substitution) for p in word.pieces)
-        split += [word] if whole else _words_at(word, text.split())
+        parts = scope.split(text) if HOLE not in text else []
+        whole = len(parts) < 2 or any(isinstance(piece, Substitution) for piece in word.pieces)
+        split += [word] if whole else _words_at(word, parts)
     return split
+
+
+def _carried(call: Call, table: dict[str, Any]) -> Iterator[Call]:
+    """``docker run image sh -c …``: the interpreter among the arguments, and what follows it."""
+    for index, argument in enumerate(call.arguments):
+        name = program_name(argument)
+        if name in table["interpreters"] and index < len(call.words):
+            words = call.words[index:]
+            yield Call(name, call.arguments[index + 1 :], words[1:], call.command, (call.name,), words[0])
+            return
 
 
 def _words_at(place: Word, texts: list[str]) -> list[Word]:

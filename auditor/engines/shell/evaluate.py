@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -20,6 +21,7 @@ _MAX_TEXT: Final = 1 << 18
 _MAX_STEPS: Final = 200_000
 _MOST_PIPELINES: Final = 32
 _MOST_ARGUMENTS: Final = 64
+_SET: Final = {"IFS": " ", "SHELL": "/bin/sh", "BASH": "/bin/bash"}
 _FIRST_NINE: Final = "123456789"
 _HOMES: Final = frozenset({"HOME", "USERPROFILE"})
 
@@ -36,7 +38,7 @@ class Known:
 class Scope:
     """Variables of a script: their texts, the labels of what is in them, and the names the script itself sets."""
 
-    texts: dict[str, str] = field(default_factory=lambda: {"IFS": " "})
+    texts: dict[str, str] = field(default_factory=lambda: dict(_SET))
     labels: dict[str, frozenset[str]] = field(default_factory=dict)
     own: set[str] = field(default_factory=set)
     decoded: set[str] = field(default_factory=set)
@@ -139,6 +141,11 @@ class Scope:
             self.texts[name], self.labels[name] = text, labels
             self.own.add(name)
         self._positional = new
+
+    def split(self, text: str) -> list[str]:
+        """The words that an unquoted expansion to `text` becomes."""
+        marks = self.texts["IFS"]
+        return text.split() if not marks.strip() else [part for part in re.split(f"[{re.escape(marks)}]", text) if part]
 
     def was_decoded(self, word: Word) -> bool:
         """True when a decoder produced a part of the word."""

@@ -21,7 +21,7 @@ _CONTEXTS: Final[dict[str, Context | None]] = {
     "powershell": Context.POWERSHELL,
     "ruby": Context.RUBY,
 }
-_STANDARD_INPUT: Final = frozenset({"/dev/stdin", "/proc/self/fd/0", "/dev/fd/0"})
+_STANDARD_INPUT: Final = frozenset({"-", "/dev/stdin", "/proc/self/fd/0", "/dev/fd/0"})
 _COMMIT: Final = re.compile(r"[0-9a-fA-F]{40}")
 _SETTING_WORDS: Final = frozenset(
     {
@@ -38,8 +38,10 @@ _SETTING_WORDS: Final = frozenset(
         "-Mlocal::lib",
     }
 )
+_SWITCHING: Final = frozenset({"su", "runuser", "script"})  # a user or file may stand before the code
 _UNKNOWN: Final = "NOT_KNOWN"  # the variable that stands for what is not known in a text handed back
 _PROGRAM: Final = re.compile(r"[^\W_][\w.+-]*|[\w+-][\w.+-]*[^\W_][\w.+-]*")
+_COMMANDS: Final = re.compile(r"\w[^\n]*[|;&]|\$\(|`")
 _SEPARATORS: Final = re.compile(r"[\s;|&()\"'`]+")
 
 
@@ -61,10 +63,14 @@ class Execution:
             self._eval(call, labels)
         elif interpreter is not None:
             self._interpret(call, interpreter, labels, before, printed)
-        elif call.name in self._table["sources"] and call.arguments:
-            self._source(call, labels)
-        elif call.program is not None and self._was_downloaded(call.program):
-            self._downloaded(call)
+        elif call.name in self._table["sources"]:
+            self._source(call, labels, before)
+        elif call.name == "ssh":
+            for text in call.arguments:
+                if _COMMANDS.search(text):
+                    self._site.derive(text, Context.SHELL, call.command, "ssh")
+        elif call.program is not None:
+            self._filled(call, call.program)
 
     def fed_function(self, call: Call, labels: frozenset[str], before: list[Call]) -> None:
         """A function of the script that is fed something, where the script holds a shell that runs its input."""
@@ -129,6 +135,7 @@ class Execution:
             self._site.report("shell-decoded-execution", call.command, f"{call.name} runs an encoded command")
         operands = [item for item in call.operands if item != "-"]
         reads_input = not operands or call.has("-s") or "-" in call.arguments or "/dev/stdin" in operands
+        reads_input = reads_input or bool(interpreter.get("stdin"))
         if call.command.heredoc is not None and reads_input:
             self._code(call, call.command.heredoc, self._site.scope.text(call.command.heredoc), context, labels)
         elif reads_input and before:
@@ -143,6 +150,8 @@ class Execution:
         for index, argument in enumerate(call.arguments[:-1]):
             if argument in options:
                 return index + 1
+            if call.name in _SWITCHING:
+                continue
             clustered = len(argument) > 2 and argument[0] == "-" and argument[1] != "-"
             if clustered and "-c" in options and argument[1:].isalpha() and argument.endswith("c"):
                 return index + 1
@@ -160,10 +169,9 @@ class Execution:
             self._site.report("shell-decoded-execution", call.command, f"{call.name} runs a text that was hidden")
         if "download" in labels and word is not None and any(isinstance(p, Substitution) for p in word.pieces):
             self._downloaded(call)
-        elif context is Context.SHELL and self._site.downloaded:
-            run = self._site.downloaded.keys() & set(_SEPARATORS.split(text))
-            if run:
-                self._downloaded(call, files=tuple(run))
+        elif context is Context.SHELL and self._site.files.labels:
+            for name in _SEPARATORS.split(text):
+                self._run(call, name)
         self._site.derive(text, context, call.command, call.name)
 
     def _piped(
@@ -194,11 +202,12 @@ class Execution:
             if isinstance(piece, Substitution) and piece.process:
                 self._fed_by(call, piece, word)
                 return
-        if operands and {operands[0], operands[0].removeprefix("./")} & self._site.downloaded.keys():
-            self._downloaded(call)
+        for text, word in zip(call.arguments, call.words, strict=False):
+            if operands and text == operands[0]:
+                self._filled(call, word)
         for operator, target in call.command.redirects:
-            if operator == "<" and self._site.scope.text(target) in self._site.downloaded:
-                self._downloaded(call)
+            if operator == "<":
+                self._filled(call, target)
             if operator == "<" and isinstance(target.only, Substitution):
                 self._fed_by(call, target.only, target)
 
@@ -214,14 +223,16 @@ class Execution:
             call, self._inner(piece.script), "shell-dynamic-command", f"{call.name} runs a command's output", word
         )
 
-    def _source(self, call: Call, labels: frozenset[str]) -> None:
+    def _source(self, call: Call, labels: frozenset[str], before: list[Call]) -> None:
+        if not call.arguments or call.arguments[0] in _STANDARD_INPUT:
+            if before and before[-1].name not in self._table["safe_eval"]:
+                self._unknown(call, labels, "shell-dynamic-command", f"{call.name} runs what it is fed")
+            return
         piece = call.words[0].only if call.words else None
         if isinstance(piece, Substitution) and piece.process:
             self._fed_by(call, piece, call.words[0])
-        elif call.arguments[0] in _STANDARD_INPUT:
-            self._unknown(call, labels, "shell-dynamic-command", f"{call.name} runs what it is fed")
-        elif call.words and self._was_downloaded(call.words[0]):
-            self._downloaded(call)
+        elif call.words:
+            self._filled(call, call.words[0])
 
     def _eval(self, call: Call, labels: frozenset[str]) -> None:
         text = " ".join(call.arguments)
@@ -273,19 +284,27 @@ class Execution:
         else:
             self._site.report(rule, call.command, message, severity=severity)
 
-    def _was_downloaded(self, word: Word) -> bool:
-        text = self._site.scope.text(word)
-        return text in self._site.downloaded or text.removeprefix("./") in self._site.downloaded
+    def _filled(self, call: Call, word: Word) -> None:
+        """Run the file that `word` names, if the script has filled it from elsewhere."""
+        if self._site.files.labels:
+            self._run(call, self._site.name(self._site.scope.text(word), word))
 
-    def _downloaded(self, call: Call, before: list[Call] | None = None, files: tuple[str, ...] = ()) -> None:
+    def _run(self, call: Call, name: str) -> None:
+        labels = self._site.files.of(name)
+        if "decoded" in labels:
+            message = f"{name[:80]} holds what a decoder printed, and is run"
+            self._site.report("shell-decoded-execution", call.command, message)
+        elif labels:
+            self._downloaded(call, file=name)
+
+    def _downloaded(self, call: Call, before: list[Call] | None = None, file: str = "") -> None:
         """Report a download that is run; a vendor's documented installer needs eyes, not a block."""
         start = before[0].command.start if before else call.command.start
-        span = Command(start, call.command.end)
+        span = Command(start, max(call.command.end, start))
         inside = [asked for first, last, asked in self._site.requests if start <= first and last <= span.end]
         urls = [url for asked in inside for url in asked]
-        files += (*call.arguments, self._site.scope.text(call.program) if call.program is not None else "")
-        names = [file.removeprefix("./") for file in files]
-        urls += [url for name, url in self._site.downloaded.items() if name.removeprefix("./") in names]
+        files = [key for name in (file, *call.arguments) if (key := self._site.files.find(name)) is not None]
+        urls += [url for name in files if (url := self._site.files.urls.get(name))]
         known = bool(urls) and all(map(self._is_installer, urls))
         where = f" from {urls[0][:120]}" if urls else ""
         message = f"a download{where} is run by {call.name}"

@@ -65,7 +65,7 @@ class Judge:
     ) -> frozenset[str]:
         if command.body is not None:
             return self._compound(command, flowing, before)
-        own = self._words(command, flowing)
+        own = self._words(command, flowing, before)
         if command.assignments:
             self._assignments(command)
         if command.heredoc is not None:
@@ -73,7 +73,7 @@ class Judge:
         calls = list(calls_of(command, self._site.scope, self._table)) if command.words else []
         if not calls:
             self._reach.recipe(command)
-            return own | self._reach.redirects(command, None)
+            return own | self._reach.redirects(command, None, flowing | own)
         for call in calls:
             if call.name in self._site.functions:
                 self._execution.fed_function(call, flowing | own, before)
@@ -85,7 +85,7 @@ class Judge:
             self._remember(call, flowing)
         before.extend(calls)
         if command.redirects:
-            own |= self._reach.redirects(command, calls[0])
+            own |= self._reach.redirects(command, calls[0], flowing | own)
         return flowing | own
 
     def _compound(self, command: Command, flowing: frozenset[str], before: list[Call]) -> frozenset[str]:
@@ -94,13 +94,13 @@ class Judge:
             self._site.printed_by.setdefault(command.function, _NOTHING)
             self._site.printed_by[command.function] |= self.script(command.body)
             return _NOTHING
-        own = self._words(command, flowing)
+        own = self._words(command, flowing, before)
         if command.loop is not None:
             self._loop(command)
         inside = list(before)
         own |= self.script(command.body, flowing, inside)
         first = command.body.pipelines[0].commands[0] if command.body.pipelines else None
-        own |= self._reach.redirects(command, None)
+        own |= self._reach.redirects(command, None, flowing | own)
         if first is not None and command.loop is None:
             before.extend(calls_of(first, self._site.scope, self._table))
         return flowing | own
@@ -128,24 +128,24 @@ class Judge:
         given = flowing or any(labels or _TELLING.search(text) for text, labels in arguments)
         return bool(given) and self._acting.acts(name)
 
-    def _words(self, command: Command, flowing: frozenset[str]) -> frozenset[str]:
+    def _words(self, command: Command, flowing: frozenset[str], before: list[Call]) -> frozenset[str]:
         labels = _NOTHING
         for word in command.words:
             if word.literal is None:
-                labels |= self._word(word, flowing)
+                labels |= self._word(word, flowing, before)
         for _, target in command.redirects:
             if target.literal is None:
-                labels |= self._word(target, flowing)
+                labels |= self._word(target, flowing, before)
         return labels
 
-    def _word(self, word: Word, flowing: frozenset[str] = _NOTHING) -> frozenset[str]:
+    def _word(self, word: Word, flowing: frozenset[str] = _NOTHING, before: Sequence[Call] = ()) -> frozenset[str]:
         """Judge what is inside a word; the labels of its value."""
         labels = _NOTHING
         if word.literal is not None:
             return labels
         for piece in word.pieces:
             if isinstance(piece, Substitution):
-                labels |= self.script(piece.script, flowing if piece.into else _NOTHING)
+                labels |= self.script(piece.script, flowing, before) if piece.into else self.script(piece.script)
             elif isinstance(piece, Variable):
                 labels |= self._variable(piece, word)
         return labels
@@ -173,6 +173,7 @@ class Judge:
         scope = self._site.scope
         for name, value, appended in command.assignments:
             scope.assign(name, value, self._word(value), appended=appended)
+            self._reach.preloaded(command, name, scope.text(value))
             if name in self._run_later:
                 self._site.derive(scope.text(value), Context.SHELL, command, name)
 

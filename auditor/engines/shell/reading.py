@@ -21,6 +21,7 @@ _PLACEHOLDER: Final = re.compile(r"<([A-Za-z][\w .:/|-]{0,60})>")
 _FISH_COMMAND: Final = re.compile(r"(?<=[\s\"])\(([^()`\n]*)\)")
 _ZSH_FILE: Final = re.compile(r"(?<=\s)=\((?=[^()\n]*\))")
 _BRACES: Final = re.compile(r"(?m)((?:^|[;&|(`])[ \t]*)\{([^\s{},;]+,[^\s{};]*)\}")
+_CONTINUED: Final = re.compile(r"(?<=[\w\"'])\\\n([^\s\\]+)")
 _FOREIGN: Final = re.compile(r"[^\0-\x7f]")
 _MAKE_DOLLAR: Final = re.compile(r"\$\$(?=[\w({])")
 
@@ -62,6 +63,7 @@ def _as_bash(text: str, name: str) -> str:
         return _FISH_COMMAND.sub(r"`\1`", text)
     if name.endswith((".mk", "makefile")):
         return "\n".join(_undoubled(line) if "$$" in line else line for line in text.split("\n"))
+    text = _CONTINUED.sub(r"\1\\\n", text) if "\\\n" in text else text
     text = _BRACES.sub(_unbraced, text) if "{" in text else text
     return _ZSH_FILE.sub("<(", text) if "=(" in text else text
 

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 
 from skillkeep.auditor.engines.interface import Context, Emitter, Segment
 from skillkeep.auditor.engines.shell.evaluate import HOLE, Scope
+from skillkeep.auditor.engines.shell.files import Files
 from skillkeep.auditor.engines.shell.model import Command, Script, Word
 from skillkeep.auditor.interface import Location, Severity
 
 __all__ = ["Call", "ShellSite"]
 
 _LONGEST_EXCERPT = 300
+_QUOTING = re.compile(r"[\"'{}]")
 
 
 @dataclass(frozen=True)
@@ -53,7 +56,7 @@ class ShellSite:
     emit: Emitter
     scope: Scope = field(default_factory=Scope)
     printed_by: dict[str, frozenset[str]] = field(default_factory=dict)  # function -> labels of what it prints
-    downloaded: dict[str, str] = field(default_factory=dict)  # file name -> URL
+    files: Files = field(default_factory=Files)
     requests: list[tuple[int, int, tuple[str, ...]]] = field(default_factory=list)  # span and what is asked for
     bare_interpreter: bool = False  # a shell without arguments, as in a function that others are piped into
     programs: set[str] = field(default_factory=set)
@@ -64,6 +67,12 @@ class ShellSite:
     def functions(self) -> dict[str, Script]:
         """The functions of the script, by name."""
         return self.scope.functions
+
+    def name(self, text: str, word: Word) -> str:
+        """What a file is called: its text, or the variable it is in when that is not known."""
+        if HOLE not in text:
+            return text
+        return _QUOTING.sub("", self.segment.text[word.start : word.end]) or text
 
     def at(self, start: int, end: int) -> Location:
         """The place of a span of the segment."""
