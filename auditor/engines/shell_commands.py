@@ -14,6 +14,7 @@ from skillkeep.auditor.engines.tables import table
 __all__ = ["ENGINE", "ShellEngine"]
 
 _BOMB: Final = re.compile(r"([\w:.]{1,20})\s{0,4}\(\)\s{0,4}\{[^}]{0,80}?\1\s{0,4}\|\s{0,4}\1\s{0,4}&")
+_BOMB_NAME: Final = 24
 
 
 class ShellEngine(Engine):
@@ -35,15 +36,23 @@ class ShellEngine(Engine):
             return
         site = ShellSite(segment, emit)
         Judge(site, table("shell")).script(reading.script)
-        if bomb := _BOMB.search(segment.text):
-            place = segment.locate(bomb.start(), bomb.end())
-            emit.finding("shell-destructive", place, bomb[0], "a fork bomb", segment=segment)
+        _bombs(segment, emit)
         if site.scope.exhausted:
             emit.incomplete(segment.path, "its words are too costly to be worked out")
         elif reading.whole:
             emit.understood(segment)
         elif reading.lost and not segment.provenance and segment.path.endswith((".sh", ".bash", ".zsh")):
             emit.incomplete(segment.path, "a quote or bracket is never closed, so only a part was understood")
+
+
+def _bombs(segment: Segment, emit: Emitter) -> None:
+    at = segment.text.find("()")
+    while at >= 0:
+        if bomb := _BOMB.search(segment.text, max(at - _BOMB_NAME, 0), at + 200):
+            place = segment.locate(bomb.start(), bomb.end())
+            emit.finding("shell-destructive", place, bomb[0], "a fork bomb", segment=segment)
+            return
+        at = segment.text.find("()", at + 2)
 
 
 ENGINE = ShellEngine()

@@ -22,6 +22,15 @@ _NOTHING: Final[frozenset[str]] = frozenset()
 _LONGEST_EVALUATED: Final = 32  # commands whose output is worked out; longer pipelines are followed by labels
 _MOST_CALLS: Final = 300  # of the script's own functions, judged again with their arguments
 _DEEPEST_CALL: Final = 4
+_NO_PATH: Final = re.compile(r"[\w:+,%-]{0,60}")
+_PRINTING: Final = frozenset({"echo", "printf", "test", "[", "exit", "return", "shift", "local", "break", "continue"})
+_BUILTINS: Final = frozenset(
+    {"eval", "find", "fd", "gfind", "read", "mapfile", "readarray", "alias", "trap", "git", "cd", "printenv"}
+)
+_TABLES: Final = (
+    "interpreters", "sources", "network", "decoders", "credential_stores", "writers", "prefixes", "carriers",
+    "environment_dumps", "collecting",
+)  # fmt: skip
 _TELLING: Final = re.compile(r"[/|$;`~]|[A-Za-z0-9+=]{12}")  # a path, an address, a command or a payload
 
 
@@ -34,6 +43,7 @@ class Judge:
         self._execution = Execution(site, table, self.script)
         self._reach = Reach(site, table)
         self._run_later = frozenset(table["run_later"])
+        self._telling = frozenset(_BUILTINS.union(*(table[kind] for kind in _TABLES)))
         self._acting = Acting(table, site.functions)
         self._called: dict[tuple[object, ...], frozenset[str]] = {}
         self._depth = 0
@@ -66,6 +76,11 @@ class Judge:
         if command.body is not None:
             return self._compound(command, flowing, before)
         own = self._words(command, flowing, before)
+        if not command.words and command.heredoc is None:
+            self._assignments(command)
+            return own | self._reach.redirects(command, None, own) if command.redirects else own
+        if not before and not own and self._is_ordinary(command):
+            return own
         if command.assignments:
             self._assignments(command)
         if command.heredoc is not None:
@@ -87,6 +102,23 @@ class Judge:
         if command.redirects:
             own |= self._reach.redirects(command, calls[0], flowing | own)
         return flowing | own
+
+    def _is_ordinary(self, command: Command) -> bool:
+        """A program that no table knows, or `echo` and its like, with arguments that are no paths."""
+        name = command.words[0].literal
+        if name is None or command.redirects or command.assignments or command.heredoc is not None:
+            return False
+        if name not in _PRINTING and (
+            name not in self._site.programs or name in self._telling or name in self._site.functions
+        ):
+            return False
+        text = self._site.scope.text
+        prints = name in _PRINTING
+        for word in command.words[1:]:
+            argument = word.literal if word.literal is not None else text(word)
+            if not _NO_PATH.fullmatch(argument) and not (prints and " " in argument):
+                return False
+        return True
 
     def _compound(self, command: Command, flowing: frozenset[str], before: list[Call]) -> frozenset[str]:
         assert command.body is not None

@@ -20,8 +20,8 @@ _MOST_LINES: Final = 5000
 _PLACEHOLDER: Final = re.compile(r"<([A-Za-z][\w .:/|-]{0,60})>")
 _FISH_COMMAND: Final = re.compile(r"(?<=[\s\"])\(([^()`\n]*)\)")
 _ZSH_FILE: Final = re.compile(r"(?<=\s)=\((?=[^()\n]*\))")
-_BRACES: Final = re.compile(r"(?m)((?:^|[;&|(`])[ \t]*)\{([^\s{},;]+,[^\s{};]*)\}")
-_CONTINUED: Final = re.compile(r"(?<=[\w\"'])\\\n([^\s\\]+)")
+_BRACES: Final = re.compile(r"\{([^\s{},;]+,[^\s{};]*)\}")
+_CONTINUED: Final = re.compile(r"\\\n([^\s\\]+)")
 _FOREIGN: Final = re.compile(r"[^\0-\x7f]")
 _MAKE_DOLLAR: Final = re.compile(r"\$\$(?=[\w({])")
 
@@ -63,14 +63,21 @@ def _as_bash(text: str, name: str) -> str:
         return _FISH_COMMAND.sub(r"`\1`", text)
     if name.endswith((".mk", "makefile")):
         return "\n".join(_undoubled(line) if "$$" in line else line for line in text.split("\n"))
-    text = _CONTINUED.sub(r"\1\\\n", text) if "\\\n" in text else text
+    text = _CONTINUED.sub(_joined, text) if "\\\n" in text else text
     text = _BRACES.sub(_unbraced, text) if "{" in text else text
     return _ZSH_FILE.sub("<(", text) if "=(" in text else text
 
 
 def _unbraced(found: re.Match[str]) -> str:
     """``{curl,address}`` where a command is due, which the grammar takes for a block."""
-    return f"{found[1]} {found[2].replace(',', ' ')} "
+    before = found.string[max(found.start() - 40, 0) : found.start()].rstrip(" \t")
+    return f" {found[1].replace(',', ' ')} " if not before or before[-1] in "\n;&|(`" else found[0]
+
+
+def _joined(found: re.Match[str]) -> str:
+    """A word that goes on in the next line, where the grammar sees two."""
+    goes_on = not found.string[found.start() - 1 : found.start()].isspace()
+    return f"{found[1]}\\\n" if found.start() and goes_on else found[0]
 
 
 def _undoubled(line: str) -> str:

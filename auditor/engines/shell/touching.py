@@ -43,8 +43,9 @@ class Touching:
     def judge(self, call: Call) -> frozenset[str]:
         """Report what `call` reaches for; ``secret:…`` labels."""
         labels = self._store(call) if call.name in self._stores else _NOTHING
+        naming = call.name in self._path_only
         for text, word in zip(call.arguments, call.words, strict=False):
-            if not _NO_PATH.fullmatch(text):
+            if not _NO_PATH.fullmatch(text) and not (naming and " " in text):
                 labels |= self._argument(call, text, word)
         if call.name == "printenv":
             labels |= self._printed(call)

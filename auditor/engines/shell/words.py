@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 __all__ = ["TooDeepError", "Words"]
 
 _DEPTH: Final = 60
+_PLAIN_WORD: Final = re.compile(r"[\w./:@%+,=~-]+")
+_ONLY_LITERAL: Final = 3  # quote, content, quote
 _ESCAPED: Final = re.compile(r"\\(.)", re.DOTALL)
 _ESCAPED_IN_QUOTES: Final = re.compile(r'\\([$`"\\\n])')
 _ESCAPED_IN_DOCUMENT: Final = re.compile(r"\\([$`\\\n])")
@@ -74,7 +76,17 @@ class Words:
 
     def word(self, node: Node) -> Word:
         """The word that `node` stands for."""
-        word = Word(*self.span(node.start_byte, node.end_byte))
+        start, end = node.start_byte, node.end_byte
+        kind = node.type
+        if kind == "word" or kind == "command_name":
+            text = self._text[start:end]
+            if text.isascii() and _PLAIN_WORD.fullmatch(text):
+                return Word(*self.span(start, end), [text], literal=text)
+        elif kind == "string" and node.child_count == _ONLY_LITERAL:
+            text = self._text[start + 1 : end - 1]
+            if "$" not in text and "`" not in text and "\\" not in text:
+                return Word(*self.span(start, end), [text], quoted=True, literal=text)
+        word = Word(*self.span(start, end))
         self.add(node, word)
         return _merged(word)
 
