@@ -62,7 +62,7 @@ class Judge:
     def _pipeline(self, pipeline: Pipeline, flowing: frozenset[str], fed_by: Sequence[Call]) -> frozenset[str]:
         commands = pipeline.commands
         if len(commands) == 1:
-            return self._command(commands[0], flowing, list(fed_by), None)
+            return self._command(commands[0], flowing, list(fed_by), None, alone=not fed_by)
         before = list(fed_by)
         for index, command in enumerate(commands):
             feeding = Pipeline(commands[:index]) if 0 < index <= _LONGEST_EVALUATED else None
@@ -71,7 +71,13 @@ class Judge:
         return flowing
 
     def _command(
-        self, command: Command, flowing: frozenset[str], before: list[Call], feeding: Pipeline | None
+        self,
+        command: Command,
+        flowing: frozenset[str],
+        before: list[Call],
+        feeding: Pipeline | None,
+        *,
+        alone: bool = False,
     ) -> frozenset[str]:
         if command.body is not None:
             return self._compound(command, flowing, before)
@@ -79,7 +85,7 @@ class Judge:
         if not command.words and command.heredoc is None:
             self._assignments(command)
             return own | self._reach.redirects(command, None, own) if command.redirects else own
-        if not before and not own and self._is_ordinary(command):
+        if alone and not own and self._is_ordinary(command):
             return own
         if command.assignments:
             self._assignments(command)
@@ -116,7 +122,7 @@ class Judge:
         prints = name in _PRINTING
         for word in command.words[1:]:
             argument = word.literal if word.literal is not None else text(word)
-            if not _NO_PATH.fullmatch(argument) and not (prints and " " in argument):
+            if argument == "-v" or not _NO_PATH.fullmatch(argument) and not (prints and " " in argument):
                 return False
         return True
 
