@@ -122,7 +122,7 @@ class Judge:
         prints = name in _PRINTING
         for word in command.words[1:]:
             argument = word.literal if word.literal is not None else text(word)
-            if argument == "-v" or not _NO_PATH.fullmatch(argument) and not (prints and " " in argument):
+            if argument == "-v" or (not _NO_PATH.fullmatch(argument) and not (prints and " " in argument)):
                 return False
         return True
 
