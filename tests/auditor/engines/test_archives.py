@@ -190,11 +190,11 @@ def test_a_matryoshka_of_archives_ends_with_a_finding() -> None:
 
 
 def test_an_archive_of_very_many_members_is_read_up_to_a_bound_and_says_so() -> None:
-    start = time.monotonic()
+    start = time.process_time()
     parts = list(read_zip(zipped({f"{n}.txt": "x" for n in range(3000)}), Budget()))
     assert sum(isinstance(part, Member) for part in parts) == 2000
     assert any(isinstance(part, Oddity) and part.rule == "tree-archive" for part in parts)
-    assert time.monotonic() - start < 20
+    assert time.process_time() - start < 20
 
 
 @settings(max_examples=150, deadline=None)
