@@ -48,7 +48,8 @@ def fuzz(name: str, flags: list[str]) -> None:
     with atheris.instrument_imports(include=["skillkeep"]):
         from fuzzing.mutate import mutated, reshaped
         from fuzzing.targets import all_targets
-    target = all_targets()[name]
+
+        target = all_targets()[name]  # its modules are imported here, inside, or nothing is instrumented
 
     def mutate(data: bytes, most: int, seed: int) -> bytes:
         chance = Random(seed)

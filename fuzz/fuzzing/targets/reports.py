@@ -25,6 +25,7 @@ from skillkeep.text import escape
 _SEPARATOR = b"\xfe"  # never part of UTF-8
 _TAGS_THAT_ACT = {"script", "img", "iframe", "object", "embed", "link", "form", "base", "svg", "video", "audio"}
 _FEW = 12
+_LONGEST = 1_500  # of one text: what is longer is cut anyway, and slow to look through
 
 
 def _audited(data: bytes) -> Audited:
@@ -45,7 +46,7 @@ def _audited(data: bytes) -> Audited:
 
 
 def _pieces(data: bytes) -> Iterator[str]:
-    pieces = [piece.decode("utf-8", "surrogateescape") for piece in data[1:].split(_SEPARATOR)]
+    pieces = [piece[:_LONGEST].decode("utf-8", "surrogateescape") for piece in data[1:].split(_SEPARATOR)]
     while True:
         yield from pieces
 
