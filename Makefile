@@ -9,7 +9,7 @@ TEST_ARGS ?= -n auto --dist loadfile
 ARGS ?=
 SOURCE ?=
 
-.PHONY: help setup demo test lint format bench score docs transcript lock clean
+.PHONY: help setup demo test lint format bench score fuzz docs transcript lock clean
 
 help: ## what each target does
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' Makefile
@@ -41,6 +41,9 @@ bench: setup ## every benchmark, each against a peer or the bare machine in the 
 
 score: setup ## detection quality on labelled samples; ARGS="--mutate" or "--collections" for the other tables
 	@$(BIN)/python benchmarks/score.py $(ARGS)
+
+fuzz: setup ## every reader of untrusted input under atheris; ARGS="--seconds 600 --target zip", --list names them
+	@$(BIN)/python fuzz/run.py $(ARGS)
 
 docs: setup ## write the generated parts again: docs/errors.md, help blocks of README.md
 	@$(BIN)/python scripts/generate_docs.py

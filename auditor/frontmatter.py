@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 from skillkeep.auditor.errors import AuditError
@@ -68,7 +69,12 @@ def parse_frontmatter(text: str) -> Frontmatter:
     if closing is None:
         return Frontmatter(error="the block is never closed")
     block = text[first_end + 1 : closing.start()]
-    body_line = text.count("\n", 0, closing.end()) + 2
+    return _parsed(block, text.count("\n", 0, closing.end()) + 2)
+
+
+@lru_cache(maxsize=32)
+def _parsed(block: str, body_line: int) -> Frontmatter:
+    """Several engines ask about the same block in a row."""
     if len(block) > _MAX_CHARACTERS:
         return Frontmatter(block, body_line, _loose(block[:_MAX_CHARACTERS]), "the block is too large")
     try:

@@ -162,7 +162,8 @@ class AuditOptions:
     """How far an audit goes. Nothing here comes from the audited tree.
 
     `engines` None means every engine; names select some. `advisories` is the path of a file of OSV records, or empty.
-    Sizes in bytes, times in seconds. `rubric` hands in a language model as a second pair of eyes; None leaves it out.
+    Sizes in bytes, times in seconds; `file_seconds` is CPU time, what one engine may spend on one file. `rubric` hands
+    in a language model as a second pair of eyes; None leaves it out.
     """
 
     engines: frozenset[str] | None = None

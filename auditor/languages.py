@@ -99,7 +99,7 @@ _COMMAND = re.compile(
     r"^[ \t]*(?:[$%❯][ \t]+)?(?:sudo[ \t]+)?(?:curl|wget|bash|sh|zsh|npm|npx|pip3?|git|chmod|python3?|node|docker|brew"
     r"|nc|eval|echo|base64|export|source|rm|openssl|powershell|crontab)[ \t]+(?![=({:])\S.*$"
 )
-_SNIFF_CHARACTERS = 64 << 10
+_SNIFF_CHARACTERS = 1 << 20
 
 
 def languages_of_file(path: str, text: str, executable: bool) -> tuple[Context, ...]:
@@ -141,14 +141,14 @@ def command_lines(text: str) -> str:
 
 
 def looks_like(context: Context, text: str) -> bool:
-    """True when typical lines of `context` occur in the first 64 Ki characters of `text`."""
+    """True when typical lines of `context` occur in the first Mi characters of `text`."""
     head = text[:_SNIFF_CHARACTERS]
     wanted = Context.JAVASCRIPT if context is Context.TYPESCRIPT else context
     return any(each is wanted and pattern.search(head) for each, pattern in _SNIFFS)
 
 
 def sniff(text: str) -> tuple[Context, ...]:
-    """Every language whose typical lines occur in the first 64 Ki characters of `text`."""
+    """Every language whose typical lines occur in the first Mi characters of `text`."""
     head = text[:_SNIFF_CHARACTERS]
     found = [context for context, pattern in _SNIFFS if pattern.search(head)]
     if head.startswith("#!") and (context := _by_shebang(head)) and context not in found:

@@ -1,13 +1,10 @@
-"""Code in Markdown, with the lines it stands on. The only importer of markdown-it."""
+"""Code in Markdown, with the lines it stands on."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from markdown_it import MarkdownIt
+from skillkeep.auditor.blocks import find_blocks
 
 __all__ = ["Fence", "code_blocks", "without_blocks"]
 
@@ -26,39 +23,28 @@ class Fence:
     indent: int
 
 
-@cache
-def _parser() -> MarkdownIt:
-    from markdown_it import MarkdownIt
-
-    parser = MarkdownIt("commonmark", {"maxNesting": 40})
-    parser.core.ruler.enableOnly(["normalize", "block"])
-    return parser
-
-
-def code_blocks(text: str) -> tuple[Fence, ...]:
+def code_blocks(text: str, first_line: int = 1) -> tuple[Fence, ...]:
     """Every code block of `text` (CommonMark; nested in lists and quotes too), in order.
 
-    A fence that is never closed runs to the end of its container, as an agent reads it.
+    The lines before `first_line` are taken as blank. A fence that is never closed runs to the end of its container,
+    as an agent reads it.
     """
-    if "```" not in text and "~~~" not in text and "\n    " not in text and "\t" not in text:
+    if "```" not in text and "~~~" not in text and "    " not in text and "\t" not in text:
         return ()
-    lines = text.split("\n")
-    found = []
-    for token in _parser().parse(text):
-        if token.type not in {"fence", "code_block"} or token.map is None:
-            continue
-        first = token.map[0] + (1 if token.type == "fence" else 0)
-        count = token.content.count("\n")
-        found.append(
-            Fence(
-                label=token.info.strip(),
-                text=token.content,
-                first_line=first + 1,
-                last_line=first + max(count, 1),
-                indent=_indent(lines, first, token.content),
-            )
+    if "\r" in text:
+        text = text.replace("\r\n", "\n").replace("\r", "\n")
+    found = find_blocks(text.replace("\0", "\ufffd"), first_line - 1)
+    lines = text.split("\n") if any(not block.whole for block in found) else []
+    return tuple(
+        Fence(
+            label=block.info,
+            text=block.text,
+            first_line=block.line + 1,
+            last_line=block.line + max(block.text.count("\n"), 1),
+            indent=0 if block.whole else _indent(lines, block.line, block.text),
         )
-    return tuple(found)
+        for block in found
+    )
 
 
 def without_blocks(text: str, blocks: tuple[Fence, ...], first_line: int = 1) -> str:

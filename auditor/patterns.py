@@ -42,6 +42,7 @@ class PatternSet:
                 self._filter.Add(_spell(pattern), _options())
             except re2.error as error:
                 raise _bad(pattern, str(error)) from error
+        self._ends = ["\\A" in pattern or "\\z" in pattern for pattern in patterns]
         if patterns:
             self._filter.Compile()
             self._regexps = [self._filter.re(index) for index in range(len(patterns))]
@@ -51,6 +52,11 @@ class PatternSet:
         if not self._regexps:
             return []
         return sorted(self._filter.Match(data, True) or [])
+
+    def occurs(self, index: int, data: bytes) -> bool:
+        """True when one pattern matches anywhere in `data`. A match in a text is one in a longer text that holds it
+        between line feeds, unless the pattern asks for the text's own ends: then the answer is always True."""
+        return self._ends[index] or self._regexps[index].search(data) is not None
 
     def find(self, index: int, data: bytes, most: int = 50) -> Iterator[Hit]:
         """The first `most` matches of one pattern, from left to right, without overlap."""

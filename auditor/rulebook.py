@@ -157,10 +157,22 @@ Owner = Rule | RulePatterns | CapabilityRule
 
 @dataclass(frozen=True)
 class Compiled:
-    """Every pattern in one set: `owners[i]` is the rule of pattern `i`; its contexts are checked after a hit."""
+    """Every pattern in one set: `owners[i]` is the rule of pattern `i`."""
 
     patterns: PatternSet
     owners: tuple[Owner, ...]
+
+    @cached_property
+    def _wanted(self) -> dict[Context, frozenset[int]]:
+        numbered = list(enumerate(self.owners))
+        return {
+            context: frozenset(index for index, owner in numbered if context in owner.contexts) for context in Context
+        }
+
+    def candidates(self, context: Context, data: bytes) -> list[int]:
+        """Indexes of the patterns for `context` whose literals occur in `data` (UTF-8), sorted."""
+        wanted = self._wanted[context]
+        return [index for index in self.patterns.candidates(data) if index in wanted]
 
 
 class Rulebook:

@@ -137,7 +137,7 @@ def _name_segment(path: str) -> Segment:
 
 def _instruction_segments(path: str, text: str) -> list[Segment]:
     front = parse_frontmatter(text)
-    blocks = code_blocks(_emptied(text, front.body_line))
+    blocks = code_blocks(text, front.body_line)
     segments = [Segment(path, Context.INSTRUCTION, without_blocks(text, blocks, front.body_line))]
     if front.present:
         segments.append(Segment(path, Context.METADATA, front.text, first_line=2))
@@ -158,11 +158,6 @@ def _nested_segments(path: str, block: Fence) -> list[Segment]:
         moved = replace(each, first_line=each.first_line + shift, indent=each.indent + block.indent)
         segments += _block_segments(path, moved, nested=True)
     return segments
-
-
-def _emptied(text: str, body_line: int) -> str:
-    """`text` with its front matter's lines emptied: its closing line is not a heading's underline."""
-    return text if body_line <= 1 else without_blocks(text, (), body_line)
 
 
 def _block_segments(path: str, block: Fence, nested: bool = False) -> list[Segment]:

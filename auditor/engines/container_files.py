@@ -6,8 +6,10 @@ import re
 from functools import cache
 from typing import ClassVar, Final
 
+from skillkeep.auditor.engines.containers.ars import read_ar
 from skillkeep.auditor.engines.containers.bytecode_judge import judge_bytecode
-from skillkeep.auditor.engines.containers.inflate import inflate
+from skillkeep.auditor.engines.containers.inflate import bare_stream, inflate
+from skillkeep.auditor.engines.containers.lures import judge_lures
 from skillkeep.auditor.engines.containers.model import Budget, Member, Oddity, Part
 from skillkeep.auditor.engines.containers.office import OLE_MAGIC, judge_macros, judge_part
 from skillkeep.auditor.engines.containers.pdf import read_pdf
@@ -15,13 +17,16 @@ from skillkeep.auditor.engines.containers.pictures import is_picture, read_pictu
 from skillkeep.auditor.engines.containers.tars import is_tar, read_tar
 from skillkeep.auditor.engines.containers.zips import ends_as_zip, read_zip
 from skillkeep.auditor.engines.interface import Context, Emitter, Engine, SourceFile, SourceTree
-from skillkeep.auditor.engines.magic import archive_kind, is_media, program_kind
+from skillkeep.auditor.engines.magic import READ_ARCHIVES, SHORTCUT, archive_kind, is_media, program_kind
 from skillkeep.auditor.engines.tables import table
 from skillkeep.auditor.interface import Location
 
 __all__ = ["ENGINE", "ContainerEngine"]
 
-_PACKED_SUFFIX: Final = re.compile(r"\.(?:gz|bz2|xz|tgz|tbz2?|txz)$", re.IGNORECASE)
+_PACKED_SUFFIX: Final = re.compile(r"\.(?:gz|bz2|xz|tgz|tbz2?|txz|lzma|zz)$", re.IGNORECASE)
+_ZIPAPP: Final = re.compile(r"\.(?:pyzw?|pex)$", re.IGNORECASE)
+_READ: Final = READ_ARCHIVES | {"tar", "zlib", "lzma"}
+_WIDE_TEXT: Final = re.compile(rb"(?:[\x20-\x7e]\0){6,2000}")
 _OFFICE_MARK: Final = b"[Content_Types].xml"
 _ODF_MARK: Final = b"mimetypeapplication/vnd.oasis"
 _SCRIPT_MARKS: Final = (b"#!/", b"<?php", b"<script", b"@echo")
@@ -42,13 +47,16 @@ class ContainerEngine(Engine):
         if kind:
             _open(kind, file, emit)
         if kind != "zip" and ends_as_zip(file.data):
-            emit.finding("container-polyglot", _place(file), kind, f"the file is also a zip archive{_inside(file)}")
             _open("zip", file, emit)
+            if _ZIPAPP.search(file.known_as) and file.data.startswith(b"#!"):
+                return  # an interpreter's line and a zip: the form of a Python application (PEP 441)
+            emit.finding("container-polyglot", _place(file), kind, f"the file is also a zip archive{_inside(file)}")
         if file.whole:
             _name_and_content(file, emit)
 
     def scan_tree(self, tree: SourceTree, emit: Emitter) -> None:
-        """Compare bytecode with the source beside it."""
+        """Compare bytecode with the source beside it, and archives that stay closed with what the text says of them."""
+        judge_lures(tree, emit)
         compiled = [file for file in tree.files if program_kind(file.data[:16]) == "Python bytecode"]
         by_path = {file.path: file for file in tree.files} if compiled else {}
         for file in compiled:
@@ -58,17 +66,19 @@ class ContainerEngine(Engine):
 def _kind(file: SourceFile) -> str:
     head = file.data[:16]
     archive = archive_kind(head)
-    if archive in {"gzip", "bzip2", "xz"}:
+    if archive in READ_ARCHIVES:
         return archive
-    if archive == "zip":
-        return "zip"
     if head.startswith(OLE_MAGIC):
         return "ole"
     if head.startswith(b"%PDF-") or (file.text is None and b"%PDF-" in file.data[:1024]):
         return "pdf"
     if is_picture(head):
         return "picture"
-    return "tar" if is_tar(file.data) else ""
+    if head.startswith(SHORTCUT):
+        return "shortcut"
+    if is_tar(file.data):
+        return "tar"
+    return bare_stream(file.data) if file.text is None else ""
 
 
 def _open(kind: str, file: SourceFile, emit: Emitter) -> None:
@@ -83,7 +93,7 @@ def _open(kind: str, file: SourceFile, emit: Emitter) -> None:
             emit.finding(part.rule, place, part.excerpt[:300], f"{part.message}{_inside(file)}", segment=parent)
         elif part.data:
             emit.derive(part.data, part.context, place, f"{shown}:{part.name[:200]}", parent, part.name)
-    if kind in {"zip", "tar", "gzip", "bzip2", "xz"} and not unread:
+    if kind in _READ and not unread:
         emit.finding("container-read", place, kind, f"what is packed as {shown} was audited{_inside(file)}")
 
 
@@ -97,10 +107,14 @@ def _parts(kind: str, file: SourceFile, office: bool) -> Part:
                 yield part
     elif kind == "tar":
         yield from read_tar(file.data, budget)
+    elif kind == "ar":
+        yield from read_ar(file.data, budget)
     elif kind == "pdf":
         yield from read_pdf(file.data, budget)
     elif kind == "picture":
         yield from read_picture(file.data, budget)
+    elif kind == "shortcut":
+        yield Member("arguments.cmd", "\n".join(each.decode("utf-16-le") for each in _WIDE_TEXT.findall(file.data)))
     elif kind == "ole":
         yield from judge_macros(file.known_as, file.data)
     else:

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from typing import Final
 
-__all__ = ["READ_ARCHIVES", "archive_kind", "is_media", "program_kind"]
+__all__ = ["READ_ARCHIVES", "SHORTCUT", "archive_kind", "is_media", "program_kind"]
 
+SHORTCUT: Final = b"L\0\0\0\1\x14\2\0"  # MS-SHLLINK 2.1
 _PROGRAMS: Final = (
     (b"\x7fELF", "ELF"), (b"MZ", "Windows"), (b"\xfe\xed\xfa\xce", "Mach-O"), (b"\xfe\xed\xfa\xcf", "Mach-O"),
     (b"\xcf\xfa\xed\xfe", "Mach-O"), (b"\xce\xfa\xed\xfe", "Mach-O"), (b"\xca\xfe\xba\xbe", "Mach-O or Java class"),
-    (b"\x00asm", "WebAssembly"), (b"dex\n", "Android"), (b"!<arch>\n", "static library"), (b"\x1bLua", "Lua bytecode"),
+    (b"\x00asm", "WebAssembly"), (b"dex\n", "Android"), (b"\x1bLua", "Lua bytecode"),
+    (SHORTCUT, "Windows shortcut"),
 )  # fmt: skip
 _ARCHIVES: Final = (
     (b"PK\x03\x04", "zip"), (b"PK\x05\x06", "zip"), (b"\x1f\x8b", "gzip"), (b"BZh", "bzip2"), (b"\xfd7zXZ\x00", "xz"),
-    (b"7z\xbc\xaf\x27\x1c", "7z"), (b"Rar!\x1a\x07", "rar"), (b"\x28\xb5\x2f\xfd", "zstd"), (b"xar!", "xar"),
-    (b"MSCF\0\0\0\0", "cab"), (b"\x04\x22\x4d\x18", "lz4"), (b"LZIP", "lzip"),
+    (b"Cr24", "zip"), (b"!<arch>\n", "ar"),
+    (b"7z\xbc\xaf\x27\x1c", "7z"), (b"Rar!\x1a\x07", "rar"), (b"\x28\xb5\x2f\xfd", "zstd"), (b"xar!\0\x1c", "xar"),
+    (b"MSCF\0\0\0\0", "cab"), (b"\x04\x22\x4d\x18", "lz4"), (b"LZIP\1", "lzip"), (b"\x1f\x9d", "compress"),
+    (b"\xed\xab\xee\xdb", "rpm"), (b"ISc(", "cab"),
 )  # fmt: skip
 _MEDIA: Final = (
     b"\x89PNG", b"\xff\xd8\xff", b"GIF8", b"RIFF", b"%PDF", b"\x00\x01\x00\x00", b"OTTO", b"wOFF", b"wOF2", b"ttcf",
@@ -22,7 +26,7 @@ _MEDIA: Final = (
     b"\xd0\xcf\x11\xe0", b"\x00\x05\x16\x07", b"\x00\x00\x00\x01Bud1",
 )  # fmt: skip
 # Read by the container engine, which then tells what could not be read.
-READ_ARCHIVES: Final = frozenset({"zip", "gzip", "bzip2", "xz"})
+READ_ARCHIVES: Final = frozenset({"zip", "gzip", "bzip2", "xz", "ar"})
 
 
 def program_kind(head: bytes) -> str:

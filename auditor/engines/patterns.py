@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
 
 from skillkeep.auditor.engines.interface import Context, Emitter, Engine, Segment, SourceFile
 from skillkeep.auditor.patterns import Hit
@@ -10,8 +13,8 @@ from skillkeep.auditor.rulebook import CapabilityRule, Owner, RulePatterns, defa
 
 __all__ = ["ENGINE", "PatternEngine"]
 
-_HASH_COMMENT = re.compile(r"^[ \t]*#(?!!).*$", re.MULTILINE)
-_SLASH_COMMENT = re.compile(r"^[ \t]*(?://|\*(?![/\w])).*$", re.MULTILINE)
+_HASH_COMMENT = re.compile(rb"^[ \t]*#(?!!).*$", re.MULTILINE)
+_SLASH_COMMENT = re.compile(rb"^[ \t]*(?://|\*(?![/\w])).*$", re.MULTILINE)
 _COMMENTS = {
     Context.PYTHON: _HASH_COMMENT,
     Context.SHELL: _HASH_COMMENT,
@@ -31,30 +34,76 @@ class PatternEngine(Engine):
     order = 50
 
     def scan_file(self, file: SourceFile, emit: Emitter) -> None:
-        """Judge each segment. A fence counts as parsed when one of its full readings was."""
+        """Judge the segments context by context. A fence counts as parsed when one of its full readings was."""
         parsed = {(each.first_line, len(each.text)) for each in file.segments if emit.was_understood(each)}
-        for segment in file.segments:
+        groups: dict[Context, list[_Part]] = {}
+        for number, segment in enumerate(file.segments):
             fenced = segment.context is Context.FENCED and (segment.first_line, len(segment.text)) in parsed
-            _scan(segment, fenced or emit.was_understood(segment), emit)
+            understood = fenced or emit.was_understood(segment)
+            groups.setdefault(segment.context, []).append(_Part(number, segment, understood))
+        found = [hit for context, parts in groups.items() for hit in _found(context, parts)]
+        for hit in sorted(found, key=lambda each: (each.part.number, each.hit.index)):
+            _report(hit, emit)
 
 
-def _scan(segment: Segment, parsed: bool, emit: Emitter) -> None:
+@dataclass(frozen=True)
+class _Part:
+    number: int
+    segment: Segment
+    parsed: bool
+
+    @cached_property
+    def whole(self) -> bytes:
+        mark = _CONTINUED.get(self.segment.context)
+        return (self.segment.text.replace(mark, "  ") if mark else self.segment.text).encode()
+
+    @cached_property
+    def bare(self) -> bytes:
+        return _without_comments(self.segment.context, self.whole)
+
+
+@dataclass(frozen=True)
+class _Found:
+    part: _Part
+    rule: Owner
+    data: bytes
+    hit: Hit
+
+
+def _found(context: Context, parts: list[_Part]) -> Iterator[_Found]:
+    """Matches in all parts of one context. A pattern is looked for in all of them at once; most are nowhere."""
     compiled = default_rulebook().compiled
-    text = _joined(segment)
-    whole = text.encode()
-    bare: bytes | None = None
-    for index in compiled.patterns.candidates(whole):
+    open_parts = [part for part in parts if not part.parsed]
+    whole = _Joined(parts, bare=False)
+    bare = _Joined(parts, bare=True)
+    for index in compiled.candidates(context, whole.data):
         rule = compiled.owners[index]
-        if segment.context not in rule.contexts or (rule.fallback and parsed):
+        wanted = open_parts if rule.fallback else parts
+        text = whole if rule.comments else bare
+        if not wanted or (len(parts) > 1 and not compiled.patterns.occurs(index, text.data)):
             continue
-        if not rule.comments and bare is None:
-            bare = _without_comments(segment.context, text).encode()
-        data = whole if rule.comments or bare is None else bare
-        for hit in compiled.patterns.find(index, data, _MOST_HITS):
-            _report(rule, segment, data, hit, emit)
+        for part in wanted:
+            data = part.whole if rule.comments else part.bare
+            for hit in compiled.patterns.find(index, data, _MOST_HITS):
+                yield _Found(part, rule, data, hit)
 
 
-def _report(rule: Owner, segment: Segment, data: bytes, hit: Hit, emit: Emitter) -> None:
+class _Joined:
+    """The texts of several parts with line feeds between them; a match in one of them is a match in `data`."""
+
+    def __init__(self, parts: list[_Part], *, bare: bool) -> None:
+        self._parts = parts
+        self._bare = bare
+
+    @cached_property
+    def data(self) -> bytes:
+        """Made when first asked for."""
+        texts = [part.bare if self._bare else part.whole for part in self._parts]
+        return texts[0] if len(texts) == 1 else b"\n".join(texts)
+
+
+def _report(found: _Found, emit: Emitter) -> None:
+    rule, segment, data, hit = found.rule, found.part.segment, found.data, found.hit
     if default_rulebook().excused(rule, data[hit.start : hit.end]):
         return
     shown_start, shown_end = hit.groups.get("at", (hit.start, hit.end))
@@ -82,16 +131,12 @@ def _characters(segment: Segment, data: bytes, offset: int) -> int:
     return offset if len(data) == len(segment.text) else len(data[:offset].decode(errors="replace"))
 
 
-def _joined(segment: Segment) -> str:
-    """The text with continued lines joined; offsets stay."""
-    mark = _CONTINUED.get(segment.context)
-    return segment.text.replace(mark, "  ") if mark else segment.text
-
-
-def _without_comments(context: Context, text: str) -> str:
+def _without_comments(context: Context, text: bytes) -> bytes:
     """The text with whole-line comments blanked; offsets stay."""
     pattern = _COMMENTS.get(context)
-    return pattern.sub(lambda match: " " * len(match.group().encode()), text) if pattern else text
+    if pattern is None:
+        return text
+    return pattern.sub(lambda match: b" " * len(match.group()), text)
 
 
 ENGINE = PatternEngine()

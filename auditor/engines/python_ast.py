@@ -10,20 +10,16 @@ import ast
 import gc
 import re
 import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from typing import ClassVar, Final
 
-from skillkeep.auditor.engines.interface import Context, Emitter, Engine, Segment, SourceFile
+from skillkeep.auditor.engines.interface import Context, Emitter, Engine, Segment, SourceFile, SourceTree
 from skillkeep.auditor.engines.python.collect import collect
-from skillkeep.auditor.engines.python.credentials import Credentials
-from skillkeep.auditor.engines.python.egress import Egress
-from skillkeep.auditor.engines.python.execution import Execution
-from skillkeep.auditor.engines.python.flow import Flow
-from skillkeep.auditor.engines.python.folding import Folder
-from skillkeep.auditor.engines.python.names import Names
-from skillkeep.auditor.engines.python.site import Site
-from skillkeep.auditor.engines.tables import table
+from skillkeep.auditor.engines.python.held import Held
+from skillkeep.auditor.engines.python.judge import Part, judge
+from skillkeep.auditor.engines.python.links import groups, may_be_linked
+from skillkeep.auditor.engines.python.program import Source
 
 __all__ = ["ENGINE", "PythonEngine"]
 
@@ -31,63 +27,120 @@ _CODING: Final = re.compile(r"^[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)")
 _PLAIN_CODECS: Final = frozenset(
     {"utf-8", "utf8", "utf-8-sig", "ascii", "us-ascii", "latin-1", "latin1", "iso-8859-1", "iso-8859-15", "cp1252"}
 )
+_MOST_LINKED: Final = 2 << 20  # characters
 _PROMPT: Final = re.compile(r"^([ \t]*)(?:>>>|\.\.\.)(?: |$)", re.MULTILINE)
 
 
 class PythonEngine(Engine):
-    """Python by its syntax tree."""
+    """Python by its syntax tree: every file by itself, then those that import each other as one program."""
 
     name: ClassVar[str] = "python"
     order: ClassVar[int] = 10
+    version: ClassVar[str] = "2"
+
+    def __init__(self) -> None:
+        self._held: list[tuple[Segment, Held]] = []
 
     def scan_file(self, file: SourceFile, emit: Emitter) -> None:
         """Judge every Python segment of the file."""
         for segment in file.of(Context.PYTHON):
             codec = _declared_codec(segment.text)
             if codec is not None:
-                self._recode(segment, codec, file, emit)
+                _recode(segment, codec, file, emit)
+            target: Emitter = emit
+            if _is_module(file, segment) and may_be_linked(segment.text):
+                held = Held(emit)
+                self._held.append((segment, held))
+                target = held
             with _without_collection():
-                self._segment(segment, emit)
+                _segment(segment, target)
 
-    def _recode(self, segment: Segment, codec: str, file: SourceFile, emit: Emitter) -> None:
-        """Python reads this source through another codec, which can turn a comment into code."""
-        end = segment.text.find("\n")
-        place = segment.locate(0, end if end >= 0 else len(segment.text))
-        message = f"the source is read as {codec}"
-        emit.finding("python-source-encoding", place, segment.text[:120], message, segment=segment)
+    def scan_tree(self, tree: SourceTree, emit: Emitter) -> None:
+        """Judge the files that import each other once more, each with what it takes from the others."""
+        modules = [each for file in tree.files for each in file.of(Context.PYTHON) if _is_module(file, each)]
+        present = set(map(id, modules))
+        waiting = {id(segment): held for segment, held in self._held if id(segment) in present}
+        self._held.clear()
         try:
-            text = file.data.decode(codec)
-        except (LookupError, UnicodeError):
-            emit.incomplete(segment.path, f"its declared encoding {codec} cannot be read")
-            return
-        without_line = "\n".join(text.split("\n")[2:]) if _CODING.match(text.split("\n")[0]) else text
-        emit.derive(without_line, Context.PYTHON, place, codec, segment)
+            for group in groups(modules) if waiting else ():
+                with _without_collection():
+                    told = _program(group, emit)
+                for segment in group if told else ():
+                    waiting.pop(id(segment), None)
+        finally:
+            for held in waiting.values():
+                held.release()
 
-    def _segment(self, segment: Segment, emit: Emitter) -> None:
-        is_snippet = bool(segment.provenance)
-        text = _PROMPT.sub(r"\1", segment.text) if is_snippet and ">>>" in segment.text else segment.text
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                tree = ast.parse(text)
-        except (SyntaxError, ValueError) as error:
-            if not is_snippet:
-                line = f" (line {error.lineno})" if isinstance(error, SyntaxError) and error.lineno else ""
-                emit.incomplete(segment.path, f"it is not valid Python{line}, so only patterns were searched")
-            return
-        except (RecursionError, MemoryError):
-            emit.incomplete(segment.path, "its nesting is too deep to be parsed, so only patterns were searched")
-            return
-        try:
-            exhausted = _judge(tree, segment, emit)
-        except RecursionError:
-            emit.incomplete(segment.path, "its expressions are nested too deeply to be judged")
-            return
-        if exhausted:
-            emit.incomplete(segment.path, "its constants are too costly to be folded")
-            return
-        if text == segment.text:
-            emit.understood(segment)
+
+def _is_module(file: SourceFile, segment: Segment) -> bool:
+    return not file.depth and segment.anchor is None and not segment.provenance
+
+
+def _recode(segment: Segment, codec: str, file: SourceFile, emit: Emitter) -> None:
+    """Python reads this source through another codec, which can turn a comment into code."""
+    end = segment.text.find("\n")
+    place = segment.locate(0, end if end >= 0 else len(segment.text))
+    message = f"the source is read as {codec}"
+    emit.finding("python-source-encoding", place, segment.text[:120], message, segment=segment)
+    try:
+        text = file.data.decode(codec)
+    except (LookupError, UnicodeError):
+        emit.incomplete(segment.path, f"its declared encoding {codec} cannot be read")
+        return
+    without_line = "\n".join(text.split("\n")[2:]) if _CODING.match(text.split("\n")[0]) else text
+    emit.derive(without_line, Context.PYTHON, place, codec, segment)
+
+
+def _segment(segment: Segment, emit: Emitter) -> None:
+    is_snippet = bool(segment.provenance)
+    text = _PROMPT.sub(r"\1", segment.text) if is_snippet and ">>>" in segment.text else segment.text
+    try:
+        tree = _parsed(text)
+    except (SyntaxError, ValueError) as error:
+        if not is_snippet:
+            line = f" (line {error.lineno})" if isinstance(error, SyntaxError) and error.lineno else ""
+            emit.incomplete(segment.path, f"it is not valid Python{line}, so only patterns were searched")
+        return
+    except (RecursionError, MemoryError):
+        emit.incomplete(segment.path, "its nesting is too deep to be parsed, so only patterns were searched")
+        return
+    try:
+        exhausted = judge([Part(Source(segment.path, collect(tree)), segment, emit)])
+    except RecursionError:
+        emit.incomplete(segment.path, "its expressions are nested too deeply to be judged")
+        return
+    if exhausted:
+        emit.incomplete(segment.path, "its constants are too costly to be folded")
+        return
+    if text == segment.text:
+        emit.understood(segment)
+
+
+def _program(group: Sequence[Segment], emit: Emitter) -> bool:
+    """Judge files together; False when that could not be done, which is told where the files themselves could be."""
+    if sum(len(segment.text) for segment in group) > _MOST_LINKED:
+        reason = "the files that import each other are too large to be followed together"
+        emit.incomplete(group[0].path, reason)
+        return False
+    parts = []
+    for segment in group:
+        with suppress(SyntaxError, ValueError, RecursionError, MemoryError):
+            found = collect(_parsed(segment.text))
+            parts.append(Part(Source(segment.path, found, "sys.path" in segment.text), segment, emit))
+    try:
+        exhausted = judge(parts)
+    except RecursionError:
+        exhausted = True
+    if exhausted:
+        emit.incomplete(group[0].path, "the files that import each other are too costly to be followed together")
+    return not exhausted and len(parts) == len(group)
+
+
+def _parsed(text: str) -> ast.Module:
+    """The syntax tree of `text`, as `ast.parse` gives it and with its errors."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return ast.parse(text)
 
 
 @contextmanager
@@ -100,29 +153,6 @@ def _without_collection() -> Iterator[None]:
     finally:
         if enabled:
             gc.enable()
-
-
-def _judge(tree: ast.Module, segment: Segment, emit: Emitter) -> bool:
-    """Judge every call, subscript and decorator; True when a budget ran out."""
-    sinks = table("python")
-    found = collect(tree)
-    names = Names(found)
-    folder = Folder(names)
-    site = Site(segment, emit, found, names, folder)
-    flow = Flow(site, sinks)
-    execution, credentials, egress = Execution(site, flow, sinks), Credentials(site, sinks), Egress(site, flow, sinks)
-    for call, scope in found.calls:
-        called = names.resolve(call.func, scope)
-        execution.judge(call, scope, called)
-        credentials.call(call, scope, called)
-        egress.judge(call, scope, called)
-    for node, scope in found.subscripts:
-        credentials.subscript(node, scope)
-    for decorator, scope in found.decorators:
-        execution.decorated(decorator, scope)
-    execution.joined(connects=egress.opens_socket)
-    credentials.mentions()
-    return names.exhausted or folder.exhausted or flow.exhausted
 
 
 def _declared_codec(text: str) -> str | None:

@@ -7,13 +7,14 @@ from typing import ClassVar, Final
 
 from skillkeep.auditor.engines.interface import Context, Emitter, Engine, Segment, SourceFile
 from skillkeep.auditor.engines.shell.judge import Judge
-from skillkeep.auditor.engines.shell.parser import TooDeepError, parse_shell
+from skillkeep.auditor.engines.shell.reading import TooDeepError, UnparsedError, read_shell
 from skillkeep.auditor.engines.shell.site import ShellSite
 from skillkeep.auditor.engines.tables import table
 
 __all__ = ["ENGINE", "ShellEngine"]
 
 _BOMB: Final = re.compile(r"([\w:.]{1,20})\s{0,4}\(\)\s{0,4}\{[^}]{0,80}?\1\s{0,4}\|\s{0,4}\1\s{0,4}&")
+_BOMB_NAME: Final = 24
 
 
 class ShellEngine(Engine):
@@ -29,21 +30,29 @@ class ShellEngine(Engine):
 
     def _segment(self, segment: Segment, emit: Emitter) -> None:
         try:
-            script, damaged = parse_shell(segment.text)
-        except TooDeepError:
-            emit.incomplete(segment.path, "its substitutions are nested too deep to be judged")
+            reading = read_shell(segment.text, segment.path)
+        except (TooDeepError, UnparsedError) as error:
+            emit.incomplete(segment.path, str(error) or "its substitutions are nested too deep to be judged")
             return
         site = ShellSite(segment, emit)
-        Judge(site, table("shell")).script(script)
-        if bomb := _BOMB.search(segment.text):
-            place = segment.locate(bomb.start(), bomb.end())
-            emit.finding("shell-destructive", place, bomb[0], "a fork bomb", segment=segment)
+        Judge(site, table("shell")).script(reading.script)
+        _bombs(segment, emit)
         if site.scope.exhausted:
             emit.incomplete(segment.path, "its words are too costly to be worked out")
-        elif not damaged:
+        elif reading.whole:
             emit.understood(segment)
-        elif not segment.provenance and segment.path.endswith((".sh", ".bash", ".zsh")):
+        elif reading.lost and not segment.provenance and segment.path.endswith((".sh", ".bash", ".zsh")):
             emit.incomplete(segment.path, "a quote or bracket is never closed, so only a part was understood")
+
+
+def _bombs(segment: Segment, emit: Emitter) -> None:
+    at = segment.text.find("()")
+    while at >= 0:
+        if bomb := _BOMB.search(segment.text, max(at - _BOMB_NAME, 0), at + 200):
+            place = segment.locate(bomb.start(), bomb.end())
+            emit.finding("shell-destructive", place, bomb[0], "a fork bomb", segment=segment)
+            return
+        at = segment.text.find("()", at + 2)
 
 
 ENGINE = ShellEngine()

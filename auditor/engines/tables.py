@@ -48,7 +48,7 @@ class Secrets:
         self._paths: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
             (item["what"], re.compile(item["pattern"])) for item in data["paths"]
         )
-        self._near = PatternSet([item["pattern"] for item in data["paths"]])
+        self._filter = PatternSet([item["pattern"] for item in data["paths"]])
         self._later = tuple(
             (Persistence(item["what"], Severity(item["severity"])), re.compile(item["pattern"]))
             for item in data["persistence"]
@@ -68,10 +68,14 @@ class Secrets:
         if len(text) > _LONGEST_PATH:
             return None
         lowered = text.lower().replace("\\", "/")
-        near = self._near.candidates(lowered.encode("utf-8", "replace"))  # most texts end here, ten times cheaper
+        near = self._filter.candidates(lowered.encode("utf-8", "replace"))  # most texts end here, ten times cheaper
         if not near or lowered.endswith(".pub"):
             return None
         return next((what for what, pattern in map(self._paths.__getitem__, near) if pattern.search(lowered)), None)
+
+    def near(self, text: str) -> bool:
+        """False when no secret's place can be named in `text`, which is told much faster than by `path`."""
+        return bool(self._filter.candidates(text.lower().replace("\\", "/").encode("utf-8", "replace")))
 
     def persistence(self, text: str) -> Persistence | None:
         """What a write to the path `text` sets up to run later, or None."""

@@ -7,6 +7,7 @@ import unicodedata
 from collections.abc import Iterator
 from functools import cache
 
+from skillkeep.auditor.engines.containers.inflate import bare_stream
 from skillkeep.auditor.engines.containers.tars import is_tar
 from skillkeep.auditor.engines.interface import Emitter, Engine, SourceFile, SourceTree
 from skillkeep.auditor.engines.magic import READ_ARCHIVES, archive_kind, is_media, program_kind
@@ -57,6 +58,8 @@ class TreeEngine(Engine):
             emit.finding(rule, at, program or suffix, f"{program or suffix} program")
         elif file.text is None:
             _binary(file, suffix, at, emit)
+        elif (archive := archive_kind(head)) and archive not in READ_ARCHIVES:
+            emit.finding("tree-archive", at, archive, f"a {archive} archive")
 
     def scan_tree(self, tree: SourceTree, emit: Emitter) -> None:
         """Judge entries, names and what fetching told."""
@@ -74,7 +77,7 @@ class TreeEngine(Engine):
 def _binary(file: SourceFile, suffix: str, at: Location, emit: Emitter) -> None:
     head = file.data[:16]
     archive = archive_kind(head)
-    if archive in READ_ARCHIVES or is_tar(file.data):
+    if archive in READ_ARCHIVES or is_tar(file.data) or bare_stream(file.data):
         return  # the container engine tells
     if archive:
         emit.finding("tree-archive", at, archive, f"a {archive} archive")

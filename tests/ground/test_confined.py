@@ -7,12 +7,12 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from support.waiting import until
 
 from skillkeep.confined import Confinement, WorkerError, run_confined
 from skillkeep.confined_check import attempt
@@ -159,33 +159,25 @@ def test_a_worker_dies_with_its_parent(tmp_path: Path) -> None:
         f"run_confined({JOB!r}, {{'attempts': [['run', {str(tmp_path / 'wait.sh')!r}]]}},\n"
         f"    Confinement(programs=True, read=({str(tmp_path)!r},)))\n"
     )
-    (tmp_path / "wait.sh").write_text("#!/bin/sh\nexec sleep 54321\n")
+    seconds = f"54321.{os.getpid()}"  # no other run of the tests has this one
+    (tmp_path / "wait.sh").write_text(f"#!/bin/sh\nexec sleep {seconds}\n")
     (tmp_path / "wait.sh").chmod(0o755)
     parent = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE)
     assert parent.stdout
     assert parent.stdout.readline() == b"go\n"
-    assert _until(lambda: _sleepers(), True)
+    assert until(lambda: _sleepers(seconds) != [])
     parent.kill()
     parent.wait()
     parent.stdout.close()
-    assert _until(lambda: not _sleepers(), True)
+    assert until(lambda: _sleepers(seconds) == [])
 
 
-def _sleepers() -> list[str]:
+def _sleepers(seconds: str) -> list[str]:
     found = []
     for pid in filter(str.isdigit, os.listdir("/proc")):
         try:
-            if b"sleep\x0054321" in Path(f"/proc/{pid}/cmdline").read_bytes():
+            if f"sleep\0{seconds}".encode() in Path(f"/proc/{pid}/cmdline").read_bytes():
                 found.append(pid)
         except OSError:
             continue
     return found
-
-
-def _until(condition: Any, expected: bool, seconds: float = 10.0) -> bool:
-    deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
-        if bool(condition()) is expected:
-            return True
-        os.sched_yield()
-    return False

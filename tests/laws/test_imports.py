@@ -116,4 +116,6 @@ def test_every_imported_package_is_a_declared_dependency() -> None:
     names = {re.split(r"[\s\[<>=!~;]", text)[0].lower() for text in declared}
     distribution = {"git": "gitpython", "yaml": "pyyaml", "markdown_it": "markdown-it-py", "re2": "google-re2"}
     used = {third_party(found.name) for source in product_sources() for found in imports_of(source)} - {None}
-    assert {package for package in used if distribution.get(str(package), package) not in names} == set()
+    assert {
+        package for package in used if distribution.get(str(package), str(package).replace("_", "-")) not in names
+    } == set()

@@ -22,6 +22,7 @@ SKILL = (
 SHADOWS = (
     "json", "yaml", "ast", "re2", "git", "bandit", "typing", "sitecustomize", "usercustomize", "encodings", "skillkeep",
     "auditor", "worker", "pydantic", "markdown_it", "conftest", "setup", "secrets", "tokenize", "__init__", "__main__",
+    "tree_sitter", "tree_sitter_javascript",
 )  # fmt: skip
 
 

@@ -188,16 +188,16 @@ def test_a_double_forked_process_does_not_outlive_the_time_limit(backend: Docker
         "if os.fork() == 0:\n    os.setsid()\n    if os.fork() == 0:\n        time.sleep(600)\n    os._exit(0)\n"
         "print('early', flush=True)\nos.closerange(0, 3)\ntime.sleep(600)"
     )
-    result = python(backend, code, wall_seconds=1.5)
+    result = python(backend, code, wall_seconds=5.0)
     assert (result.cause, result.signal, result.stdout) == (Cause.TIMEOUT, 9, b"early\n")
-    assert result.wall_seconds < 15
+    assert result.wall_seconds < 60  # it would go on for 600
     assert containers(client) == []
 
 
 def test_what_the_main_process_leaves_running_ends_with_it(backend: DockerBackend, client: Any) -> None:
     result = run(backend, "sh", "-c", "sleep 600 & echo done", wall_seconds=60)
     assert (result.stdout, result.cause) == (b"done\n", Cause.EXIT)
-    assert result.wall_seconds < 30
+    assert result.wall_seconds < 50  # it would go on for 600
     assert containers(client) == []
 
 

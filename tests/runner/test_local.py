@@ -78,9 +78,9 @@ def test_exit_codes_and_signals_come_through(home: Home) -> None:
 def test_the_time_limit_kills_the_whole_group_and_does_not_wait_for_held_pipes(home: Home) -> None:
     pid_file = home.root.parent / "pid"
     script = f'trap "" TERM; sleep 300 & echo $! > {pid_file}; echo early; wait'
-    result = run(home, "sh", "-c", script, wall_seconds=1.0)
+    result = run(home, "sh", "-c", script, wall_seconds=3.0)
     assert (result.cause, result.signal, result.stdout) == (Cause.TIMEOUT, 9, b"early\n")
-    assert result.wall_seconds < 10
+    assert result.wall_seconds < 100  # it would go on for 300
     assert until(lambda: not is_running(int(pid_file.read_text())))
 
 
@@ -88,7 +88,7 @@ def test_a_background_process_does_not_hold_the_result(home: Home) -> None:
     pid_file = home.root.parent / "pid"
     result = run(home, "sh", "-c", f"sleep 300 & echo $! > {pid_file}; echo done", wall_seconds=60)
     assert (result.cause, result.stdout) == (Cause.EXIT, b"done\n")
-    assert result.wall_seconds < 10
+    assert result.wall_seconds < 50  # it would go on for 300
     assert until(lambda: not is_running(int(pid_file.read_text())))
 
 

@@ -88,3 +88,27 @@ def vba(source: str) -> bytes:
 def label(value: object) -> str | None:
     """A name for a parameter that is no bytes: compressed bytes hold the time, so they name nothing."""
     return "data" if isinstance(value, bytes) else None
+
+
+def ar(members: dict[str, bytes]) -> bytes:
+    """A Unix ar archive; names of over 15 characters the GNU way."""
+    names = b"".join(f"{name}/\n".encode() for name in members if len(name) > 15)
+    parts = [b"!<arch>\n"]
+    if names:
+        parts.append(
+            b"%-16s%-12s%-6s%-6s%-8s%-10d`\n" % (b"//", b"", b"", b"", b"", len(names))
+            + names
+            + b"\n" * (len(names) % 2)
+        )
+    at = 0
+    for name, body in members.items():
+        shown = f"/{at}" if len(name) > 15 else f"{name}/"
+        at += len(name) + 2 if len(name) > 15 else 0
+        head = b"%-16s%-12s%-6s%-6s%-8s%-10d`\n" % (shown.encode(), b"0", b"0", b"0", b"100644", len(body))
+        parts.append(head + body + b"\n" * (len(body) % 2))
+    return b"".join(parts)
+
+
+def shortcut(arguments: str) -> bytes:
+    """A Windows shortcut that starts a program with `arguments`."""
+    return b"L\0\0\0\1\x14\2\0" + bytes(68) + struct.pack("<H", len(arguments)) + arguments.encode("utf-16-le")

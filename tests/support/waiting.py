@@ -6,8 +6,8 @@ import time
 from collections.abc import Callable
 
 
-def until(fact: Callable[[], bool], seconds: float = 10.0) -> bool:
-    """Whether `fact` came true within `seconds`."""
+def until(fact: Callable[[], bool], seconds: float = 60.0) -> bool:
+    """Whether `fact` came true within `seconds`: far more than it takes, because the machine may be busy."""
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
         if fact():

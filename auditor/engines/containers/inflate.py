@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
-__all__ = ["STREAMS", "Inflated", "inflate"]
+__all__ = ["STREAMS", "Inflated", "bare_stream", "inflate"]
 
 _LZMA_MEMORY: Final = 64 << 20
 _MOST_STREAMS: Final = 1_000
@@ -35,9 +35,23 @@ STREAMS: Final[dict[str, Callable[[], Any]]] = {
     "gzip": _zlib(zlib.MAX_WBITS | 16),
     "bzip2": bz2.BZ2Decompressor,
     "xz": lambda: lzma.LZMADecompressor(memlimit=_LZMA_MEMORY),
+    "lzma": lambda: lzma.LZMADecompressor(lzma.FORMAT_ALONE, memlimit=_LZMA_MEMORY),
 }
 _MAGIC: Final = {"gzip": b"\x1f\x8b", "bzip2": b"BZh", "xz": b"\xfd7zXZ"}
 _ERRORS = (zlib.error, lzma.LZMAError, OSError, ValueError, EOFError)
+
+
+def bare_stream(data: bytes) -> str:
+    """``zlib`` or ``lzma`` for a stream of that kind without a file format around it, else an empty text.
+
+    Their marks are short (RFC 1950; LZMA's properties and size), so that a first byte has to come out as well.
+    """
+    kind = ""
+    if data[:1] == b"\x78" and int.from_bytes(data[:2], "big") % 31 == 0:
+        kind = "zlib"
+    elif data[:3] == b"]\0\0" and data[11:13] in {b"\0\0", b"\xff\xff"}:
+        kind = "lzma"
+    return kind if kind and inflate(kind, data, 1).data else ""
 
 
 def inflate(kind: str, data: bytes, most: int) -> Inflated:

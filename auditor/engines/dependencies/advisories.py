@@ -43,8 +43,11 @@ def advice_on(path: str, packages: Iterable[Named]) -> Iterator[tuple[Named, Adv
     for package in packages:
         wanted.setdefault((package.ecosystem, normal(package.ecosystem, package.name)), []).append(package)
     for record in _records(path, {_SEPARATORS.sub("-", name) for _, name in wanted}):
-        if not record.get("withdrawn"):
-            yield from _matches(record, wanted)
+        try:
+            found = [] if record.get("withdrawn") else list(_matches(record, wanted))
+        except (AttributeError, TypeError) as error:
+            raise ValueError("a record does not have the shape of the OSV format") from error
+        yield from found
 
 
 def _records(path: str, names: set[str]) -> Iterator[dict[str, Any]]:

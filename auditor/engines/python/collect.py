@@ -6,14 +6,13 @@ The walk is iterative, so a deeply nested tree cannot exhaust the stack, and vis
 from __future__ import annotations
 
 import ast
-from collections import defaultdict
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
 from typing import Final
 
-__all__ = ["Binding", "Collected", "Function", "Scope", "collect"]
+from skillkeep.auditor.engines.python.scopes import Binding, Collected, Function, Scope
 
-Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
+__all__ = ["collect", "part_of"]
+
 _SKIPPED: Final = frozenset(
     {
         str, bytes, int, float, complex, bool, type(None), type(...), ast.Load, ast.Store, ast.Del, ast.Name,
@@ -22,68 +21,25 @@ _SKIPPED: Final = frozenset(
         *ast.unaryop.__subclasses__(),
     }
 )  # fmt: skip
-
-
-@dataclass(frozen=True, slots=True)
-class Binding:
-    """One thing a name may hold.
-
-    `kind`: ``value`` (the node's value), ``import`` (the module or member `name`), ``augment`` (the earlier value
-    with `operator` and the node), ``element`` (an element of the node), ``param`` (argument `index` of the function
-    `node`), ``define`` (a function or class), ``opaque``.
-    """
-
-    kind: str
-    line: int
-    node: ast.AST | None = None
-    name: str = ""
-    index: int = 0
-    operator: ast.operator | None = None
-
-
-@dataclass(eq=False, slots=True)
-class Scope:
-    """A module, class or function body, and the names it binds."""
-
-    kind: str
-    parent: Scope | None
-    owner: ast.AST
-    bindings: dict[str, list[Binding]] = field(default_factory=dict)
-    outer: set[str] = field(default_factory=set)  # names declared global or nonlocal
-    loops: list[tuple[int, int]] = field(default_factory=list)
-    returns: list[ast.expr] = field(default_factory=list)
-    stars: list[str] = field(default_factory=list)  # modules of ``from x import *``
-
-    def bind(self, name: str, binding: Binding) -> None:
-        """Add one possible value of `name`."""
-        self.bindings.setdefault(name, []).append(binding)
-
-    def lookup(self, name: str) -> tuple[Scope, list[Binding]] | None:
-        """The scope that binds `name` as seen from here, and its bindings."""
-        scope: Scope | None = self
-        while scope is not None:
-            if (scope is self or scope.kind != "class") and (found := scope.bindings.get(name)):
-                return scope, found
-            scope = scope.parent
-        return None
-
-
-@dataclass(eq=False)
-class Collected:
-    """What one walk found. `attributes` are the values stored under an attribute's name anywhere in the file."""
-
-    module: Scope
-    calls: list[tuple[ast.Call, Scope]] = field(default_factory=list)
-    subscripts: list[tuple[ast.Subscript, Scope]] = field(default_factory=list)
-    texts: list[tuple[ast.Constant, Scope]] = field(default_factory=list)
-    decorators: list[tuple[ast.expr, Scope]] = field(default_factory=list)
-    environments: list[tuple[ast.Attribute, Scope]] = field(default_factory=list)
-    attributes: dict[str, list[tuple[Binding, Scope]]] = field(default_factory=lambda: defaultdict(list))
-    scopes: dict[int, Scope] = field(default_factory=dict)  # id of a function node -> its scope
-    callers: dict[str, list[tuple[ast.Call, Scope]]] = field(default_factory=lambda: defaultdict(list))
-    nodes: int = 0
-    unused: set[int] = field(default_factory=set)  # ids of calls whose result nothing takes
-    import_guards: list[tuple[int, int]] = field(default_factory=list)  # lines of ``try`` that expect ImportError
+_LOAD: Final = ast.Load()
+_PLAIN: Final = frozenset(
+    {
+        "ctx", "op", "ops", "id", "attr", "arg", "name", "kind", "conversion", "simple", "is_async", "type_comment",
+        "level", "module", "rest", "kwd_attrs",
+    }
+)  # fmt: skip
+_CHILDREN: Final = {
+    kind: tuple(name for name in kind._fields if name not in _PLAIN)
+    for kind in vars(ast).values()
+    if isinstance(kind, type) and issubclass(kind, ast.AST)
+}
+_FEEDERS: Final = frozenset(
+    {
+        "append", "appendleft", "extend", "insert", "add", "update", "setdefault", "write", "writelines", "writestr",
+        "put", "put_nowait", "add_header", "add_unredirected_header", "putheader", "attach", "set_payload",
+        "set_content", "push", "feed",
+    }
+)  # fmt: skip
 
 
 class _Walk:
@@ -99,11 +55,23 @@ class _Walk:
             scope, nodes = self.queue.pop()
             self._scope(scope, nodes)
         self.found.calls.sort(key=lambda pair: (pair[0].lineno, pair[0].col_offset))
+        for name, part, node, scope in self.found.stored:
+            self._feed(name, part, node, scope)
         return self.found
+
+    def _feed(self, name: str, part: str, node: ast.expr, scope: Scope) -> None:
+        """What is put into a thing belongs to the scope that binds its name."""
+        bound = scope.lookup(name)
+        if bound is None:
+            return
+        bound[0].fed.setdefault(name, []).append((part, node, scope))
+        if part.startswith("["):
+            bound[1].append(Binding("opaque", node.lineno))
 
     def _scope(self, scope: Scope, stack: list[ast.AST]) -> None:
         handlers, skipped, count = _HANDLERS, _SKIPPED, 0
         pop, push, extend = stack.pop, stack.append, stack.extend
+        children = _CHILDREN
         while stack:
             node = pop()
             kind = node.__class__
@@ -114,7 +82,7 @@ class _Walk:
             if handler is not None and handler(self, scope, node, stack):
                 continue
             values = node.__dict__
-            for name in kind._fields:
+            for name in children[kind]:
                 value = values.get(name)
                 if value.__class__ is list:
                     extend(value)
@@ -137,12 +105,23 @@ class _Walk:
                 self.found.attributes[target.id].append((binding, scope))
         elif isinstance(target, ast.Attribute):
             self.found.attributes[target.attr].append((binding, scope))
+            if isinstance(target.value, ast.Name) and isinstance(binding.node, ast.expr):
+                self.found.stored.append((target.value.id, target.attr, binding.node, scope))
         elif isinstance(target, ast.Starred):
             self.bind_target(scope, target.value, Binding("opaque", binding.line, binding.node))
         elif isinstance(target, ast.Tuple | ast.List):
             self._unpack(scope, target, binding)
-        elif isinstance(target, ast.Subscript) and isinstance(target.value, ast.Name):
-            scope.bind(target.value.id, Binding("opaque", binding.line, binding.node))
+        elif isinstance(target, ast.Subscript) and isinstance(binding.node, ast.expr):
+            self._put(scope, target, binding.node)
+
+    def _put(self, scope: Scope, target: ast.Subscript, value: ast.expr) -> None:
+        holder = target.value
+        if isinstance(holder, ast.Name):
+            self.found.stored.append((holder.id, part_of(target), value, scope))
+        elif isinstance(holder, ast.Attribute):
+            self.found.attributes[holder.attr].append((Binding("fed", value.lineno, value), scope))
+            if isinstance(holder.value, ast.Name):
+                self.found.stored.append((holder.value.id, holder.attr, value, scope))
 
     def _unpack(self, scope: Scope, target: ast.Tuple | ast.List, binding: Binding) -> None:
         source = binding.node
@@ -157,6 +136,12 @@ class _Walk:
             self.bind_target(scope, item, Binding(kind, binding.line, source, index=index))
 
 
+def part_of(node: ast.Subscript) -> str:
+    """How a constant key of a subscript is spelled among the parts of a thing; ``[`` for one that is not constant."""
+    key = node.slice
+    return f"[{key.value!r}]" if isinstance(key, ast.Constant) and isinstance(key.value, str | int) else "["
+
+
 def _import(walk: _Walk, scope: Scope, node: ast.Import, _stack: list[ast.AST]) -> bool:
     for alias in node.names:
         top = alias.name.split(".")[0]
@@ -169,9 +154,9 @@ def _import_from(walk: _Walk, scope: Scope, node: ast.ImportFrom, _stack: list[a
     module = "." * node.level + (node.module or "")
     for alias in node.names:
         if alias.name == "*":
-            walk.found.module.stars.append(module)
+            scope.module.stars.append(module)
         else:
-            target = f"{module}.{alias.name}"
+            target = f"{module}{'' if module.endswith('.') else '.'}{alias.name}"
             walk.bind_target(scope, ast.Name(alias.asname or alias.name), Binding("import", node.lineno, None, target))
     return True
 
@@ -232,6 +217,8 @@ def _function(walk: _Walk, scope: Scope, node: Function, stack: list[ast.AST]) -
         walk.bind_target(scope, ast.Name(node.name), Binding("define", node.lineno, node))
         walk.found.decorators.extend((item, scope) for item in node.decorator_list)
         stack.extend(node.decorator_list)
+        for item in node.decorator_list:
+            _called(walk, ast.Call(item, [ast.Name(node.name, _LOAD)], []), scope)
     inner = walk.enter(scope, node, "function", body)
     if isinstance(node, ast.Lambda):
         inner.returns.append(node.body)
@@ -242,9 +229,9 @@ def _function(walk: _Walk, scope: Scope, node: Function, stack: list[ast.AST]) -
         inner.bind(argument.arg, Binding("value", node.lineno, default))
     for argument in arguments.kwonlyargs:
         inner.bind(argument.arg, Binding("param", node.lineno, node, argument.arg, -1))
-    for spread in (arguments.vararg, arguments.kwarg):
+    for spread, kind in ((arguments.vararg, "rest"), (arguments.kwarg, "more")):
         if spread is not None:
-            inner.bind(spread.arg, Binding("opaque", node.lineno))
+            inner.bind(spread.arg, Binding(kind, node.lineno, node, spread.arg, len(names)))
     stack.extend(default for default in (*arguments.defaults, *arguments.kw_defaults) if default is not None)
     spreads = [spread for spread in (arguments.vararg, arguments.kwarg) if spread is not None]
     stack.extend(each.annotation for each in (*names, *arguments.kwonlyargs, *spreads) if each.annotation is not None)
@@ -272,7 +259,7 @@ def _outer(walk: _Walk, scope: Scope, node: ast.Global | ast.Nonlocal, stack: li
     return True
 
 
-def _return(walk: _Walk, scope: Scope, node: ast.Return | ast.Yield, stack: list[ast.AST]) -> bool:
+def _return(walk: _Walk, scope: Scope, node: ast.Return | ast.Yield | ast.YieldFrom, stack: list[ast.AST]) -> bool:
     if node.value is not None:
         scope.returns.append(node.value)
     return False
@@ -280,11 +267,32 @@ def _return(walk: _Walk, scope: Scope, node: ast.Return | ast.Yield, stack: list
 
 def _call(walk: _Walk, scope: Scope, node: ast.Call, stack: list[ast.AST]) -> bool:
     walk.found.calls.append((node, scope))
-    if isinstance(node.func, ast.Name):
-        walk.found.callers[node.func.id].append((node, scope))
-    elif isinstance(node.func, ast.Attribute):
-        walk.found.callers[node.func.attr].append((node, scope))
+    _called(walk, node, scope)
     return False
+
+
+def _called(walk: _Walk, node: ast.Call, scope: Scope) -> None:
+    """Note the call under the last part of its function's name; ``f(…)(…)`` under ``f()``."""
+    callee = node.func
+    if isinstance(callee, ast.Name):
+        walk.found.callers[callee.id].append((node, scope))
+    elif isinstance(callee, ast.Attribute):
+        walk.found.callers[callee.attr].append((node, scope))
+        if callee.attr in _FEEDERS and (node.args or node.keywords):
+            _fed(walk, scope, callee.value, node)
+    elif isinstance(callee, ast.Call) and isinstance(callee.func, ast.Name):
+        walk.found.callers[f"{callee.func.id}()"].append((node, scope))
+
+
+def _fed(walk: _Walk, scope: Scope, holder: ast.expr, call: ast.Call) -> None:
+    """``box.append(x)`` puts `x` into the box, ``session.headers.update(x)`` into the session's headers."""
+    given = (*call.args, *(item.value for item in call.keywords))
+    if isinstance(holder, ast.Name):
+        walk.found.stored.extend((holder.id, "", item, scope) for item in given)
+    elif isinstance(holder, ast.Attribute):
+        walk.found.attributes[holder.attr].extend((Binding("fed", item.lineno, item), scope) for item in given)
+        if isinstance(holder.value, ast.Name):
+            walk.found.stored.extend((holder.value.id, holder.attr, item, scope) for item in given)
 
 
 def _expression(walk: _Walk, scope: Scope, node: ast.Expr, stack: list[ast.AST]) -> bool:
@@ -294,8 +302,8 @@ def _expression(walk: _Walk, scope: Scope, node: ast.Expr, stack: list[ast.AST])
 
 
 def _try(walk: _Walk, scope: Scope, node: ast.Try, stack: list[ast.AST]) -> bool:
-    caught = {item.id for handler in node.handlers for item in ast.walk(handler.type or handler)
-              if isinstance(item, ast.Name) and handler.type is not None}  # fmt: skip
+    kinds = [handler.type for handler in node.handlers if handler.type is not None]
+    caught = {item.id for kind in kinds for item in ast.walk(kind) if isinstance(item, ast.Name)}
     if caught & {"ImportError", "ModuleNotFoundError"} and node.body:
         walk.found.import_guards.append((node.body[0].lineno, node.body[-1].end_lineno or node.body[-1].lineno))
     return False
@@ -303,20 +311,13 @@ def _try(walk: _Walk, scope: Scope, node: ast.Try, stack: list[ast.AST]) -> bool
 
 def _constant(walk: _Walk, scope: Scope, node: ast.Constant, stack: list[ast.AST]) -> bool:
     if isinstance(node.value, str | bytes) and len(node.value) > 3:
-        walk.found.texts.append((node, scope))
+        walk.found.texts.append(node)
     return True
 
 
 def _subscript(walk: _Walk, scope: Scope, node: ast.Subscript, stack: list[ast.AST]) -> bool:
     walk.found.subscripts.append((node, scope))
     return False
-
-
-def _attribute(walk: _Walk, scope: Scope, node: ast.Attribute, stack: list[ast.AST]) -> bool:
-    if node.attr in {"environ", "environb"}:
-        walk.found.environments.append((node, scope))
-    stack.append(node.value)
-    return True
 
 
 _HANDLERS: Final[dict[type[ast.AST], Callable[..., bool]]] = {
@@ -341,12 +342,12 @@ _HANDLERS: Final[dict[type[ast.AST], Callable[..., bool]]] = {
     ast.Nonlocal: _outer,
     ast.Return: _return,
     ast.Yield: _return,
+    ast.YieldFrom: _return,
     ast.Call: _call,
     ast.Expr: _expression,
     ast.Try: _try,
     ast.Constant: _constant,
     ast.Subscript: _subscript,
-    ast.Attribute: _attribute,
 }
 
 

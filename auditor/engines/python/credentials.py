@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import Any, Final
 
-from skillkeep.auditor.engines.python.collect import Scope
+from skillkeep.auditor.engines.python.scopes import Scope
 from skillkeep.auditor.engines.python.site import Site
 from skillkeep.auditor.engines.python.values import HOLE, alternatives
 from skillkeep.auditor.engines.tables import secrets
@@ -13,6 +13,12 @@ from skillkeep.auditor.engines.tables import secrets
 __all__ = ["Credentials"]
 
 _WHOLE: Final = ("os.environ.items", "os.environ.values", "os.environ.keys")
+_SHORTEST_PATH: Final = 4
+_LONGEST_MENTION: Final = 400
+_FOLDED: Final = frozenset(
+    {ast.Constant, ast.Name, ast.Call, ast.BinOp, ast.JoinedStr, ast.Attribute, ast.Subscript, ast.IfExp}
+)
+_AT_ONCE: Final = 64
 _COPIERS: Final = frozenset(
     {"builtins.dict", "builtins.str", "builtins.repr", "json.dumps", "builtins.print", "pprint.pprint"}
 )
@@ -27,7 +33,8 @@ class Credentials:
         self._environment = frozenset(table["environment"])
         self._harmless = frozenset(table["harmless"])
         self._harmless_methods = frozenset(table["harmless_methods"])
-        self._covered: list[tuple[int, int]] = []
+        self._covered: set[int] = set()  # ids of the nodes whose text a judged read names
+        self._known: dict[str, str | None] = {}
 
     def call(self, call: ast.Call, scope: Scope, names: tuple[str, ...]) -> None:
         """Judge `call`, whose callee may be any of `names`."""
@@ -48,14 +55,18 @@ class Credentials:
 
     def mentions(self) -> None:
         """Report secret paths in the code's texts that no judged read covers."""
-        for node, _scope in self._site.found.texts:
-            text = node.value if isinstance(node.value, str) else bytes(node.value).decode("latin-1")  # type: ignore[arg-type]
-            what = secrets().path(text) if len(text) < 400 else None
-            if what is None:
+        texts = [
+            (node, node.value if isinstance(node.value, str) else node.value.decode("latin-1"))
+            for node in self._site.found.texts
+            if isinstance(node.value, str | bytes) and len(node.value) < _LONGEST_MENTION
+        ]
+        for first in range(0, len(texts), _AT_ONCE):
+            some = texts[first : first + _AT_ONCE]
+            if not secrets().near("\n".join(text for _, text in some)):
                 continue
-            start, end = self._site.span(node)
-            if not any(first <= start and end <= last for first, last in self._covered):
-                self._site.report("code-credential-mention", node, f"names the place of {what}")
+            for node, text in some:
+                if (what := secrets().path(text)) is not None and id(node) not in self._covered:
+                    self._site.report("code-credential-mention", node, f"names the place of {what}")
 
     def _variable(self, node: ast.Call | ast.Subscript, chooser: ast.AST, scope: Scope) -> None:
         value = self._site.fold(chooser, scope)
@@ -81,9 +92,12 @@ class Credentials:
             return
         if (receiver is not None and method in self._harmless_methods) or self._is_local(call, scope):
             return
-        for item in (*call.args, *(keyword.value for keyword in call.keywords)):
-            if isinstance(item, ast.Constant | ast.Name | ast.Call | ast.BinOp | ast.JoinedStr | ast.Attribute):
+        for item in call.args:
+            if item.__class__ in _FOLDED:
                 self._path(call, item, scope)
+        for keyword in call.keywords:
+            if keyword.value.__class__ in _FOLDED:
+                self._path(call, keyword.value, scope)
 
     def _is_local(self, call: ast.Call, scope: Scope) -> bool:
         """True for a call of a function or class that this file defines: its body is judged with what it is given."""
@@ -93,10 +107,14 @@ class Credentials:
         return bound is not None and all(item.kind == "define" for item in bound[1])
 
     def _path(self, call: ast.Call, item: ast.expr, scope: Scope) -> bool:
+        if isinstance(item, ast.Constant) and not isinstance(item.value, str):
+            return False
         for text in alternatives(self._site.fold(item, scope)):
-            what = secrets().path(text) if isinstance(text, str) else None
+            if not isinstance(text, str) or len(text) < _SHORTEST_PATH:
+                continue
+            what = self._known[text] if text in self._known else self._known.setdefault(text, secrets().path(text))
             if what is not None:
-                self._covered.append(self._site.span(item))
+                self._covered.update(map(id, ast.walk(item)))
                 shown = str(text).replace(HOLE, "…")[:120]
                 self._site.report("code-credential-file", call, f"reaches for {what}: {shown}")
                 return True

@@ -6,10 +6,10 @@ import ast
 from typing import Any, Final
 
 from skillkeep.auditor.engines.network import Host, host_of
-from skillkeep.auditor.engines.python.collect import Scope
 from skillkeep.auditor.engines.python.flow import Flow, secret_labels
+from skillkeep.auditor.engines.python.scopes import Scope
 from skillkeep.auditor.engines.python.site import Site
-from skillkeep.auditor.engines.python.values import HOLE, alternatives
+from skillkeep.auditor.engines.python.values import HOLE, alternatives, texts_of
 from skillkeep.auditor.engines.tables import secrets
 from skillkeep.auditor.interface import Severity
 
@@ -17,21 +17,11 @@ __all__ = ["Egress"]
 
 _HTTP_METHODS: Final = frozenset(
     {
-        "get",
-        "post",
-        "put",
-        "patch",
-        "delete",
-        "request",
-        "urlopen",
-        "send",
-        "connect",
-        "fetch",
-        "stream",
-        "open",
+        "get", "post", "put", "patch", "delete", "request", "urlopen", "send", "connect", "fetch", "stream", "open",
         "goto",
     }
-)
+)  # fmt: skip
+_OPENERS: Final = frozenset({"builtins.open", "io.open", "codecs.open", "aiofiles.open"})
 _SCHEMES: Final = ("http://", "https://", "ws://", "wss://", "ftp://", "tcp://")
 
 
@@ -42,6 +32,8 @@ class Egress:
         self._site = site
         self._flow = flow
         self._table = table
+        self._sends = frozenset(table["send"])
+        self._programs = frozenset(table["network_programs"])
         self._hosts: set[str] = set()
         self.opens_socket = False
 
@@ -52,6 +44,11 @@ class Egress:
             if (where := self._table["network"].get(name)) is not None:
                 self._connect(call, scope, name, self._site.argument(call, where))
                 break
+            if name in self._sends:
+                self._send(call, scope, name)
+                break
+            if (where := self._table["process"].get(name)) is not None:
+                self._program(call, scope, self._site.argument(call, where))
         else:
             self._url_method(call, scope)
         self._writes(call, scope, names)
@@ -77,6 +74,37 @@ class Egress:
         if not all(host.local for host in hosts):
             self._sent(call, scope, name)
 
+    def _send(self, call: ast.Call, scope: Scope, name: str) -> None:
+        """A connection that was opened before is written to."""
+        peers = self._peers(call.func.value, scope) if isinstance(call.func, ast.Attribute) else []
+        for host in peers:
+            self._site.capability("network", host.name, call)
+        if not peers or not all(host.local for host in peers):
+            self._sent(call, scope, name)
+
+    def _peers(self, connection: ast.expr, scope: Scope) -> list[Host]:
+        """The hosts that the call which made `connection` names."""
+        bound = scope.lookup(connection.id) if isinstance(connection, ast.Name) else None
+        made = [each.node for each in bound[1] if each.kind == "value"] if bound else [connection]
+        home = bound[0] if bound else scope
+        hosts: list[Host] = []
+        for node in made:
+            for name in self._site.names.resolve(node.func, home) if isinstance(node, ast.Call) else ():
+                if isinstance(node, ast.Call) and (where := self._table["network"].get(name)):
+                    value = self._site.fold(self._site.argument(node, where), home)
+                    hosts += [host_of(text, HOLE) for text in texts_of(value)]
+        return hosts
+
+    def _program(self, call: ast.Call, scope: Scope, command: ast.expr | None) -> None:
+        """A program that connects is given a secret as an argument or as its input."""
+        if command is None:
+            return
+        value = self._site.fold(command, scope)
+        words = value if isinstance(value, tuple) else next(iter(texts_of(value)), "").split()
+        program = words[0].rpartition("/")[2] if words and isinstance(words[0], str) else ""
+        if program in self._programs:
+            self._sent(call, scope, program)
+
     def _host(self, call: ast.Call, name: str, host: Host) -> None:
         self._site.capability("network", host.name, call)
         if host.name in self._hosts:
@@ -96,6 +124,8 @@ class Egress:
             labels |= self._flow.labels(item, scope)
         if isinstance(call.func, ast.Attribute):
             labels |= self._flow.labels(call.func.value, scope)
+        elif not isinstance(call.func, ast.Name):
+            labels |= self._flow.labels(call.func, scope)
         for what in secret_labels(labels):
             subject = what if what.isidentifier() else ""
             self._site.report("code-credential-sent", call, f"{what} flows into {name}", subject=subject)
@@ -106,7 +136,7 @@ class Egress:
         for name in names:
             if (where := self._table["write"].get(name)) is not None:
                 self._write(call, self._site.argument(call, where), scope)
-            elif name in {"builtins.open", "io.open", "codecs.open", "aiofiles.open"}:
+            elif name in _OPENERS:
                 self._opened(call, scope)
         if isinstance(call.func, ast.Attribute) and (
             call.func.attr in self._table["write_methods"]

@@ -6,9 +6,11 @@ import ast
 import shlex
 from typing import Any, Final
 
+from skillkeep.auditor.engines.examples import example_severity
 from skillkeep.auditor.engines.interface import Context
-from skillkeep.auditor.engines.python.collect import Scope
-from skillkeep.auditor.engines.python.flow import Flow
+from skillkeep.auditor.engines.python.callers import arguments_for
+from skillkeep.auditor.engines.python.flow import Flow, secret_labels
+from skillkeep.auditor.engines.python.scopes import Scope
 from skillkeep.auditor.engines.python.site import Site
 from skillkeep.auditor.engines.python.values import HOLE, UNKNOWN, Unknown, Value, alternatives, is_whole
 from skillkeep.auditor.interface import Severity
@@ -19,6 +21,8 @@ _HOLE_WORD: Final = '"$NOT_KNOWN"'
 _ONLY_SYNTAX: Final = 0x400  # ast.PyCF_ONLY_AST: compile() returns a tree and no code
 _SAFE_LOADERS: Final = ("SafeLoader", "CSafeLoader", "BaseLoader", "CBaseLoader")
 _SPREAD_ARGUMENTS: Final = ("os.execl", "os.spawnl", "asyncio.create_subprocess_exec")
+_KINDS: Final = ("code", "shell", "process", "deserialise", "deserialise_file", "import", "import_soft", "native")
+_REFERENCES: Final = frozenset({ast.Name, ast.Attribute, ast.Subscript})
 _PROGRAM_FIRST: Final = ("os.execv", "os.spawnv", "os.posix_spawn")
 
 
@@ -30,26 +34,17 @@ class Execution:
         self._flow = flow
         self._table = table
         self._duplicated: ast.Call | None = None
-        self._dangerous = frozenset(table["dangerous_modules"])
+        self._modules = frozenset(table["dangerous_modules"])
+        self._kinds = {name: kind for kind in reversed(_KINDS) for name in table[kind]}
         self._handed = frozenset(table["code"]) | frozenset(table["shell"]) | frozenset(table["deserialise"])
+        self._handed_ends = frozenset(name.rpartition(".")[2] for name in self._handed)
 
     def judge(self, call: ast.Call, scope: Scope, names: tuple[str, ...]) -> None:
         """Judge `call`, whose callee may be any of `names`."""
         for name in names:
-            if (where := self._table["code"].get(name)) is not None:
-                self._code(call, scope, name, where)
-            elif (where := self._table["shell"].get(name)) is not None:
-                self._shell(call, scope, name, self._site.argument(call, where))
-            elif (where := self._table["process"].get(name)) is not None:
-                self._process(call, scope, name, where)
-            elif name in self._table["deserialise"] or name in self._table["deserialise_file"]:
-                self._deserialise(call, scope, name)
-            elif (where := self._table["import"].get(name)) is not None:
-                self._import(call, scope, name, where, "python-dynamic-import")
-            elif (where := self._table["import_soft"].get(name)) is not None:
-                self._import(call, scope, name, where, "python-chosen-import")
-            elif name in self._table["native"]:
-                self._site.report("python-native-code", call, f"{name} loads machine code that this audit cannot read")
+            kind = self._kinds.get(name)
+            if kind is not None:
+                self._dangerous(call, scope, name, kind)
             elif name.endswith(".?"):
                 self._hidden(call, name)
         if isinstance(call.func, ast.Attribute) and call.func.attr == "__subclasses__":
@@ -58,11 +53,49 @@ class Execution:
             self._duplicated = call
         self._handed_on(call, scope)
 
+    def _dangerous(self, call: ast.Call, scope: Scope, name: str, kind: str) -> None:
+        where = self._table[kind][name]
+        if kind == "code":
+            self._code(call, scope, name, where)
+        elif kind == "shell":
+            self._shell(call, scope, name, self._site.argument(call, where))
+        elif kind == "process":
+            self._process(call, scope, name, where)
+        elif kind in {"deserialise", "deserialise_file"}:
+            self._deserialise(call, scope, name)
+        elif kind == "native":
+            self._site.report("python-native-code", call, f"{name} loads machine code that this audit cannot read")
+        else:
+            rule = "python-dynamic-import" if kind == "import" else "python-chosen-import"
+            self._import(call, scope, name, where, rule)
+
     def joined(self, *, connects: bool) -> None:
         """After every call: standard streams that are replaced where a socket connects."""
         if connects and self._duplicated is not None:
             message = "standard streams are joined to a network connection"
             self._site.report("python-reverse-shell", self._duplicated, message)
+
+    def stored(self) -> None:
+        """After every call: code put into a function, and objects that say what runs when they are loaded."""
+        for binding, scope in self._site.found.attributes.get("__code__", ()):
+            value = binding.node
+            if isinstance(value, ast.expr) and not any(
+                isinstance(each, ast.Attribute) and each.attr == "__code__" for each in ast.walk(value)
+            ):
+                self._unknown(value, scope, value, (), "python-eval", "code made at run time becomes a function's")
+        for name in ("__reduce__", "__reduce_ex__"):
+            for binding, scope in self._site.found.attributes.get(name, ()):
+                inner = self._site.names.inner(binding.node, scope)
+                for value in inner.returns if inner is not None else ():
+                    self._reduced(value, inner)
+
+    def _reduced(self, value: ast.expr, scope: Scope | None) -> None:
+        if scope is None or not isinstance(value, ast.Tuple) or not value.elts:
+            return
+        for name in self._site.names.resolve(value.elts[0], scope):
+            if name in self._handed or name in self._table["process"]:
+                message = f"loading the object calls {name}"
+                self._site.report("python-handed-execution", value, message)
 
     def decorated(self, decorator: ast.expr, scope: Scope) -> None:
         """A decorator is called with what it decorates."""
@@ -109,7 +142,7 @@ class Execution:
         self._site.report("python-decoded-execution", call, f"{short} runs a text hidden by {', '.join(layers)}")
 
     def _unknown(
-        self, call: ast.Call, scope: Scope, argument: ast.expr | None, layers: tuple[str, ...], rule: str, message: str
+        self, call: ast.expr, scope: Scope, argument: ast.expr | None, layers: tuple[str, ...], rule: str, message: str
     ) -> None:
         """Report execution of something the file does not tell, by the worst that flows into it."""
         labels = self._flow.labels(argument, scope)
@@ -117,8 +150,10 @@ class Execution:
             self._site.report("python-downloaded-execution", call, f"{message}, and it comes from the network")
         elif "decoded" in labels or layers:
             self._site.report("python-decoded-execution", call, f"{message}, out of a decoder")
+        elif rule == "python-os-command" and secret_labels(labels):
+            self._site.report(rule, call, f"{message}, and a secret flows into it")
         else:
-            self._site.report(rule, call, message)
+            self._site.report(rule, call, message, severity=example_severity(self._site.segment))
 
     def _shell(self, call: ast.Call, scope: Scope, name: str, argument: ast.expr | None) -> None:
         value, layers = self._judged(argument, scope)
@@ -160,7 +195,7 @@ class Execution:
         bound = scope.lookup(argument.id) if isinstance(argument, ast.Name) else None
         if bound is None or any(item.kind != "param" for item in bound[1]):
             return False
-        given = [pair for item in bound[1] for pair in self._site.names.arguments_for(item)]
+        given = [pair for item in bound[1] for pair in arguments_for(self._site.names, item, bound[0])]
         firsts = [(node.elts[0], home) for node, home in self._lists(given)]
         return bool(given) and len(firsts) == len(given) and all(
             isinstance(self._site.fold(first, home), str) for first, home in firsts
@@ -179,7 +214,7 @@ class Execution:
         """True when the unknown options are the caller's own ``**kwargs``, handed through."""
         spreads = [item.value for item in call.keywords if item.arg is None]
         bound = [scope.lookup(item.id) if isinstance(item, ast.Name) else None for item in spreads]
-        opaque = [found is not None and all(each.kind == "opaque" for each in found[1]) for found in bound]
+        opaque = [found is not None and all(each.kind in {"opaque", "more"} for each in found[1]) for found in bound]
         return bool(opaque) and all(opaque)
 
     def _words(
@@ -212,7 +247,7 @@ class Execution:
             origin = " that comes from the network" if "download" in labels else ""
             # An example that loads a file of its own is no payload; one that carries its bytes along is.
             example = name.endswith(".load") and not labels and "fence" in "".join(self._site.segment.provenance[:1])
-            severity = Severity.WARN if example else None
+            severity = Severity.WARN if example else None if labels else example_severity(self._site.segment)
             self._site.report(rule, call, f"{name} runs code that the data{origin} chooses", severity=severity)
         elif not self._safe_loading(call, scope, name):
             self._site.report("python-unsafe-load", call, f"{name} can run code that the file chooses")
@@ -234,24 +269,37 @@ class Execution:
         probing = any(first <= call.lineno <= last for first, last in self._site.found.import_guards)
         harmless = probing and not self._flow.labels(self._site.argument(call, where), scope)
         message = f"{name.removeprefix('builtins.')} imports a module chosen at run time"
-        self._site.report(rule, call, message, severity=Severity.WARN if harmless else None)
+        shown = None if rule == "python-chosen-import" else example_severity(self._site.segment)
+        self._site.report(rule, call, message, severity=Severity.WARN if harmless else shown)
 
     def _hidden(self, call: ast.Call, name: str) -> None:
         module = name.removesuffix(".?")
-        if module in self._dangerous:
+        if module in self._modules:
             message = f"a function of {module} is chosen at run time and called"
             self._site.report("python-hidden-execution", call, message)
         elif module == "globals":
             self._site.report("python-chosen-call", call, "a function is chosen by a name made at run time and called")
 
     def _handed_on(self, call: ast.Call, scope: Scope) -> None:
-        for item in (*call.args, *(keyword.value for keyword in call.keywords)):
-            if not isinstance(item, ast.Name | ast.Attribute | ast.Subscript):
-                continue
-            for name in self._site.names.resolve(item, scope):
-                if name in self._handed and not self._only_looked_at(call, scope):
-                    message = f"{name} is handed to other code, so what it will run cannot be judged"
-                    self._site.report("python-handed-execution", item, message)
+        for item in call.args:
+            if item.__class__ in _REFERENCES:
+                self._reference(call, item, scope)
+        for keyword in call.keywords:
+            if keyword.value.__class__ in _REFERENCES:
+                self._reference(call, keyword.value, scope)
+
+    def _reference(self, call: ast.Call, item: ast.expr, scope: Scope) -> None:
+        if isinstance(item, ast.Attribute) and not self._may_be_handed(item):
+            return
+        for name in self._site.names.resolve(item, scope):
+            if name in self._handed and not self._only_looked_at(call, scope):
+                message = f"{name} is handed to other code, so what it will run cannot be judged"
+                self._site.report("python-handed-execution", item, message)
+
+    def _may_be_handed(self, item: ast.Attribute) -> bool:
+        """False, at little cost, for most attributes: nothing of that name runs anything, and none is set here."""
+        known = item.attr in self._handed_ends or item.attr in self._site.found.attributes
+        return known or self._site.names.program.linked
 
     def _only_looked_at(self, call: ast.Call, scope: Scope) -> bool:
         names = self._site.names.resolve(call.func, scope)

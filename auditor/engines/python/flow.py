@@ -1,9 +1,9 @@
-"""A small taint inside one file: which secrets, downloads and decoders an expression depends on.
+"""A small taint inside one program: which secrets, downloads and decoders an expression depends on.
 
 Each name is summarised once: the labels its values carry themselves, and the names they mention. A question then
-walks that graph, so its cost is the number of names in reach. It is followed through assignments, calls of the
-file's own functions and their parameters. Labels: ``secret:<what>``, ``environment`` (all of it), ``download``,
-``decoded``.
+walks that graph, so its cost is the number of names in reach. It is followed through assignments, attributes, what is
+put into lists, dictionaries and objects, calls of the program's own functions and their parameters. Labels:
+``secret:<what>``, ``environment`` (all of it), ``download``, ``decoded``.
 """
 
 from __future__ import annotations
@@ -13,19 +13,25 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from skillkeep.auditor.engines.python.collect import Binding, Scope
+from skillkeep.auditor.engines.python.callers import arguments_for
+from skillkeep.auditor.engines.python.collect import part_of
+from skillkeep.auditor.engines.python.folding import Folder
 from skillkeep.auditor.engines.python.functions import DECODERS
-from skillkeep.auditor.engines.python.site import Site
-from skillkeep.auditor.engines.python.values import alternatives
+from skillkeep.auditor.engines.python.scopes import Binding, Scope
+from skillkeep.auditor.engines.python.values import alternatives, texts_of
 from skillkeep.auditor.engines.tables import secrets
 
 __all__ = ["Flow", "secret_labels"]
 
 _NODES: Final = 200_000
 _REACH: Final = 5_000
+_MOST_SHARES: Final = 8
 _RETURNS: Final = "<returns>"
+_PLAIN: Final = (ast.Constant, ast.Lambda, ast.Compare)  # a comparison tells one bit
+_PASSED: Final = frozenset({"param", "rest", "more"})
 
-Key = tuple[int, str]  # id of a scope, and a name in it or `_RETURNS`
+Key = tuple[int, str, str]  # id of a scope, a name in it (`_RETURNS`, or ``.attribute``), and one part of what it holds
+Reached = dict[Key, Scope]
 
 
 @dataclass
@@ -33,7 +39,7 @@ class _Summary:
     """What some expressions carry themselves, and the names they mention."""
 
     labels: set[str] = field(default_factory=set)
-    mentions: dict[Key, Scope] = field(default_factory=dict)
+    mentions: Reached = field(default_factory=dict)
 
 
 def secret_labels(labels: frozenset[str]) -> list[str]:
@@ -42,15 +48,18 @@ def secret_labels(labels: frozenset[str]) -> list[str]:
 
 
 class Flow:
-    """Labels of expressions in one file."""
+    """Labels of expressions in one program."""
 
-    def __init__(self, site: Site, table: dict[str, Any]) -> None:
-        self._site = site
+    def __init__(self, folder: Folder, table: dict[str, Any]) -> None:
+        self._folder = folder
+        self._names = folder.names
+        self._program = folder.names.program
         self._table = table
         self._environment = frozenset(table["environment"])
+        self._measures = frozenset(table["measures"])
         self._downloads = tuple(table["download_suffixes"])
         self._memo: dict[Key, _Summary] = {}
-        self._left = _NODES
+        self._left = _NODES * min(len(self._program.sources), _MOST_SHARES)
 
     @property
     def exhausted(self) -> bool:
@@ -59,7 +68,7 @@ class Flow:
 
     def labels(self, node: ast.AST | None, scope: Scope) -> frozenset[str]:
         """The labels of the value of `node`."""
-        if node is None:
+        if node is None or node.__class__ is ast.Constant:
             return frozenset()
         start = _Summary()
         self._read(node, scope, start)
@@ -80,20 +89,42 @@ class Flow:
         if known is not None:
             return known
         summary = self._memo[key] = _Summary()
-        if key[1] == _RETURNS:
+        _, name, part = key
+        if name == _RETURNS:
             for value in home.returns[:256]:
                 self._read(value, home, summary)
-            return summary
-        for binding in home.bindings.get(key[1], ())[:4096]:
-            for node, scope in self._sources(binding, home):
-                self._read(node, scope, summary)
+        elif name.startswith("."):
+            for binding, scope in self._names.found(home).attributes[name[1:]][:4096]:
+                self._bound(binding, scope, summary, getter=True)
+        else:
+            for binding in home.bindings.get(name, ())[:4096]:
+                self._bound(binding, home, summary)
+            for put, node, scope in home.fed.get(name, ())[:4096]:
+                if not part or not put or put == "[" or part == "[" or put == part:
+                    self._read(node, scope, summary)
         return summary
 
-    def _sources(self, binding: Binding, home: Scope) -> Iterator[tuple[ast.AST, Scope]]:
-        if binding.kind == "param":
-            yield from self._site.names.arguments_for(binding)
-        elif binding.node is not None and binding.kind != "define":
-            yield binding.node, home
+    def _bound(self, binding: Binding, home: Scope, into: _Summary, *, getter: bool = False) -> None:
+        if binding.kind in _PASSED:
+            for node, scope in arguments_for(self._names, binding, home):
+                self._read(node, scope, into)
+        elif binding.kind == "import":
+            if binding.name in {"os.environ", "os.environb"}:
+                into.labels.add("environment")
+            self._members(binding.name, home, into)
+        elif binding.kind == "define":
+            if getter and isinstance(binding.node, ast.FunctionDef) and binding.node.decorator_list:
+                self._answers(self._names.inner(binding.node, home), into)
+        elif binding.node is not None:
+            self._read(binding.node, home, into)
+
+    def _members(self, name: str, scope: Scope, into: _Summary) -> None:
+        for member in self._program.target(name, scope):
+            into.mentions[id(member.scope), member.name, ""] = member.scope
+
+    def _answers(self, inner: Scope | None, into: _Summary) -> None:
+        if inner is not None and inner.kind == "function":
+            into.mentions[id(inner), _RETURNS, ""] = inner
 
     def _read(self, root: ast.AST, scope: Scope, into: _Summary) -> None:
         """Add what the expression `root` carries and mentions; names are not followed here."""
@@ -103,59 +134,142 @@ class Flow:
             self._left -= 1
             if isinstance(node, ast.Name):
                 self._mention(node.id, scope, into)
-            elif isinstance(node, ast.Call) and not self._one_variable(node, scope, into):
-                self._called(node, scope, into)
-                stack.extend((node.func, *node.args, *(item.value for item in node.keywords)))
-            elif isinstance(node, ast.Subscript) and not self._one_variable(node, scope, into):
-                stack.extend((node.value, node.slice))
             elif isinstance(node, ast.Attribute):
-                if node.attr in {"environ", "environb"} and "os.environ" in self._site.names.resolve(node, scope):
-                    into.labels.add("environment")
-                stack.append(node.value)
-            elif not isinstance(node, ast.Constant | ast.Lambda | ast.Call | ast.Subscript):
+                self._attribute(node, scope, into, stack)
+            elif isinstance(node, ast.Call):
+                if not self._one_variable(node, scope, into):
+                    stack.extend(self._called(node, scope, into))
+            elif isinstance(node, ast.Subscript):
+                if not self._one_variable(node, scope, into):
+                    self._part(node, scope, into, stack)
+            elif isinstance(node, ast.IfExp):
+                stack += (node.body, node.orelse)
+            elif not isinstance(node, _PLAIN):
                 stack.extend(ast.iter_child_nodes(node))
 
-    def _mention(self, name: str, scope: Scope, into: _Summary) -> None:
+    def _mention(self, name: str, scope: Scope, into: _Summary, part: str = "") -> None:
         bound = scope.lookup(name)
         if bound is not None:
-            into.mentions[id(bound[0]), name] = bound[0]
+            into.mentions[id(bound[0]), name, part] = bound[0]
+            return
+        for star in scope.module.stars:
+            self._members(f"{star}.{name}", scope.module, into)
+
+    def _attribute(self, node: ast.Attribute, scope: Scope, into: _Summary, stack: list[ast.AST]) -> None:
+        names = self._names.resolve(node, scope)
+        if "os.environ" in names or "os.environb" in names:
+            into.labels.add("environment")
+        for name in names:
+            self._members(name, scope, into)
+        own = self._names.found(scope).attributes
+        if node.attr in own and not self._names.resolve(node.value, scope):
+            into.mentions[id(scope.module), f".{node.attr}", ""] = scope.module
+        if isinstance(node.value, ast.Name):
+            self._mention(node.value.id, scope, into, node.attr)
+        else:
+            stack.append(node.value)
+
+    def _part(self, node: ast.Subscript, scope: Scope, into: _Summary, stack: list[ast.AST]) -> None:
+        if "os.environ" in self._names.resolve(node, scope):
+            into.labels.add("environment")
+        if isinstance(node.value, ast.Name):
+            self._mention(node.value.id, scope, into, part_of(node))
+        else:
+            stack.append(node.value)
+        stack.append(node.slice)
 
     def _one_variable(self, node: ast.Call | ast.Subscript, scope: Scope, into: _Summary) -> bool:
         """True when `node` reads exactly one variable of the environment."""
         if isinstance(node, ast.Subscript):
-            chooser = node.slice if "os.environ" in self._site.names.resolve(node.value, scope) else None
+            chooser = node.slice if "os.environ" in self._names.resolve(node.value, scope) else None
         else:
-            callee = self._site.names.resolve(node.func, scope)
+            callee = self._names.resolve(node.func, scope)
             chooser = node.args[0] if node.args and not self._environment.isdisjoint(callee) else None
         if chooser is None:
             return False
-        names = [text for text in alternatives(self._site.fold(chooser, scope)) if isinstance(text, str)]
+        names = texts_of(self._folder.fold(chooser, scope))
         into.labels.update(f"secret:{name}" for name in names if secrets().variable(name))
         return True
 
-    def _called(self, node: ast.Call, scope: Scope, into: _Summary) -> None:
-        for name in self._site.names.resolve(node.func, scope):
+    def _called(self, node: ast.Call, scope: Scope, into: _Summary) -> list[ast.AST]:
+        """Add what the call itself brings; the parts of it whose labels its answer has too."""
+        names = self._names.resolve(node.func, scope)
+        table, starts = self._table, False
+        if names and self._measures.issuperset(names):
+            return []
+        for name in names:
             if name.startswith(self._downloads):
                 into.labels.add("download")
             if name in DECODERS:
                 into.labels.add("decoded")
-            if (where := self._table["read"].get(name)) is not None:
-                self._path(self._site.argument(node, where), scope, into)
-            if name in self._table["credential_calls"]:
-                into.labels.add(f"secret:{self._table['credential_calls'][name]}")
-        if isinstance(node.func, ast.Attribute):
-            if node.func.attr in self._table["read_methods"]:
-                self._path(node.func.value, scope, into)
-        elif isinstance(node.func, ast.Name):
-            self._returned(node.func.id, scope, into)
+            if (where := table["read"].get(name)) is not None:
+                self._path(argument(node, where), scope, into)
+            if name in table["credential_calls"]:
+                into.labels.add(f"secret:{table['credential_calls'][name]}")
+            if (where := table["shell"].get(name) or table["process"].get(name)) is not None:
+                starts = True
+                self._output(argument(node, where), scope, into)
+            if name == "builtins.getattr" and "os.environ" in self._names.resolve(node, scope):
+                into.labels.add("environment")
+            self._members_called(name, scope, into)
+        if isinstance(node.func, ast.Attribute) and node.func.attr in table["read_methods"]:
+            self._path(node.func.value, scope, into)
+        for inner in self._functions(node.func, scope, 0):
+            self._answers(inner, into)
+        given = [item.value for item in node.keywords if not (starts and item.arg in {"env", "cwd"})]
+        return [node.func, *node.args, *given]
+
+    def _members_called(self, name: str, scope: Scope, into: _Summary) -> None:
+        for member in self._program.target(name, scope):
+            found = self._names.found(member.scope)
+            named = member.name.startswith(".")
+            pairs = found.attributes[member.name[1:]] if named else [
+                (each, member.scope) for each in member.scope.bindings.get(member.name, ())
+            ]  # fmt: skip
+            for binding, home in pairs[:64]:
+                self._answers(self._names.inner(binding.node, home), into)
+
+    def _functions(self, node: ast.AST, scope: Scope, depth: int) -> Iterator[Scope | None]:
+        """The bodies of the file's own functions that a called expression may be."""
+        if depth > 4:
+            return
+        if isinstance(node, ast.Lambda):
+            yield self._names.inner(node, scope)
+        elif isinstance(node, ast.Name) and (bound := scope.lookup(node.id)):
+            for binding in bound[1][:64]:
+                yield from self._defined(binding, bound[0], depth)
+                for given, home in arguments_for(self._names, binding, bound[0]) if binding.kind == "param" else ():
+                    yield from self._functions(given, home, depth + 1)
+        elif isinstance(node, ast.Attribute) and not self._names.resolve(node.value, scope):
+            for binding, home in self._names.found(scope).attributes.get(node.attr, ())[:64]:
+                yield from self._defined(binding, home, depth)
+
+    def _defined(self, binding: Binding, home: Scope, depth: int) -> Iterator[Scope | None]:
+        if binding.kind == "define":
+            yield self._names.inner(binding.node, home)
+        elif binding.kind == "value" and isinstance(binding.node, ast.Name | ast.Lambda | ast.Attribute):
+            yield from self._functions(binding.node, home, depth + 1)
 
     def _path(self, node: ast.AST | None, scope: Scope, into: _Summary) -> None:
-        texts = [text for text in alternatives(self._site.fold(node, scope)) if isinstance(text, str)]
+        texts = texts_of(self._folder.fold(node, scope)) if node is not None else []
         into.labels.update(f"secret:{what}" for text in texts if (what := secrets().path(text)))
 
-    def _returned(self, function: str, scope: Scope, into: _Summary) -> None:
-        bound = scope.lookup(function)
-        for binding in bound[1] if bound else ():
-            inner = self._site.found.scopes.get(id(binding.node)) if binding.kind == "define" else None
-            if inner is not None:
-                into.mentions[id(inner), _RETURNS] = inner
+    def _output(self, node: ast.AST | None, scope: Scope, into: _Summary) -> None:
+        """What a program prints: the environment, or the secret file it is given."""
+        for value in alternatives(self._folder.fold(node, scope)) if node is not None else ():
+            words = [each for each in value if isinstance(each, str)] if isinstance(value, tuple) else []
+            words = value.split() if isinstance(value, str) else words
+            if words and words[0].rpartition("/")[2] in self._table["environment_programs"]:
+                into.labels.add("environment")
+            into.labels.update(f"secret:{what}" for word in words if (what := secrets().path(word.strip("'\""))))
+
+
+def argument(call: ast.Call, where: list[int | str]) -> ast.expr | None:
+    """The judged argument of `call`: a position first, then keywords. A ``*args`` before it hides it."""
+    if not where:
+        return None
+    position = where[0]
+    if isinstance(position, int) and len(call.args) > position:
+        before = call.args[: position + 1]
+        return before[position] if not any(isinstance(item, ast.Starred) for item in before) else before[0]
+    return next((item.value for item in call.keywords if item.arg in where), None)

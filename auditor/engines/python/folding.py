@@ -5,13 +5,14 @@ from __future__ import annotations
 import ast
 import operator
 import string
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final
 
-from skillkeep.auditor.engines.python.collect import Binding, Scope
-from skillkeep.auditor.engines.python.functions import DECODER_METHODS, DECODERS, FUNCTIONS, METHODS
+from skillkeep.auditor.engines.python.application import HOME_VARIABLES, fold_call
+from skillkeep.auditor.engines.python.callers import arguments_for
 from skillkeep.auditor.engines.python.names import Names
-from skillkeep.auditor.engines.python.operators import binary
+from skillkeep.auditor.engines.python.operators import binary, compare
+from skillkeep.auditor.engines.python.scopes import Binding, Scope
 from skillkeep.auditor.engines.python.values import (
     HOLE,
     MAX_ITEMS,
@@ -29,6 +30,7 @@ __all__ = ["Folder"]
 
 _STEPS: Final = 200_000
 _DEPTH: Final = 60
+_MOST_SHARES: Final = 8
 _CONSTANTS: Final[dict[str, Any]] = {
     "os.sep": "/", "os.linesep": "\n", "os.pathsep": ":", "os.curdir": ".", "os.path.sep": "/",
     "sys.executable": "python",
@@ -37,20 +39,24 @@ _CONSTANTS: Final[dict[str, Any]] = {
     "string.printable": string.printable, "string.hexdigits": string.hexdigits,
     "string.punctuation": string.punctuation,
 }  # fmt: skip
-_HOME_VARIABLES: Final = frozenset({"HOME", "USERPROFILE"})
 
 
 class Folder:
-    """Folds expressions of one file. `layers` collects the decoders that the last folded expression went through."""
+    """Folds expressions of a program. `layers` collects the decoders that the last folded expression went through.
+
+    `frames` hold what the parameters of a comprehension or an applied function stand for while its body is folded.
+    """
 
     def __init__(self, names: Names) -> None:
         self.names = names
         names.folder = self
         self.layers: list[str] = []
-        self._left = _STEPS
+        self._left = _STEPS * min(len(names.program.sources), _MOST_SHARES)
         self._depth = 0
         self._open: set[int] = set()
-        self._local: list[dict[str, Value]] = []
+        self._open_attributes: set[tuple[int, str]] = set()
+        self.frames: list[dict[str, Value]] = []
+        self.applied: list[int] = []  # ids of the functions that are being applied
         self._memo: dict[tuple[int, str], tuple[Value, tuple[str, ...]]] = {}
 
     @property
@@ -81,14 +87,17 @@ class Folder:
         return bounded(node.value) if isinstance(node.value, str | bytes | int | float | None) else UNKNOWN
 
     def _name(self, node: ast.Name, scope: Scope) -> Value:
-        for frame in reversed(self._local):
+        for frame in reversed(self.frames):
             if node.id in frame:
                 return frame[node.id]
         bound = scope.lookup(node.id)
         if bound is None:
-            return UNKNOWN
-        home, bindings = bound
-        key = (id(home), node.id)
+            return self.members([f"{star}.{node.id}" for star in scope.module.stars], scope.module)
+        return self.of_name(node.id, *bound)
+
+    def of_name(self, name: str, home: Scope, bindings: list[Binding]) -> Value:
+        """The value of a name in the scope that binds it."""
+        key = (id(home), name)
         if key in self._memo:
             value, layers = self._memo[key]
             self.layers.extend(layers)
@@ -96,12 +105,22 @@ class Folder:
         if id(bindings) in self._open:
             return UNKNOWN
         self._open.add(id(bindings))
-        outer, self.layers, frames, self._local = self.layers, [], self._local, []
+        outer, self.layers, frames, self.frames = self.layers, [], self.frames, []
         value = self._of_bindings(bindings, home)
         self._open.discard(id(bindings))
         self._memo[key] = (value, tuple(self.layers))
-        self.layers, self._local = [*outer, *self.layers], frames
+        self.layers, self.frames = [*outer, *self.layers], frames
         return value
+
+    def members(self, names: Iterable[str], scope: Scope) -> Value:
+        """What qualified names stand for in other files of the program; `UNKNOWN` when one is not a constant there."""
+        found: list[Value] = []
+        for member in (each for name in names for each in self.names.program.target(name, scope)):
+            if member.name.startswith("."):
+                found.append(self._stored(member.name[1:], member.scope))
+            else:
+                found.append(self.of_name(member.name, member.scope, member.scope.bindings.get(member.name, [])))
+        return one_of(found) if found else UNKNOWN
 
     def _of_bindings(self, bindings: list[Binding], home: Scope) -> Value:
         """Plain assignments are alternatives; augmented ones build on what stands before them."""
@@ -120,25 +139,34 @@ class Folder:
             elif binding.kind == "item" and binding.node is not None:
                 seen.append(lift(lambda items, at=binding.index: items[at], self.fold(binding.node, home)))
             elif binding.kind == "param":
-                seen += [self.fold(argument, scope) for argument, scope in self.names.arguments_for(binding)]
+                seen += [self.fold(given, scope) for given, scope in arguments_for(self.names, binding, home)]
                 seen.append(UNKNOWN)
+            elif binding.kind == "import":
+                seen.append(self.members((binding.name,), home))
             else:
                 seen.append(UNKNOWN)
         return one_of(seen)
 
     def _attribute(self, node: ast.Attribute, scope: Scope) -> Value:
-        for name in self.names.resolve(node, scope):
+        names = self.names.resolve(node, scope)
+        for name in names:
             if name in _CONSTANTS:
                 return _CONSTANTS[name]
-        stored = self.names.found.attributes.get(node.attr)
-        if not stored or len(stored) > 4 or id(stored) in self._open:
+        value = self.members(names, scope) if names and self.names.program.linked else UNKNOWN
+        return self._stored(node.attr, scope) if isinstance(value, Unknown) else value
+
+    def _stored(self, attribute: str, scope: Scope) -> Value:
+        """What the file of `scope` stores under an attribute's name."""
+        stored = [pair for pair in self.names.found(scope).attributes.get(attribute, ()) if pair[0].kind != "fed"]
+        key = (id(self.names.found(scope)), attribute)
+        if not stored or len(stored) > 4 or key in self._open_attributes:
             return UNKNOWN
-        self._open.add(id(stored))
+        self._open_attributes.add(key)
         values = [
             self.fold(item.node, home) if item.kind == "value" and item.node is not None else UNKNOWN
             for item, home in stored
         ]
-        self._open.discard(id(stored))
+        self._open_attributes.discard(key)
         return one_of(values)
 
     def _binop(self, node: ast.BinOp, scope: Scope) -> Value:
@@ -167,7 +195,7 @@ class Folder:
 
     def _subscript(self, node: ast.Subscript, scope: Scope) -> Value:
         if "os.environ" in self.names.resolve(node.value, scope):
-            return "~" if self.fold(node.slice, scope) in _HOME_VARIABLES else UNKNOWN
+            return "~" if self.fold(node.slice, scope) in HOME_VARIABLES else UNKNOWN
         base = self.fold(node.value, scope)
         if isinstance(node.slice, ast.Slice):
             ends = (node.slice.lower, node.slice.upper, node.slice.step)
@@ -180,7 +208,7 @@ class Folder:
         for item in node.elts[: MAX_ITEMS + 1]:
             if isinstance(item, ast.Starred):
                 inner = self.fold(item.value, scope)
-                items.extend(inner if isinstance(inner, tuple) else (UNKNOWN,))
+                items.extend(inner if isinstance(inner, tuple | str | bytes) else (UNKNOWN,))
             else:
                 items.append(self.fold(item, scope))
         return bounded(tuple(items))
@@ -210,14 +238,22 @@ class Folder:
     def _inner(self, node: ast.NamedExpr | ast.Await | ast.Starred, scope: Scope) -> Value:
         return self.fold(node.value, scope)
 
-    def _comprehension(self, node: ast.ListComp | ast.GeneratorExp | ast.SetComp, scope: Scope) -> Value:
-        """``[f(x) for x in constants]`` with one plain ``for`` and no condition."""
-        loop = node.generators[0]
-        if len(node.generators) != 1 or loop.ifs or loop.is_async:
+    def _compare(self, node: ast.Compare, scope: Scope) -> Value:
+        if len(node.ops) != 1:
             return UNKNOWN
-        return self._mapped(loop.target, self.fold(loop.iter, scope), node.elt, scope)
+        return compare(node.ops[0], self.fold(node.left, scope), self.fold(node.comparators[0], scope))
 
-    def _mapped(self, target: ast.expr, items: Value, body: ast.expr, scope: Scope) -> Value:
+    def _comprehension(self, node: ast.ListComp | ast.GeneratorExp | ast.SetComp, scope: Scope) -> Value:
+        """``[f(x) for x in constants if g(x)]`` with one plain ``for``."""
+        loop = node.generators[0]
+        if len(node.generators) != 1 or loop.is_async:
+            return UNKNOWN
+        return self.mapped(loop.target, self.fold(loop.iter, scope), node.elt, scope, loop.ifs)
+
+    def mapped(
+        self, target: ast.expr, items: Value, body: ast.expr, scope: Scope, conditions: Sequence[ast.expr] = ()
+    ) -> Value:
+        """`body` for every one of `items` that fulfils `conditions`, as a tuple."""
         if not isinstance(items, tuple | str | bytes) or len(items) > MAX_ITEMS:
             return UNKNOWN
         results: list[Value] = []
@@ -225,82 +261,15 @@ class Folder:
             frame = _frame(target, item)
             if frame is None:
                 return UNKNOWN
-            self._local.append(frame)
-            results.append(self.fold(body, scope))
-            self._local.pop()
-            if isinstance(results[-1], Unknown | OneOf):
+            self.frames.append(frame)
+            kept = [self.fold(each, scope) for each in conditions]
+            value = self.fold(body, scope) if all(each for each in kept) else None
+            self.frames.pop()
+            if any(isinstance(each, Unknown | OneOf) for each in (value, *kept)):
                 return UNKNOWN
+            if all(kept):
+                results.append(value)
         return tuple(results)
-
-    def _call(self, node: ast.Call, scope: Scope) -> Value:
-        for name in self.names.resolve(node.func, scope):
-            value = self._function(name, node, scope)
-            if not isinstance(value, Unknown):
-                return value
-        if isinstance(node.func, ast.Attribute):
-            return self._method(node.func, node, scope)
-        return UNKNOWN
-
-    def _function(self, name: str, node: ast.Call, scope: Scope) -> Value:
-        if name in DECODERS:
-            layer, function = DECODERS[name]
-            self.layers.append(layer)
-            return lift(function, *self._arguments(node, scope))
-        if name in FUNCTIONS:
-            arguments = self._arguments(node, scope)
-            if name in {"os.path.join", "pathlib.Path"}:
-                arguments = [HOLE if isinstance(item, Unknown) else item for item in arguments]
-            if name == "builtins.chr":
-                self.layers.append("chr")
-            return lift(FUNCTIONS[name], *arguments)
-        if name == "builtins.map" and len(node.args) == 2:
-            return self._map(node, scope)
-        if name in {"os.getenv", "os.environ.get"} and node.args:
-            return "~" if self.fold(node.args[0], scope) in _HOME_VARIABLES else UNKNOWN
-        return UNKNOWN
-
-    def _map(self, node: ast.Call, scope: Scope) -> Value:
-        function, items = node.args[0], self.fold(node.args[1], scope)
-        if isinstance(function, ast.Lambda) and len(function.args.args) == 1:
-            inner = self.names.found.scopes.get(id(function), scope)
-            return self._mapped(ast.Name(function.args.args[0].arg), items, function.body, inner)
-        for name in self.names.resolve(function, scope):
-            if name in FUNCTIONS and isinstance(items, tuple | str | bytes):
-                self.layers.append("map")
-                return tuple(lift(FUNCTIONS[name], item) for item in items[:MAX_ITEMS])
-        return UNKNOWN
-
-    def _method(self, function: ast.Attribute, node: ast.Call, scope: Scope) -> Value:
-        if function.attr in DECODER_METHODS:
-            self.layers.append("hex")
-            return lift(bytes.fromhex, *self._arguments(node, scope))
-        method = METHODS.get(function.attr)
-        if method is None:
-            return UNKNOWN
-        base = self.fold(function.value, scope)
-        arguments = self._arguments(node, scope)
-        if function.attr == "join" and arguments and isinstance(arguments[0], tuple):
-            arguments[0] = tuple(HOLE if isinstance(item, Unknown) else item for item in arguments[0])
-            if any(isinstance(item, OneOf) for item in arguments[0]):
-                return UNKNOWN
-        if function.attr in {"format", "joinpath"}:
-            arguments = [HOLE if isinstance(item, Unknown) else item for item in arguments]
-        if function.attr == "joinpath" and isinstance(base, Unknown):
-            base = HOLE
-        return lift(method, base, *arguments)
-
-    def _arguments(self, node: ast.Call, scope: Scope) -> list[Value]:
-        arguments: list[Value] = []
-        for item in node.args:
-            if isinstance(item, ast.Starred):
-                inner = self.fold(item.value, scope)
-                arguments.extend(inner if isinstance(inner, tuple) else (UNKNOWN,))
-            else:
-                arguments.append(self.fold(item, scope))
-        arguments.extend(
-            self.fold(item.value, scope) for item in node.keywords if item.arg in {"encoding", "byteorder", "errors"}
-        )
-        return arguments
 
 
 _ADD: Final = ast.Add()
@@ -341,5 +310,6 @@ _FOLDERS: Final[dict[type[ast.AST], Callable[..., Value]]] = {
     ast.ListComp: Folder._comprehension,
     ast.GeneratorExp: Folder._comprehension,
     ast.SetComp: Folder._comprehension,
-    ast.Call: Folder._call,
+    ast.Compare: Folder._compare,
+    ast.Call: fold_call,
 }

@@ -6,18 +6,26 @@ and other ways to ask for a gigabyte in ten characters are refused (`ValueError`
 
 from __future__ import annotations
 
+import ast
 import base64
 import binascii
 import codecs
+import html
+import json
+import operator
+import quopri
 import re
+import struct
 import urllib.parse
+import warnings
 from collections.abc import Callable
 from typing import Any, Final
 
 from skillkeep.auditor.engines.inflate import INFLATERS
-from skillkeep.auditor.engines.python.values import HOLE, MAX_ITEMS, MAX_TEXT
+from skillkeep.auditor.engines.python.values import HOLE, MAX_ITEMS, MAX_LITERAL, MAX_TEXT
 
-__all__ = ["DECODERS", "DECODER_METHODS", "FUNCTIONS", "METHODS", "concat", "join_path", "percent_format"]
+__all__ = ["DECODERS", "DECODER_METHODS", "FUNCTIONS", "METHODS", "concat", "decode_with", "format_braces", "join_path",
+           "percent_format"]  # fmt: skip
 
 _FIELD = re.compile(r"\{\{|\}\}|\{(\w*)(![rsa])?(?::([cdsx]?))?\}|[{}]")
 _PERCENT = re.compile(r"%(?:\((\w{1,64})\))?([sdcrxi%])|%")
@@ -77,8 +85,8 @@ def _checked(text: str) -> str:
     return text
 
 
-def format_braces(template: str, *arguments: Any) -> str:
-    """``template.format(*arguments)``; a named field or an attribute is a hole."""
+def format_braces(template: str, *arguments: Any, named: dict[str, Any] | None = None) -> str:
+    """``template.format(*arguments, **named)``; an attribute is a hole."""
     count = iter(range(MAX_ITEMS))
 
     def one(match: re.Match[str]) -> str:
@@ -86,6 +94,8 @@ def format_braces(template: str, *arguments: Any) -> str:
             return match[0][0]
         if match[0] in {"{", "}"}:
             raise ValueError("a format this folder does not apply")
+        if named is not None and match[1] in named:
+            return _spelled(named[match[1]], match[3] or "s")
         index = int(match[1]) if match[1].isdigit() else next(count) if not match[1] else len(arguments)
         return _spelled(arguments[index], match[3] or "s") if index < len(arguments) else HOLE
 
@@ -99,10 +109,10 @@ def _join(separator: Any, items: Any) -> Any:
     return separator.join(parts)
 
 
-def _replace(text: Any, old: Any, new: Any) -> Any:
+def _replace(text: Any, old: Any, new: Any, count: int = -1) -> Any:
     if text.count(old) * len(new) > MAX_TEXT:
         raise ValueError("too long")
-    return text.replace(old, new)
+    return text.replace(old, new, count)
 
 
 def _translate(text: str, table: dict[Any, Any]) -> str:
@@ -124,7 +134,8 @@ def join_path(*parts: str) -> str:
     return _checked(joined)
 
 
-def _codec(data: str | bytes, name: str = "utf-8", _errors: str = "strict") -> str | bytes:
+def decode_with(data: str | bytes, name: str = "utf-8", _errors: str = "strict") -> str | bytes:
+    """``data.decode(name)`` and ``codecs.decode(data, name)``, for the codecs that undo something."""
     _whole(data)
     spelled = name.lower()
     if spelled in _ROT13:
@@ -175,6 +186,41 @@ def _to_bytes(number: int, length: int = 1, byteorder: Any = "big") -> bytes:
     return number.to_bytes(length, byteorder)
 
 
+def _literal(text: str | bytes) -> Any:
+    """What a literal in Python or JSON stands for, lists as tuples."""
+    _whole(text)
+    if len(text) > MAX_LITERAL:
+        raise ValueError("too long")
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return _frozen(ast.literal_eval(_text(text).strip()))
+    except (SyntaxError, RecursionError, MemoryError) as error:
+        raise ValueError("no literal") from error
+
+
+def _json(text: str | bytes) -> Any:
+    _whole(text)
+    try:
+        return _frozen(json.loads(text))
+    except RecursionError as error:
+        raise ValueError("nested too deep") from error
+
+
+def _frozen(value: Any) -> Any:
+    if isinstance(value, list | tuple | set):
+        return tuple(_frozen(item) for item in value)
+    if isinstance(value, dict):
+        return {key: _frozen(item) for key, item in value.items()}
+    return value
+
+
+def _pack(shape: str | bytes, *values: Any) -> bytes:
+    if struct.calcsize(shape) > MAX_ITEMS:
+        raise ValueError("too long")
+    return struct.pack(shape, *values)
+
+
 def _identity(value: Any, *_rest: Any) -> Any:
     return value
 
@@ -195,13 +241,16 @@ DECODERS: Final[dict[str, tuple[str, Callable[..., Any]]]] = {
     "binascii.a2b_hex": ("hex", binascii.unhexlify),
     "builtins.bytes.fromhex": ("hex", bytes.fromhex),
     "builtins.bytearray.fromhex": ("hex", bytes.fromhex),
-    "codecs.decode": ("codec", _codec),
+    "codecs.decode": ("codec", decode_with),
     "zlib.decompress": ("zlib", lambda data, *_: INFLATERS["zlib"](data)),
     "gzip.decompress": ("gzip", INFLATERS["gzip"]),
     "bz2.decompress": ("bz2", INFLATERS["bz2"]),
     "lzma.decompress": ("lzma", INFLATERS["lzma"]),
     "urllib.parse.unquote": ("url", urllib.parse.unquote),
     "urllib.parse.unquote_plus": ("url", urllib.parse.unquote_plus),
+    "urllib.parse.unquote_to_bytes": ("url", urllib.parse.unquote_to_bytes),
+    "html.unescape": ("HTML entities", html.unescape),
+    "quopri.decodestring": ("quoted-printable", quopri.decodestring),
 }
 
 FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {
@@ -223,8 +272,26 @@ FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {
     "builtins.zip": lambda *items: tuple(zip(*items, strict=False)),
     "builtins.enumerate": lambda items: tuple(enumerate(items)),
     "builtins.str.join": _join,
+    "builtins.next": lambda items, *_default: items[0],
+    "builtins.sum": lambda items, *start: sum(items, *start),
+    "builtins.slice": slice,
+    "builtins.memoryview": _bytes,
+    "builtins.bool": bool,
+    "builtins.hex": hex,
+    "builtins.set": lambda items=(): tuple(items),
+    "builtins.frozenset": lambda items=(): tuple(items),
+    "ast.literal_eval": _literal,
+    "json.loads": _json,
+    "struct.pack": _pack,
+    "array.array": lambda _kind, items=(): bytes(items),
+    "operator.add": concat,
+    "operator.concat": concat,
+    "operator.xor": operator.xor,
+    "operator.getitem": operator.getitem,
+    "itertools.chain": lambda *parts: tuple(item for part in parts for item in part),
+    "itertools.chain.from_iterable": lambda parts: tuple(item for part in parts for item in part),
     "builtins.str.maketrans": _maketrans,
-    "builtins.bytes.decode": _codec,
+    "builtins.bytes.decode": decode_with,
     "codecs.encode": _encode,
     "base64.b64encode": lambda data: base64.b64encode(_raw(data)),
     "os.path.join": join_path,
@@ -249,7 +316,7 @@ METHODS: Final[dict[str, Callable[..., Any]]] = {
     "join": _join,
     "replace": _replace,
     "format": format_braces,
-    "decode": _codec,
+    "decode": decode_with,
     "encode": _encode,
     "translate": _translate,
     "to_bytes": _to_bytes,
@@ -265,6 +332,14 @@ METHODS: Final[dict[str, Callable[..., Any]]] = {
     "splitlines": lambda text: tuple(text.splitlines()),
     "removeprefix": lambda text, prefix: text.removeprefix(prefix),
     "removesuffix": lambda text, suffix: text.removesuffix(suffix),
+    "partition": lambda text, at: text.partition(at),
+    "rpartition": lambda text, at: text.rpartition(at),
+    "rsplit": lambda text, *how: tuple(text.rsplit(*how)),
+    "casefold": lambda text: text.casefold(),
+    "tobytes": _identity,
+    "__add__": concat,
+    "__getitem__": operator.getitem,
+    "pop": lambda items, *at: items[at[0] if at else -1],
     "hex": lambda data: data.hex(),
     "joinpath": join_path,
     "expanduser": _identity,

@@ -12,7 +12,8 @@ import builtins
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
-from skillkeep.auditor.engines.python.collect import Binding, Collected, Scope
+from skillkeep.auditor.engines.python.program import Program
+from skillkeep.auditor.engines.python.scopes import Binding, Collected, Scope
 from skillkeep.auditor.engines.python.values import UNKNOWN, Value, alternatives
 
 if TYPE_CHECKING:
@@ -22,9 +23,9 @@ __all__ = ["Names"]
 
 _MAX_NAMES: Final = 64
 _MAX_DEPTH: Final = 40
-_MAX_CALLERS: Final = 256
 _MOST_BINDINGS: Final = 4096
 _STEPS: Final = 500_000
+_MOST_SHARES: Final = 8
 _BUILTINS: Final = frozenset(dir(builtins)) | {"reload", "unicode", "execfile", "raw_input"}
 _SAME_MODULE: Final = {
     "posix": "os", "nt": "os", "__builtins__": "builtins", "__builtin__": "builtins", "_pickle": "pickle",
@@ -40,20 +41,21 @@ _MEANT: Final = frozenset({
 _IMPORTERS: Final = frozenset({"builtins.__import__", "importlib.import_module", "importlib.__import__"})
 _TABLES: Final = frozenset({"builtins.globals()", "builtins.locals()", "builtins.vars()"})
 _GLOBAL_TABLES: Final = frozenset({"__globals__", "f_globals", "f_builtins", "func_globals"})
+_C_LIBRARIES: Final = frozenset({"ctypes.cdll", "ctypes.windll", "ctypes.oledll", "ctypes.pydll"})
 _PASSED_THROUGH: Final = frozenset({"functools.partial", "staticmethod", "functools.wraps()", "contextlib.closing"})
 
 
 class Names:
-    """Resolves expressions of one file. Answers are memoised; everything is bounded in depth and number."""
+    """Resolves expressions of a program. Answers are memoised; everything is bounded in depth and number."""
 
-    def __init__(self, found: Collected) -> None:
-        self.found = found
+    def __init__(self, program: Program) -> None:
+        self.program = program
         self.folder: Folder | None = None
         self._memo: dict[tuple[int, str], tuple[str, ...]] = {}
         self._open: set[tuple[int, str]] = set()
         self._cut: set[tuple[int, str]] = set()
         self._depth = 0
-        self._left = _STEPS
+        self._left = _STEPS * min(len(program.sources), _MOST_SHARES)
 
     @property
     def exhausted(self) -> bool:
@@ -75,7 +77,7 @@ class Names:
     def name(self, name: str, scope: Scope) -> tuple[str, ...]:
         """What the bare name `name` stands for in `scope`."""
         bound = scope.lookup(name)
-        key = (id(bound[0]) if bound else 0, name)
+        key = (id(bound[0] if bound else scope.module), name)
         known = self._memo.get(key)
         if known is not None:
             return known
@@ -83,34 +85,47 @@ class Names:
             self._cut.add(key)
             return ()
         self._open.add(key)
-        answer = self._of_bindings(name, *bound) if bound else self._unbound(name)
+        answer = self._of_bindings(name, *bound) if bound else self._unbound(name, scope)
         self._open.discard(key)
         self._cut.discard(key)
         if not self._cut:  # else the answer lacks what a name still open will add
             self._memo[key] = answer
         return answer
 
-    def arguments_for(self, binding: Binding) -> list[tuple[ast.expr, Scope]]:
-        """What the file's own calls pass for a parameter (a binding of kind ``param``)."""
-        function = binding.node
-        if not isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
-            return []
-        names = [argument.arg for argument in (*function.args.posonlyargs, *function.args.args)]
-        method = bool(names) and names[0] in {"self", "cls"}
-        found: list[tuple[ast.expr, Scope]] = []
-        for call, scope in self.found.callers.get(function.name, ())[:_MAX_CALLERS]:
-            index = binding.index - (1 if method and isinstance(call.func, ast.Attribute) else 0)
-            if 0 <= index < len(call.args):
-                found.append((call.args[index], scope))
-            found.extend((item.value, scope) for item in call.keywords if item.arg == binding.name)
-        return found
+    def found(self, scope: Scope) -> Collected:
+        """What the walk found in the file of `scope`."""
+        return self.program.source(scope).found
 
-    def _unbound(self, name: str) -> tuple[str, ...]:
+    def inner(self, node: ast.AST | None, scope: Scope) -> Scope | None:
+        """The scope of the function or class `node`, which stands in the file of `scope`."""
+        return self.found(scope).scopes.get(id(node)) if node is not None else None
+
+    def forget(self) -> None:
+        """Drop what was answered before the callers in other files were known, and the way back to the folder."""
+        self._memo.clear()
+
+    def _unbound(self, name: str, scope: Scope) -> tuple[str, ...]:
         if name in _SAME_MODULE:
             return (_SAME_MODULE[name],)
-        stars = tuple(_canonical(f"{module}.{name}") for module in self.found.module.stars)
+        stars = [
+            each for module in scope.module.stars for each in self._linked(_canonical(f"{module}.{name}"), scope.module)
+        ]
         meant = (name,) if name in _MEANT else ()
-        return ((f"builtins.{name}",) if name in _BUILTINS else ()) + meant + stars
+        return ((f"builtins.{name}",) if name in _BUILTINS else ()) + meant + tuple(stars)
+
+    def _linked(self, name: str, scope: Scope) -> tuple[str, ...]:
+        """`name`, and what stands behind it in another file of the program."""
+        members = self.program.target(name, scope)
+        if not members:
+            return (name,)
+        answer = {name: None}
+        for member in members:
+            if member.name.startswith("."):
+                for binding, home in self.found(member.scope).attributes[member.name[1:]][:_MOST_BINDINGS]:
+                    answer.update(dict.fromkeys(self._binding(binding, home)))
+            else:
+                answer.update(dict.fromkeys(self.name(member.name, member.scope)))
+        return tuple(answer)[:_MAX_NAMES]
 
     def _of_bindings(self, name: str, home: Scope, bindings: list[Binding]) -> tuple[str, ...]:
         """Every value of a name, and of the names plainly assigned to it, however they go in circles."""
@@ -124,7 +139,7 @@ class Names:
                 continue
             alias = scope.lookup(binding.node.id)
             if alias is None:
-                found.update(dict.fromkeys(self._unbound(binding.node.id)))
+                found.update(dict.fromkeys(self._unbound(binding.node.id, scope)))
             elif (id(alias[0]), binding.node.id) not in seen:
                 seen.add((id(alias[0]), binding.node.id))
                 queue.extend((alias[0], each) for each in alias[1][:_MOST_BINDINGS])
@@ -132,7 +147,12 @@ class Names:
 
     def _binding(self, binding: Binding, home: Scope) -> tuple[str, ...]:
         if binding.kind == "import":
-            return (_canonical(binding.name),)
+            return self._linked(_canonical(binding.name), home)
+        if binding.kind == "define":
+            return self.program.name_of(binding, home)
+        if binding.kind == "item" and isinstance(binding.node, ast.Call | ast.Await):
+            made = self.resolve(binding.node, home)
+            return tuple(f"{name}[{binding.index}]" for name in made if name.endswith("()"))
         if binding.kind == "value" and binding.node is not None:
             return self.resolve(binding.node, home)
         if binding.kind == "element" and isinstance(binding.node, ast.List | ast.Tuple | ast.Set):
@@ -156,23 +176,26 @@ class Names:
             return ("builtins.globals()",)
         base = self.resolve(node.value, scope)
         if base:
-            return _members(base, node.attr)
-        stored = self.found.attributes.get(node.attr)
+            members = _members(base, node.attr)
+            if not self.program.linked:
+                return members
+            return tuple(dict.fromkeys(each for name in members for each in self._linked(name, scope)))[:_MAX_NAMES]
+        stored = self.found(scope).attributes.get(node.attr)
         if not stored:
             return ()
-        key = (0, node.attr)
+        key = (id(stored), node.attr)
         if key in self._open:
             return ()
         self._open.add(key)
         answer: dict[str, None] = {}
-        for binding, home in stored[:32]:
+        for binding, home in stored[:_MOST_BINDINGS]:
             answer.update(dict.fromkeys(self._binding(binding, home)))
         self._open.discard(key)
         return tuple(answer)[:_MAX_NAMES]
 
     def _call(self, node: ast.Call, scope: Scope) -> tuple[str, ...]:
         if isinstance(node.func, ast.Lambda):
-            return self.resolve(node.func.body, self.found.scopes.get(id(node.func), scope))
+            return self.resolve(node.func.body, self.inner(node.func, scope) or scope)
         callee = self.resolve(node.func, scope)
         answer: dict[str, None] = {}
         for name in callee:
@@ -188,7 +211,14 @@ class Names:
             return self._chosen((name.rpartition(".")[0],), node.args[-1], scope)
         if name in _IMPORTERS and node.args:
             modules = [text for text in alternatives(self._fold(node.args[0], scope)) if isinstance(text, str)]
+            if name.endswith("__import__") and len(node.args) < 4 and not node.keywords:
+                modules = [text.partition(".")[0] for text in modules]  # the package, unless a list of names is given
             return tuple(_canonical(text) for text in modules) or (f"{name}()",)
+        if name == "sys.modules.get" and node.args:
+            modules = [text for text in alternatives(self._fold(node.args[0], scope)) if isinstance(text, str)]
+            return tuple(_canonical(text) for text in modules)
+        if name == "builtins.type" and len(node.args) == 1 and self._is_function(node.args[0], scope):
+            return ("types.FunctionType",)
         if name == "operator.attrgetter()" and node.args:
             chosen = node.func.args[0] if isinstance(node.func, ast.Call) and node.func.args else None
             return self._chosen(self.resolve(node.args[0], scope), chosen, scope) if chosen is not None else ()
@@ -198,7 +228,27 @@ class Names:
             return self._chosen((name[: -len(".__dict__.get")],), node.args[0], scope)
         if name in _PASSED_THROUGH and node.args:
             return self.resolve(node.args[0], scope)
-        return (f"{name}()",)
+        made = self._made(name, scope)
+        return made or (f"{name}()",)
+
+    def _made(self, name: str, scope: Scope) -> tuple[str, ...]:
+        """What a function of another file answers."""
+        answer: dict[str, None] = {}
+        for member in self.program.target(name, scope):
+            for binding in member.scope.bindings.get(member.name, ())[:32]:
+                inner = self.inner(binding.node, member.scope)
+                if inner is not None and inner.kind == "function" and (1, name) not in self._open:
+                    self._open.add((1, name))
+                    answer.update(dict.fromkeys(self._union(inner.returns, inner)))
+                    self._open.discard((1, name))
+        return tuple(answer)[:_MAX_NAMES]
+
+    def _is_function(self, node: ast.expr, scope: Scope) -> bool:
+        bound = scope.lookup(node.id) if isinstance(node, ast.Name) else None
+        defined = bound is not None and all(
+            each.kind == "define" and isinstance(each.node, ast.FunctionDef) for each in bound[1]
+        )
+        return isinstance(node, ast.Lambda) or defined
 
     def _returned(self, function: str, scope: Scope) -> tuple[str, ...]:
         bound = scope.lookup(function)
@@ -208,7 +258,7 @@ class Names:
         self._open.add(key)
         answer: dict[str, None] = {}
         for binding in bound[1]:
-            inner = self.found.scopes.get(id(binding.node)) if binding.node is not None else None
+            inner = self.inner(binding.node, bound[0])
             if inner is not None and binding.kind in {"define", "value"}:
                 answer.update(dict.fromkeys(self._union(inner.returns, inner)))
         self._open.discard(key)
@@ -264,7 +314,10 @@ def _canonical(name: str) -> str:
 def _members(bases: tuple[str, ...], attribute: str) -> tuple[str, ...]:
     if attribute == "__builtins__":
         return ("builtins",)
-    return tuple(_canonical(f"{base}.{attribute}") for base in bases)
+    return tuple(
+        "ctypes.CDLL()" if base in _C_LIBRARIES and attribute != "LoadLibrary" else _canonical(f"{base}.{attribute}")
+        for base in bases
+    )
 
 
 def _resolve_branches(names: Names, node: ast.IfExp, scope: Scope) -> tuple[str, ...]:

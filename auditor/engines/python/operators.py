@@ -10,7 +10,7 @@ from typing import Any, Final
 from skillkeep.auditor.engines.python.functions import concat, join_path, percent_format
 from skillkeep.auditor.engines.python.values import HOLE, MAX_TEXT, UNKNOWN, Unknown, Value, alternatives, lift
 
-__all__ = ["binary"]
+__all__ = ["binary", "compare"]
 
 
 def _repeat(left: Any, right: Any) -> Any:
@@ -64,3 +64,24 @@ def binary(kind: ast.operator | None, left: Value, right: Value) -> Value:
             right = HOLE
     function = _OPERATORS.get(kind.__class__)  # type: ignore[arg-type]
     return lift(function, left, right) if function is not None else UNKNOWN
+
+
+_COMPARISONS: Final[dict[type[ast.cmpop], Callable[[Any, Any], Any]]] = {
+    ast.Eq: operator.eq,
+    ast.NotEq: operator.ne,
+    ast.Lt: operator.lt,
+    ast.LtE: operator.le,
+    ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
+    ast.Is: operator.eq,
+    ast.IsNot: operator.ne,
+    ast.In: lambda item, items: item in items,
+    ast.NotIn: lambda item, items: item not in items,
+}
+
+
+def compare(kind: ast.cmpop, left: Value, right: Value) -> Value:
+    """Apply a comparison; what holds a hole compares to nothing that is known."""
+    if any(isinstance(text, str) and HOLE in text for side in (left, right) for text in alternatives(side)):
+        return UNKNOWN
+    return lift(_COMPARISONS[kind.__class__], left, right)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import ast
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import accumulate
 
 from skillkeep.auditor.engines.interface import Context, Emitter, Segment
-from skillkeep.auditor.engines.python.collect import Collected, Scope
+from skillkeep.auditor.engines.python.flow import argument
 from skillkeep.auditor.engines.python.folding import Folder
 from skillkeep.auditor.engines.python.names import Names
+from skillkeep.auditor.engines.python.scopes import Collected, Scope
 from skillkeep.auditor.engines.python.values import UNKNOWN, Unknown, Value
 from skillkeep.auditor.interface import Location, Severity
 
@@ -29,10 +31,13 @@ class Site:
     folder: Folder
     reported: set[tuple[str, int, int, str]] = field(default_factory=set)
 
-    def __post_init__(self) -> None:
-        lines = self.segment.text.split("\n")
-        self._lines = lines
-        self._starts = [0, *accumulate(len(line) + 1 for line in lines)]
+    @cached_property
+    def _lines(self) -> list[str]:
+        return self.segment.text.split("\n")
+
+    @cached_property
+    def _starts(self) -> list[int]:
+        return [0, *accumulate(len(line) + 1 for line in self._lines)]
 
     def offset(self, line: int, column: int) -> int:
         """Character offset of a parser position (1-based line, 0-based UTF-8 column)."""
@@ -83,14 +88,8 @@ class Site:
         return UNKNOWN if node is None else self.folder.fold(node, scope)
 
     def argument(self, call: ast.Call, where: list[int | str]) -> ast.expr | None:
-        """The judged argument of `call`: a position first, then keywords. A ``*args`` before it hides it."""
-        if not where:
-            return None
-        position = where[0]
-        if isinstance(position, int) and len(call.args) > position:
-            before = call.args[: position + 1]
-            return before[position] if not any(isinstance(item, ast.Starred) for item in before) else before[0]
-        return next((item.value for item in call.keywords if item.arg in where), None)
+        """The judged argument of `call`: a position first, then keywords."""
+        return argument(call, where)
 
     def keyword(self, call: ast.Call, name: str, scope: Scope) -> Value:
         """The value of a keyword argument; None when it is not given and nothing is spread into the call."""

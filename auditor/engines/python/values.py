@@ -12,10 +12,23 @@ from dataclasses import dataclass
 from itertools import islice, product
 from typing import Any, Final
 
-__all__ = ["HOLE", "UNKNOWN", "OneOf", "Unknown", "Value", "alternatives", "bounded", "is_whole", "lift", "one_of"]
+__all__ = [
+    "HOLE",
+    "UNKNOWN",
+    "OneOf",
+    "Unknown",
+    "Value",
+    "alternatives",
+    "bounded",
+    "is_whole",
+    "lift",
+    "one_of",
+    "texts_of",
+]
 
 HOLE: Final = "\uf8ff"
 MAX_TEXT: Final = 1 << 20
+MAX_LITERAL: Final = 10_000
 MAX_ITEMS: Final = 8192
 MAX_ALTERNATIVES: Final = 256
 
@@ -64,6 +77,11 @@ def alternatives(value: Value) -> Iterator[Value]:
         yield from value.values
     elif not isinstance(value, Unknown):
         yield value
+
+
+def texts_of(value: Value) -> list[str]:
+    """Every known alternative of `value` that is text."""
+    return [item for item in alternatives(value) if isinstance(item, str)]
 
 
 def is_whole(value: Value) -> bool:

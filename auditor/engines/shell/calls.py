@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+from fnmatch import fnmatchcase
 from typing import Any
 
 from skillkeep.auditor.engines.shell.evaluate import HOLE, Scope
-from skillkeep.auditor.engines.shell.model import Command, Word
+from skillkeep.auditor.engines.shell.model import Command, Substitution, Word
 from skillkeep.auditor.engines.shell.site import Call
 
 __all__ = ["calls_of", "program_name"]
 
-_EXECUTING = frozenset({"-exec", "-execdir", "-ok", "-okdir"})
+_COMPOUND = re.compile(r"[|;&<>$`(\"']")
+_DIRECTIVES = frozenset({"RUN", "CMD", "ENTRYPOINT", "SHELL"})
+_FINDERS = frozenset({"find", "fd", "gfind"})
+_EXECUTING = frozenset({"-exec", "-execdir", "-ok", "-okdir", "-x", "-X", "--exec", "--exec-batch"})
 _MOST_PREFIXES = 64
 _MOST_EXECUTED = 64
 
 
 def program_name(text: str) -> str:
     """``/usr/bin/curl`` is ``curl``; a leading backslash, ``@`` or ``-`` (Makefile) goes too."""
+    if text.isalnum():
+        return text
     name = text.rpartition("/")[2].removesuffix(".exe")
     return name.lstrip("\\@-+") or name
 
@@ -26,6 +33,7 @@ def calls_of(command: Command, scope: Scope, table: dict[str, Any]) -> Iterator[
     """The call a command makes, and those it has others make."""
     words = _split(command.words, scope)
     texts = [scope.text(word) for word in words]
+    words, texts = _without_alias(words, texts, scope)
     prefixes: list[str] = []
     while texts and len(prefixes) < _MOST_PREFIXES:
         name = program_name(texts[0])
@@ -35,14 +43,35 @@ def calls_of(command: Command, scope: Scope, table: dict[str, Any]) -> Iterator[
         prefixes.append(name)
         cut = _after_prefix(texts, options, name)
         words, texts = words[cut:], texts[cut:]
+        if name in _DIRECTIVES and texts and texts[0].startswith("["):
+            words, texts = _listed(words, texts)
     if not texts:
         if prefixes and prefixes[-1] == "env":  # alone it prints every variable
             yield Call("env", (), (), command, tuple(prefixes[:-1]))
         return
-    call = Call(program_name(texts[0]), tuple(texts[1:]), tuple(words[1:]), command, tuple(prefixes))
+    name = program_name(texts[0])
+    if "?" in name or "*" in name:
+        name = next((known for known in table["interpreters"] if fnmatchcase(known, name)), name)
+    call = Call(name, tuple(texts[1:]), tuple(words[1:]), command, tuple(prefixes), words[0])
     yield call
-    if call.name == "find":
+    if name in _FINDERS:
         yield from _executed(call, command)
+    elif name in table["carriers"]:
+        yield from _carried(call, table)
+
+
+def _without_alias(words: list[Word], texts: list[str], scope: Scope) -> tuple[list[Word], list[str]]:
+    """The words an alias stands for, when it is one command."""
+    value = scope.aliases.get(texts[0]) if texts and scope.aliases else None
+    if not value or _COMPOUND.search(value):
+        return words, texts
+    return _words_at(words[0], value.split()) + words[1:], [*value.split(), *texts[1:]]
+
+
+def _listed(words: list[Word], texts: list[str]) -> tuple[list[Word], list[str]]:
+    """``RUN ["program", "argument"]``: quotes are gone from the words, commas and brackets are not."""
+    parts = [part for text in texts for part in text.strip("[]").split(",") if part]
+    return _words_at(words[0], parts), parts
 
 
 def _after_prefix(texts: list[str], options: list[str], name: str) -> int:
@@ -72,24 +101,37 @@ def _executed(call: Call, command: Command) -> Iterator[Call]:
             end += 1
         inner = call.arguments[index + 1 : end]
         if inner:
-            yield Call(program_name(inner[0]), inner[1:], call.words[index + 2 : end], command, ("find",))
+            words = call.words[index + 1 : end]
+            yield Call(program_name(inner[0]), inner[1:], words[1:], command, ("find",), words[0])
 
 
 def _split(words: list[Word], scope: Scope) -> list[Word]:
-    """The words as the shell splits them: an unquoted variable first, and ``{cat,/etc/passwd}``."""
+    """The words as the shell splits them: variables without quotes, and ``{cat,/etc/passwd}`` in front."""
     if not words:
         return words
-    first = words[0]
-    text = scope.text(first)
-    if first.quoted or HOLE in text:
+    first = words[0].literal
+    if first is not None and first.startswith("{") and first.endswith("}") and "," in first and not words[0].quoted:
+        return [*_words_at(words[0], first[1:-1].split(",")), *words[1:]]
+    if all(word.literal is not None or word.quoted for word in words):
         return words
-    parts: list[str] = []
-    if text.startswith("{") and text.endswith("}") and "," in text:
-        parts = text[1:-1].split(",")
-    elif first.literal is None and " " in text.strip():
-        parts = text.split()
-    elif first.literal is not None and "${IFS}" not in text:
-        return words
-    if not parts:
-        return words
-    return [Word(first.start, first.end, [part]) for part in parts] + words[1:]
+    split: list[Word] = []
+    for word in words:
+        text = scope.text(word) if word.literal is None and not word.quoted else ""
+        parts = scope.split(text) if HOLE not in text else []
+        whole = len(parts) < 2 or any(isinstance(piece, Substitution) for piece in word.pieces)
+        split += [word] if whole else _words_at(word, parts)
+    return split
+
+
+def _carried(call: Call, table: dict[str, Any]) -> Iterator[Call]:
+    """``docker run image sh -c …``: the interpreter among the arguments, and what follows it."""
+    for index, argument in enumerate(call.arguments):
+        name = program_name(argument)
+        if name in table["interpreters"] and index < len(call.words):
+            words = call.words[index:]
+            yield Call(name, call.arguments[index + 1 :], words[1:], call.command, (call.name,), words[0])
+            return
+
+
+def _words_at(place: Word, texts: list[str]) -> list[Word]:
+    return [Word(place.start, place.end, [text], literal=text) for text in texts]

@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
-import codecs
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Final
 
-from skillkeep.auditor.engines.inflate import INFLATERS
-from skillkeep.auditor.engines.shell.ansi import unescape_ansi
+from skillkeep.auditor.engines.shell.expansions import expanded
 from skillkeep.auditor.engines.shell.model import Command, Pipeline, Script, Substitution, Variable, Word
+from skillkeep.auditor.engines.shell.printing import DECODING, echoed, filtered
 from skillkeep.auditor.engines.tables import secrets
 
 __all__ = ["HOLE", "Known", "Scope"]
 
 HOLE: Final = "\uf8ff"
+_NOTHING: Final[frozenset[str]] = frozenset()
 _MAX_TEXT: Final = 1 << 18
 _MAX_STEPS: Final = 200_000
+_MOST_PIPELINES: Final = 32
+_MOST_ARGUMENTS: Final = 64
+_SET: Final = {"IFS": " ", "SHELL": "/bin/sh", "BASH": "/bin/bash"}
+_FIRST_NINE: Final = "123456789"
 _HOMES: Final = frozenset({"HOME", "USERPROFILE"})
 
 
@@ -33,11 +38,14 @@ class Known:
 class Scope:
     """Variables of a script: their texts, the labels of what is in them, and the names the script itself sets."""
 
-    texts: dict[str, str] = field(default_factory=lambda: {"IFS": " "})
+    texts: dict[str, str] = field(default_factory=lambda: dict(_SET))
     labels: dict[str, frozenset[str]] = field(default_factory=dict)
     own: set[str] = field(default_factory=set)
     decoded: set[str] = field(default_factory=set)
+    functions: dict[str, Script] = field(default_factory=dict)
+    aliases: dict[str, str] = field(default_factory=dict)
     steps: int = 0
+    _positional: dict[str, tuple[str, frozenset[str]]] = field(default_factory=dict)
 
     @property
     def exhausted(self) -> bool:
@@ -46,34 +54,53 @@ class Scope:
 
     def text(self, word: Word) -> str:
         """The word's text with a `HOLE` for every unknown part."""
+        if word.literal is not None:
+            return word.literal
         self.steps += 1
         if self.steps > _MAX_STEPS:
             return HOLE
-        return self._joined([self._piece(piece) for piece in word.pieces])
-
-    @staticmethod
-    def _joined(parts: list[str]) -> str:
+        parts = [piece if isinstance(piece, str) else self._piece(piece) for piece in word.pieces]
         if len(parts) == 1:
             return parts[0]
         text = "".join(parts)
         return text if len(text) <= _MAX_TEXT else HOLE
 
-    def _piece(self, piece: str | Variable | Substitution) -> str:
-        if isinstance(piece, str):
-            return piece
+    def _piece(self, piece: Variable | Substitution) -> str:
         if isinstance(piece, Variable):
             return self._variable(piece)
         known = self.output(piece.script) if not piece.process else None
         return known.text.rstrip("\n") if known is not None else HOLE
 
     def _variable(self, variable: Variable) -> str:
-        if variable.name in self.texts and not variable.changed:
-            return self.texts[variable.name]
-        if variable.name in _HOMES:
+        name = variable.name
+        value = self.texts.get(name)
+        if value is None and name.endswith(("[@]", "[*]", "[0]")):
+            value = self.texts.get(name[:-3])
+        if variable.operator:
+            return self._changed(variable, value)
+        if value is not None:
+            return value
+        if name in _HOMES:
             return "~"
-        if variable.default is not None and variable.name not in self.own:
-            return self.text(variable.default) if not secrets().variable(variable.name) else HOLE
+        if variable.default is not None and name not in self.own:
+            return self.text(variable.default) if not secrets().variable(name) else HOLE
         return HOLE
+
+    def _changed(self, variable: Variable, value: str | None) -> str:
+        if variable.operator == "!":
+            return self.texts.get(value, HOLE) if value is not None else HOLE
+        if value is None:
+            value = "/" if variable.name in {"PATH", "HOME", "PWD", "SHELL"} and self._is_first(variable) else None
+            return value or HOLE
+        if HOLE in value:
+            return HOLE
+        operands = [self.text(operand) for operand in variable.operands]
+        changed = expanded(value, variable.operator, operands) if HOLE not in "".join(operands) else None
+        return HOLE if changed is None else changed
+
+    def _is_first(self, variable: Variable) -> bool:
+        """``${PATH:0:1}``: a slash on every machine."""
+        return variable.operator == ":" and [self.text(each).strip() for each in variable.operands] == ["0", "1"]
 
     def assign(self, name: str, word: Word, labels: frozenset[str], *, appended: bool) -> None:
         """Remember what a variable holds from here on; the labels of earlier values stay."""
@@ -82,18 +109,43 @@ class Scope:
             text = self.texts.get(name, "") + text
         self.own.add(name)
         self.texts[name] = text if len(text) <= _MAX_TEXT else HOLE
-        self.labels[name] = self.labels.get(name, frozenset()) | labels
-        if any(isinstance(piece, Substitution) and self._is_decoded(piece.script) for piece in word.pieces):
+        if labels:
+            self.labels[name] = self.labels.get(name, _NOTHING) | labels
+        if word.literal is None and self.was_decoded(word):
             self.decoded.add(name)
 
-    def _is_decoded(self, script: Script) -> bool:
-        known = self.output(script)
-        return known is not None and known.decoded
-
-    def forget(self, name: str) -> None:
-        """A variable set by ``read`` or a loop with several values."""
+    def forget(self, name: str, labels: frozenset[str] = _NOTHING) -> None:
+        """A variable set by ``read`` or a loop with several values; `labels` of what it can hold."""
         self.own.add(name)
         self.texts[name] = HOLE
+        if labels:
+            self.labels[name] = self.labels.get(name, _NOTHING) | labels
+
+    @contextmanager
+    def called_with(self, arguments: list[tuple[str, frozenset[str]]]) -> Iterator[None]:
+        """``$1``, ``$2`` … are `arguments` (texts with their labels) inside."""
+        given = {str(number): each for number, each in enumerate(arguments[:_MOST_ARGUMENTS], 1)}
+        joined = " ".join(text for text, _ in arguments[:_MOST_ARGUMENTS])
+        flowing = _NOTHING.union(*(labels for _, labels in arguments))
+        given["@"] = given["*"] = (joined, flowing)
+        before = self._positional
+        self._bind(before, dict.fromkeys(_FIRST_NINE, ("", _NOTHING)) | given)
+        yield
+        self._bind(self._positional, before)
+
+    def _bind(self, old: dict[str, tuple[str, frozenset[str]]], new: dict[str, tuple[str, frozenset[str]]]) -> None:
+        for name in old.keys() - new.keys():
+            del self.texts[name], self.labels[name]
+            self.own.discard(name)
+        for name, (text, labels) in new.items():
+            self.texts[name], self.labels[name] = text, labels
+            self.own.add(name)
+        self._positional = new
+
+    def split(self, text: str) -> list[str]:
+        """The words that an unquoted expansion to `text` becomes."""
+        marks = self.texts["IFS"]
+        return text.split() if not marks.strip() else [part for part in re.split(f"[{re.escape(marks)}]", text) if part]
 
     def was_decoded(self, word: Word) -> bool:
         """True when a decoder produced a part of the word."""
@@ -103,77 +155,61 @@ class Scope:
             for piece in word.pieces
         )
 
+    def _is_decoded(self, script: Script) -> bool:
+        known = self.output(script)
+        return known is not None and known.decoded
+
     def output(self, script: Script) -> Known | None:
-        """What ``$(script)`` prints, when it is one pipeline of `echo` and decoders on known text."""
+        """What ``$(script)`` prints, when all of it is `echo` and decoders on known text."""
         self.steps += 1
-        if len(script.pipelines) != 1 or self.steps > _MAX_STEPS:
+        if not 0 < len(script.pipelines) <= _MOST_PIPELINES or self.steps > _MAX_STEPS:
             return None
-        return self.printed(script.pipelines[0])
+        printed = []
+        for pipeline in script.pipelines:
+            known = self.printed(pipeline)
+            if known is None:
+                return None
+            printed.append(known)
+        return Known("".join(known.text for known in printed), any(known.decoded for known in printed))
 
     def printed(self, pipeline: Pipeline) -> Known | None:
         """What a pipeline of `echo` or `printf` and decoders prints."""
-        first = pipeline.commands[0]
-        text = self._echoed(first)
-        if text is None or HOLE in text:
-            return None
-        decoded = self.text(first.words[0]) not in {"echo", "printf", "cat"}
+        known = self._first(pipeline.commands[0])
         for command in pipeline.commands[1:]:
-            text = self._filtered(command, text)
-            decoded = True
-            if text is None:
+            if known is None or HOLE in known.text:
                 return None
-        return Known(text, decoded)
+            known = self._through(command, known)
+        return known if known is not None and HOLE not in known.text else None
 
-    def _echoed(self, command: Command) -> str | None:
+    def _first(self, command: Command) -> Known | None:
+        if command.body is not None:
+            return self.output(command.body) if command.loop is None and not command.function else None
+        if not command.words:
+            return None
+        words = [self.text(word) for word in command.words]
+        if words[0] in self.functions:
+            return self._called(words)
+        if command.heredoc is not None:
+            text = self.text(command.heredoc) + "\n"
+            return self._through(command, Known(text)) if HOLE not in text else None
+        text_or_none = echoed(words)
+        return Known(text_or_none) if text_or_none is not None else None
+
+    def _called(self, words: list[str]) -> Known | None:
+        self.steps += 100
+        body = self.functions[words[0]]
+        if self.steps > _MAX_STEPS:
+            return None
+        del self.functions[words[0]]  # no recursion
+        with self.called_with([(word, _NOTHING) for word in words[1:]]):
+            known = self.output(body)
+        self.functions[words[0]] = body
+        return known
+
+    def _through(self, command: Command, known: Known) -> Known | None:
         words = [self.text(word) for word in command.words]
         if not words:
             return None
-        if words[0] == "cat" and command.heredoc is not None and len(words) == 1:
-            return self.text(command.heredoc)
-        if words[0] in {"base64", "xxd", "rev", "tr"} and command.heredoc is not None:
-            return self._filtered(command, self.text(command.heredoc))
-        if words[0] == "printf" and len(words) > 1:
-            template = unescape_ansi(words[1])
-            return template.replace("%s", HOLE, 1).replace(HOLE, " ".join(words[2:])) if "%" in template else template
-        if words[0] != "echo":
-            return None
-        options = [word for word in words[1:2] if word.startswith("-") and set(word) <= set("-neE")]
-        text = " ".join(words[1 + len(options) :])
-        return unescape_ansi(text) if options and "e" in options[0] else text
-
-    def _filtered(self, command: Command, text: str) -> str | None:
-        words = [self.text(word) for word in command.words]
-        if not words or HOLE in text:
-            return None
-        try:
-            return _apply(words, text)
-        except (ValueError, binascii.Error):
-            return None
-
-
-def _apply(words: list[str], text: str) -> str | None:
-    name, options = words[0].rpartition("/")[2], words[1:]
-    raw = text.strip().encode("utf-8", "ignore")
-    if name == "base64" and any(option.startswith(("-d", "-D", "--d")) for option in options):
-        return base64.b64decode(raw + b"=" * (-len(raw) % 4)).decode("utf-8", "replace")
-    if name == "openssl" and "-d" in options and ("base64" in options or "-base64" in options):
-        return base64.b64decode(raw).decode("utf-8", "replace")
-    if name == "xxd" and any(option.startswith("-r") for option in options):
-        return binascii.unhexlify(b"".join(raw.split())).decode("utf-8", "replace")
-    if name == "rev":
-        return "\n".join(line[::-1] for line in text.split("\n"))
-    if name in {"gunzip", "zcat", "gzip"}:
-        return INFLATERS["gzip"](text.encode("latin-1")).decode("utf-8", "replace")
-    if name == "tr" and len(options) == 2:
-        return _translated(text, options)
-    return None
-
-
-def _translated(text: str, options: list[str]) -> str | None:
-    if options[0] == "-d":
-        return "".join(char for char in text if char not in options[1])
-    if sorted(option.upper() for option in options) == ["A-ZA-Z", "N-ZA-MN-ZA-M"]:
-        return codecs.decode(text, "rot13")
-    if len(options[0]) == len(options[1]) and "-" not in options[0] + options[1]:
-        return text.translate(str.maketrans(options[0], options[1]))
-    return None
+        name = words[0].rpartition("/")[2]
+        text = filtered(words, known.text)
+        return Known(text, known.decoded or name in DECODING) if text is not None else None

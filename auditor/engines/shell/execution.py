@@ -21,7 +21,7 @@ _CONTEXTS: Final[dict[str, Context | None]] = {
     "powershell": Context.POWERSHELL,
     "ruby": Context.RUBY,
 }
-_STANDARD_INPUT: Final = frozenset({"/dev/stdin", "/proc/self/fd/0", "/dev/fd/0"})
+_STANDARD_INPUT: Final = frozenset({"-", "/dev/stdin", "/proc/self/fd/0", "/dev/fd/0"})
 _COMMIT: Final = re.compile(r"[0-9a-fA-F]{40}")
 _SETTING_WORDS: Final = frozenset(
     {
@@ -38,7 +38,11 @@ _SETTING_WORDS: Final = frozenset(
         "-Mlocal::lib",
     }
 )
-_NOT_SHELL_NAME: Final = frozenset({"NOT_KNOWN"})
+_SWITCHING: Final = frozenset({"su", "runuser", "script"})  # a user or file may stand before the code
+_UNKNOWN: Final = "NOT_KNOWN"  # the variable that stands for what is not known in a text handed back
+_PROGRAM: Final = re.compile(r"[^\W_][\w.+-]*|[\w+-][\w.+-]*[^\W_][\w.+-]*")
+_COMMANDS: Final = re.compile(r"\w[^\n]*[|;&]|\$\(|`")
+_SEPARATORS: Final = re.compile(r"[\s;|&()\"'`]+")
 
 
 class Execution:
@@ -59,10 +63,14 @@ class Execution:
             self._eval(call, labels)
         elif interpreter is not None:
             self._interpret(call, interpreter, labels, before, printed)
-        elif call.name in self._table["sources"] and call.arguments:
-            self._source(call, labels)
-        elif call.command.words and self._was_downloaded(call.command.words[0]):
-            self._downloaded(call)
+        elif call.name in self._table["sources"]:
+            self._source(call, labels, before)
+        elif call.name == "ssh":
+            for text in call.arguments:
+                if _COMMANDS.search(text):
+                    self._site.derive(text, Context.SHELL, call.command, "ssh")
+        elif call.program is not None:
+            self._filled(call, call.program)
 
     def fed_function(self, call: Call, labels: frozenset[str], before: list[Call]) -> None:
         """A function of the script that is fed something, where the script holds a shell that runs its input."""
@@ -77,23 +85,25 @@ class Execution:
 
     def _program(self, call: Call) -> None:
         """What is run when the program's own name is not written down."""
-        first = call.command.words[0] if call.command.words else None
+        first = call.program
         if first is None or call.prefixes == ("find",):
             return
-        if not call.prefixes and isinstance(first.only, Substitution):
+        if first.literal is None and not call.prefixes and isinstance(first.only, Substitution):
             self._substituted(call, first, first.only)
-        elif isinstance(first.only, Variable) and first.only.name in _NOT_SHELL_NAME:
+        elif first.literal is None and isinstance(first.only, Variable) and first.only.name == _UNKNOWN:
             self._site.report("shell-dynamic-command", call.command, "the command is made at run time")
         name = call.name
-        if HOLE not in name and not name.startswith((".", "$")) and "/" not in name and name.isprintable():
-            plain = name.replace("-", "").replace("_", "").replace(".", "").replace("+", "")
-            if plain.isalnum() and name not in self._builtins and name not in self._site.functions:
-                self._site.capability("binary", name, call.command)
+        if name in self._site.programs or name in self._builtins or name in self._site.functions:
+            return
+        if _PROGRAM.fullmatch(name):
+            self._site.programs.add(name)
+            self._site.capability("binary", name, call.command)
 
     def _substituted(self, call: Call, first: Word, piece: Substitution) -> None:
         commands = [command for pipeline in piece.script.pipelines for command in pipeline.commands]
         names = [self._site.scope.text(command.words[0]) for command in commands if command.words]
-        if names and names[0] in self._table["safe_command"]:
+        marked = self._site.segment.text[first.start - 1 : first.start] == "!"  # an agent's command, judged inside
+        if marked or (names and names[0] in self._table["safe_command"]):
             return
         if len(names) == 1 and names[0].isupper() and len(commands[0].words) == 1:
             return  # ``$(CC)``: a Makefile's variable
@@ -125,6 +135,7 @@ class Execution:
             self._site.report("shell-decoded-execution", call.command, f"{call.name} runs an encoded command")
         operands = [item for item in call.operands if item != "-"]
         reads_input = not operands or call.has("-s") or "-" in call.arguments or "/dev/stdin" in operands
+        reads_input = reads_input or bool(interpreter.get("stdin"))
         if call.command.heredoc is not None and reads_input:
             self._code(call, call.command.heredoc, self._site.scope.text(call.command.heredoc), context, labels)
         elif reads_input and before:
@@ -139,6 +150,8 @@ class Execution:
         for index, argument in enumerate(call.arguments[:-1]):
             if argument in options:
                 return index + 1
+            if call.name in _SWITCHING:
+                continue
             clustered = len(argument) > 2 and argument[0] == "-" and argument[1] != "-"
             if clustered and "-c" in options and argument[1:].isalpha() and argument.endswith("c"):
                 return index + 1
@@ -156,6 +169,9 @@ class Execution:
             self._site.report("shell-decoded-execution", call.command, f"{call.name} runs a text that was hidden")
         if "download" in labels and word is not None and any(isinstance(p, Substitution) for p in word.pieces):
             self._downloaded(call)
+        elif context is Context.SHELL and self._site.files.labels:
+            for name in _SEPARATORS.split(text):
+                self._run(call, name)
         self._site.derive(text, context, call.command, call.name)
 
     def _piped(
@@ -186,11 +202,12 @@ class Execution:
             if isinstance(piece, Substitution) and piece.process:
                 self._fed_by(call, piece, word)
                 return
-        if operands and {operands[0], operands[0].removeprefix("./")} & self._site.downloaded.keys():
-            self._downloaded(call)
+        for text, word in zip(call.arguments, call.words, strict=False):
+            if operands and text == operands[0]:
+                self._filled(call, word)
         for operator, target in call.command.redirects:
-            if operator == "<" and self._site.scope.text(target) in self._site.downloaded:
-                self._downloaded(call)
+            if operator == "<":
+                self._filled(call, target)
             if operator == "<" and isinstance(target.only, Substitution):
                 self._fed_by(call, target.only, target)
 
@@ -206,14 +223,16 @@ class Execution:
             call, self._inner(piece.script), "shell-dynamic-command", f"{call.name} runs a command's output", word
         )
 
-    def _source(self, call: Call, labels: frozenset[str]) -> None:
+    def _source(self, call: Call, labels: frozenset[str], before: list[Call]) -> None:
+        if not call.arguments or call.arguments[0] in _STANDARD_INPUT:
+            if before and before[-1].name not in self._table["safe_eval"]:
+                self._unknown(call, labels, "shell-dynamic-command", f"{call.name} runs what it is fed")
+            return
         piece = call.words[0].only if call.words else None
         if isinstance(piece, Substitution) and piece.process:
             self._fed_by(call, piece, call.words[0])
-        elif call.arguments[0] in _STANDARD_INPUT:
-            self._unknown(call, labels, "shell-dynamic-command", f"{call.name} runs what it is fed")
-        elif call.words and self._was_downloaded(call.words[0]):
-            self._downloaded(call)
+        elif call.words:
+            self._filled(call, call.words[0])
 
     def _eval(self, call: Call, labels: frozenset[str]) -> None:
         text = " ".join(call.arguments)
@@ -265,19 +284,27 @@ class Execution:
         else:
             self._site.report(rule, call.command, message, severity=severity)
 
-    def _was_downloaded(self, word: Word) -> bool:
-        text = self._site.scope.text(word)
-        return text in self._site.downloaded or text.removeprefix("./") in self._site.downloaded
+    def _filled(self, call: Call, word: Word) -> None:
+        """Run the file that `word` names, if the script has filled it from elsewhere."""
+        if self._site.files.labels:
+            self._run(call, self._site.name(self._site.scope.text(word), word))
 
-    def _downloaded(self, call: Call, before: list[Call] | None = None) -> None:
+    def _run(self, call: Call, name: str) -> None:
+        labels = self._site.files.of(name)
+        if "decoded" in labels:
+            message = f"{name[:80]} holds what a decoder printed, and is run"
+            self._site.report("shell-decoded-execution", call.command, message)
+        elif labels:
+            self._downloaded(call, file=name)
+
+    def _downloaded(self, call: Call, before: list[Call] | None = None, file: str = "") -> None:
         """Report a download that is run; a vendor's documented installer needs eyes, not a block."""
         start = before[0].command.start if before else call.command.start
-        span = Command(start, call.command.end)
+        span = Command(start, max(call.command.end, start))
         inside = [asked for first, last, asked in self._site.requests if start <= first and last <= span.end]
         urls = [url for asked in inside for url in asked]
-        files = (*call.arguments, *(self._site.scope.text(word) for word in call.command.words[:1]))
-        names = [file.removeprefix("./") for file in files]
-        urls += [url for name, url in self._site.downloaded.items() if name.removeprefix("./") in names]
+        files = [key for name in (file, *call.arguments) if (key := self._site.files.find(name)) is not None]
+        urls += [url for name in files if (url := self._site.files.urls.get(name))]
         known = bool(urls) and all(map(self._is_installer, urls))
         where = f" from {urls[0][:120]}" if urls else ""
         message = f"a download{where} is run by {call.name}"

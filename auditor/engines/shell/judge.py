@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from typing import Any, Final
 
+from skillkeep.auditor.engines.interface import Context
+from skillkeep.auditor.engines.shell.acting import Acting
 from skillkeep.auditor.engines.shell.calls import calls_of
 from skillkeep.auditor.engines.shell.evaluate import HOLE
 from skillkeep.auditor.engines.shell.execution import Execution
@@ -15,8 +19,19 @@ from skillkeep.auditor.engines.tables import secrets
 __all__ = ["Judge"]
 
 _NOTHING: Final[frozenset[str]] = frozenset()
-_DECLARING: Final = frozenset({"export", "local", "declare", "typeset", "readonly", "ENV", "ARG"})
 _LONGEST_EVALUATED: Final = 32  # commands whose output is worked out; longer pipelines are followed by labels
+_MOST_CALLS: Final = 300  # of the script's own functions, judged again with their arguments
+_DEEPEST_CALL: Final = 4
+_NO_PATH: Final = re.compile(r"[\w:+,%-]{0,60}")
+_PRINTING: Final = frozenset({"echo", "printf", "test", "[", "exit", "return", "shift", "local", "break", "continue"})
+_BUILTINS: Final = frozenset(
+    {"eval", "find", "fd", "gfind", "read", "mapfile", "readarray", "alias", "trap", "git", "cd", "printenv"}
+)
+_TABLES: Final = (
+    "interpreters", "sources", "network", "decoders", "credential_stores", "writers", "prefixes", "carriers",
+    "environment_dumps", "collecting",
+)  # fmt: skip
+_TELLING: Final = re.compile(r"[/|$;`~]|[A-Za-z0-9+=]{12}")  # a path, an address, a command or a payload
 
 
 class Judge:
@@ -27,68 +42,163 @@ class Judge:
         self._table = table
         self._execution = Execution(site, table, self.script)
         self._reach = Reach(site, table)
+        self._run_later = frozenset(table["run_later"])
+        self._telling = frozenset(_BUILTINS.union(*(table[kind] for kind in _TABLES)))
+        self._acting = Acting(table, site.functions)
+        self._called: dict[tuple[object, ...], frozenset[str]] = {}
+        self._depth = 0
 
-    def script(self, script: Script) -> frozenset[str]:
-        """Judge every pipeline; the labels of what the script prints."""
-        self._site.functions |= script.functions
+    def script(self, script: Script, flowing: frozenset[str] = _NOTHING, before: Sequence[Call] = ()) -> frozenset[str]:
+        """Judge every pipeline, fed with `flowing` by the calls `before`; the labels of what the script prints."""
+        for pipeline in script.pipelines:
+            first = pipeline.commands[0]
+            if first.function and first.body is not None:
+                self._site.functions[first.function] = first.body
         labels = _NOTHING
         for pipeline in script.pipelines:
-            labels |= self._pipeline(pipeline)
+            labels |= self._pipeline(pipeline, flowing, before)
         return labels
 
-    def _pipeline(self, pipeline: Pipeline) -> frozenset[str]:
-        flowing = _NOTHING
-        before: list[Call] = []
-        for index, command in enumerate(pipeline.commands):
-            feeding = Pipeline(pipeline.commands[:index]) if 0 < index <= _LONGEST_EVALUATED else None
+    def _pipeline(self, pipeline: Pipeline, flowing: frozenset[str], fed_by: Sequence[Call]) -> frozenset[str]:
+        commands = pipeline.commands
+        if len(commands) == 1:
+            return self._command(commands[0], flowing, list(fed_by), None, alone=not fed_by)
+        before = list(fed_by)
+        for index, command in enumerate(commands):
+            feeding = Pipeline(commands[:index]) if 0 < index <= _LONGEST_EVALUATED else None
             flowing = self._command(command, flowing, before, feeding)
         self._reach.pipeline(before)
         return flowing
 
     def _command(
-        self, command: Command, flowing: frozenset[str], before: list[Call], feeding: Pipeline | None
+        self,
+        command: Command,
+        flowing: frozenset[str],
+        before: list[Call],
+        feeding: Pipeline | None,
+        *,
+        alone: bool = False,
     ) -> frozenset[str]:
-        own = self._words(command)
-        if command.loop is not None:
-            self._loop(command)
-        calls = list(calls_of(command, self._site.scope, self._table))
-        self._assignments(command, calls)
+        if command.body is not None:
+            return self._compound(command, flowing, before)
+        own = self._words(command, flowing, before)
+        if not command.words and command.heredoc is None:
+            self._assignments(command)
+            return own | self._reach.redirects(command, None, own) if command.redirects else own
+        if alone and not own and self._is_ordinary(command):
+            return own
+        if command.assignments:
+            self._assignments(command)
         if command.heredoc is not None:
             own |= self._word(command.heredoc)
+        calls = list(calls_of(command, self._site.scope, self._table)) if command.words else []
         if not calls:
-            self._reach.redirects(command, None)
-            return _NOTHING
+            self._reach.recipe(command)
+            return own | self._reach.redirects(command, None, flowing | own)
         for call in calls:
             if call.name in self._site.functions:
                 self._execution.fed_function(call, flowing | own, before)
+                own |= self._function(call, flowing, before)
                 continue
             printed = self._site.scope.printed(feeding) if feeding is not None else None
             self._execution.judge(call, flowing | own, before, printed)
             own |= self._reach.judge(call, flowing | own)
+            self._remember(call, flowing)
         before.extend(calls)
-        self._reach.redirects(command, calls[0])
+        if command.redirects:
+            own |= self._reach.redirects(command, calls[0], flowing | own)
         return flowing | own
 
-    def _words(self, command: Command) -> frozenset[str]:
+    def _is_ordinary(self, command: Command) -> bool:
+        """A program that no table knows, or `echo` and its like, with arguments that are no paths."""
+        name = command.words[0].literal
+        if name is None or command.redirects or command.assignments or command.heredoc is not None:
+            return False
+        if name not in _PRINTING and (
+            name not in self._site.programs or name in self._telling or name in self._site.functions
+        ):
+            return False
+        text = self._site.scope.text
+        prints = name in _PRINTING
+        for word in command.words[1:]:
+            argument = word.literal if word.literal is not None else text(word)
+            if argument == "-v" or (not _NO_PATH.fullmatch(argument) and not (prints and " " in argument)):
+                return False
+        return True
+
+    def _compound(self, command: Command, flowing: frozenset[str], before: list[Call]) -> frozenset[str]:
+        assert command.body is not None
+        if command.function:
+            self._site.printed_by.setdefault(command.function, _NOTHING)
+            self._site.printed_by[command.function] |= self.script(command.body)
+            return _NOTHING
+        own = self._words(command, flowing, before)
+        if command.loop is not None:
+            self._loop(command)
+        inside = list(before)
+        own |= self.script(command.body, flowing, inside)
+        first = command.body.pipelines[0].commands[0] if command.body.pipelines else None
+        own |= self._reach.redirects(command, None, flowing | own)
+        if first is not None and command.loop is None:
+            before.extend(calls_of(first, self._site.scope, self._table))
+        return flowing | own
+
+    def _function(self, call: Call, flowing: frozenset[str], before: list[Call]) -> frozenset[str]:
+        """A function of the script: judged again with these arguments when they tell something."""
+        known = self._site.printed_by.get(call.name)
+        arguments = [(text, self._labels(word)) for text, word in zip(call.arguments, call.words, strict=False)]
+        key = (call.name, flowing, *arguments)
+        if key in self._called or not (known is None or self._tells(call.name, flowing, arguments)):
+            return self._called.get(key) or known or _NOTHING
+        if self._depth >= _DEEPEST_CALL or len(self._called) >= _MOST_CALLS:
+            return known or _NOTHING
+        self._called[key] = known or _NOTHING
+        self._depth += 1
+        with self._site.scope.called_with(arguments):
+            printed = self.script(self._site.functions[call.name], flowing, before)
+        self._depth -= 1
+        self._site.printed_by[call.name] = (known or _NOTHING) | (printed - flowing)
+        self._called[key] = printed
+        return printed
+
+    def _tells(self, name: str, flowing: frozenset[str], arguments: list[tuple[str, frozenset[str]]]) -> bool:
+        """True when what the function is given can change what it does."""
+        given = flowing or any(labels or _TELLING.search(text) for text, labels in arguments)
+        return bool(given) and self._acting.acts(name)
+
+    def _words(self, command: Command, flowing: frozenset[str], before: list[Call]) -> frozenset[str]:
         labels = _NOTHING
-        for word in (*command.words, *(target for _, target in command.redirects)):
-            labels |= self._word(word)
+        for word in command.words:
+            if word.literal is None:
+                labels |= self._word(word, flowing, before)
+        for _, target in command.redirects:
+            if target.literal is None:
+                labels |= self._word(target, flowing, before)
         return labels
 
-    def _word(self, word: Word) -> frozenset[str]:
+    def _word(self, word: Word, flowing: frozenset[str] = _NOTHING, before: Sequence[Call] = ()) -> frozenset[str]:
         """Judge what is inside a word; the labels of its value."""
         labels = _NOTHING
+        if word.literal is not None:
+            return labels
         for piece in word.pieces:
             if isinstance(piece, Substitution):
-                labels |= self.script(piece.script)
+                labels |= self.script(piece.script, flowing, before) if piece.into else self.script(piece.script)
             elif isinstance(piece, Variable):
                 labels |= self._variable(piece, word)
         return labels
+
+    def _labels(self, word: Word) -> frozenset[str]:
+        """The labels of a word that has been judged already."""
+        names = [piece.name for piece in word.pieces if isinstance(piece, Variable)] if word.literal is None else []
+        return _NOTHING.union(*(self._site.scope.labels.get(name, _NOTHING) for name in names))
 
     def _variable(self, variable: Variable, word: Word) -> frozenset[str]:
         scope = self._site.scope
         name = variable.name
         inner = self._word(variable.default) if variable.default is not None else _NOTHING
+        for operand in variable.operands:
+            inner |= self._word(operand)
         if name in scope.own:
             return scope.labels.get(name, _NOTHING) | inner
         if not secrets().variable(name):
@@ -97,17 +207,34 @@ class Judge:
         self._site.report("code-credential-env", word, f"reads the secret {name} from the environment", subject=name)
         return inner | {f"secret:{name}"}
 
-    def _assignments(self, command: Command, calls: list[Call]) -> None:
+    def _assignments(self, command: Command) -> None:
         scope = self._site.scope
         for name, value, appended in command.assignments:
-            labels = self._word(value)
-            scope.assign(name, value, labels, appended=appended)
-        for call in calls:
-            if call.name == "read":
-                for name in call.operands:
-                    scope.forget(name)
-            elif call.name in _DECLARING and call.name not in {"ENV", "ARG"}:
-                continue
+            scope.assign(name, value, self._word(value), appended=appended)
+            self._reach.preloaded(command, name, scope.text(value))
+            if name in self._run_later:
+                self._site.derive(scope.text(value), Context.SHELL, command, name)
+
+    def _remember(self, call: Call, flowing: frozenset[str]) -> None:
+        """What a builtin leaves behind: variables read, names for commands, commands for later."""
+        scope = self._site.scope
+        if call.name in {"read", "mapfile", "readarray"}:
+            for name in call.operands:
+                scope.forget(name, flowing)
+        elif call.name == "printf" and call.arguments[:1] == ("-v",) and len(call.arguments) > 2:
+            known = scope.printed(
+                Pipeline([Command(0, 0, [Word(0, 0, ["printf"], literal="printf"), *call.words[2:]])])
+            )
+            text = known.text if known is not None else HOLE
+            scope.assign(call.arguments[1], Word(0, 0, [text], literal=text), _NOTHING, appended=False)
+        elif call.name == "alias":
+            for argument in call.arguments:
+                name, _, value = argument.partition("=")
+                if value and HOLE not in value:
+                    scope.aliases[name] = value
+                    self._site.derive(value, Context.SHELL, call.command, "alias")
+        elif call.name == "trap" and call.arguments and " " in call.arguments[0]:
+            self._site.derive(call.arguments[0], Context.SHELL, call.command, "trap")
 
     def _loop(self, command: Command) -> None:
         loop = command.loop
@@ -118,8 +245,7 @@ class Judge:
         if len(loop.values) == 1:
             self._site.scope.assign(loop.name, loop.values[0], labels, appended=False)
         else:
-            self._site.scope.forget(loop.name)
-            self._site.scope.labels[loop.name] = labels
+            self._site.scope.forget(loop.name, labels)
         for value in loop.values:
             what = secrets().path(self._site.scope.text(value).replace(HOLE, ""))
             if what is not None:

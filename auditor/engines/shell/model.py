@@ -7,38 +7,40 @@ from dataclasses import dataclass, field
 __all__ = ["Command", "Loop", "Pipeline", "Script", "Substitution", "Variable", "Word"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Variable:
-    """``$name`` or ``${name…}``. `changed`: an operator may change the value. `default`: of ``${name:-default}``."""
+    """``$name`` or ``${name…}``. `default`: of ``${name:-default}``; else `operator` changes the value by `operands`.
+
+    An operator that is not followed is ``?``.
+    """
 
     name: str
-    changed: bool = False
+    operator: str = ""
+    operands: tuple[Word, ...] = ()
     default: Word | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Substitution:
-    """``$(…)``, backticks or ``<(…)``. `process` for the last kind, which becomes a file name."""
+    """``$(…)``, backticks, ``<(…)`` or ``>(…)``. `process`: becomes a file name. `into`: is fed by the command."""
 
     script: Script
     process: bool = False
+    into: bool = False
 
 
 @dataclass(slots=True)
 class Word:
-    """One word between `start` and `end` (offsets in the segment). A piece that is a `str` is literal."""
+    """One word between `start` and `end` (offsets in the segment). A piece that is a `str` is literal.
+
+    `literal` is the text when every piece is literal, else None.
+    """
 
     start: int
     end: int = 0
     pieces: list[str | Variable | Substitution] = field(default_factory=list)
     quoted: bool = False
-
-    @property
-    def literal(self) -> str | None:
-        """The text when every piece is literal."""
-        if all(isinstance(piece, str) for piece in self.pieces):
-            return "".join(self.pieces)  # type: ignore[arg-type]
-        return None
+    literal: str | None = None
 
     @property
     def only(self) -> Variable | Substitution | None:
@@ -50,7 +52,10 @@ class Word:
 
 @dataclass(slots=True)
 class Command:
-    """A simple command: assignments before it, words, redirections, and the text of a here-document."""
+    """A simple command: assignments before it, words, redirections, and the text of a here-document.
+
+    Or a compound one, whose parts are its `body`; `function` names the function that the body belongs to.
+    """
 
     start: int
     end: int = 0
@@ -59,11 +64,8 @@ class Command:
     redirects: list[tuple[str, Word]] = field(default_factory=list)
     heredoc: Word | None = None
     loop: Loop | None = None
-
-    @property
-    def empty(self) -> bool:
-        """True when nothing was read into it."""
-        return not (self.words or self.assignments or self.redirects or self.loop)
+    body: Script | None = None
+    function: str = ""
 
 
 @dataclass(slots=True)
@@ -83,7 +85,6 @@ class Pipeline:
 
 @dataclass(slots=True)
 class Script:
-    """Pipelines in order; what joins them (``;``, ``&&``, blocks, functions) does not matter here."""
+    """Pipelines in order; what joins them (``;``, ``&&``, blocks, conditions) does not matter here."""
 
     pipelines: list[Pipeline] = field(default_factory=list)
-    functions: set[str] = field(default_factory=set)

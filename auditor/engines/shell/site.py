@@ -2,27 +2,34 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 
 from skillkeep.auditor.engines.interface import Context, Emitter, Segment
 from skillkeep.auditor.engines.shell.evaluate import HOLE, Scope
-from skillkeep.auditor.engines.shell.model import Command, Word
+from skillkeep.auditor.engines.shell.files import Files
+from skillkeep.auditor.engines.shell.model import Command, Script, Word
 from skillkeep.auditor.interface import Location, Severity
 
 __all__ = ["Call", "ShellSite"]
 
 _LONGEST_EXCERPT = 300
+_QUOTING = re.compile(r"[\"'{}]")
 
 
 @dataclass(frozen=True)
 class Call:
-    """A command as it will run: program name without folder and prefixes, arguments as texts and as words."""
+    """A command as it will run: program name without folder and prefixes, arguments as texts and as words.
+
+    `program` is the word that names the program.
+    """
 
     name: str
     arguments: tuple[str, ...]
     words: tuple[Word, ...]
     command: Command
     prefixes: tuple[str, ...] = ()
+    program: Word | None = None
 
     def has(self, *options: str) -> bool:
         """True when one of the options is among the arguments."""
@@ -48,12 +55,24 @@ class ShellSite:
     segment: Segment
     emit: Emitter
     scope: Scope = field(default_factory=Scope)
-    functions: set[str] = field(default_factory=set)
-    downloaded: dict[str, str] = field(default_factory=dict)  # file name -> URL
+    printed_by: dict[str, frozenset[str]] = field(default_factory=dict)  # function -> labels of what it prints
+    files: Files = field(default_factory=Files)
     requests: list[tuple[int, int, tuple[str, ...]]] = field(default_factory=list)  # span and what is asked for
     bare_interpreter: bool = False  # a shell without arguments, as in a function that others are piped into
+    programs: set[str] = field(default_factory=set)
     hosts: set[str] = field(default_factory=set)
     reported: set[tuple[str, int, str]] = field(default_factory=set)
+
+    @property
+    def functions(self) -> dict[str, Script]:
+        """The functions of the script, by name."""
+        return self.scope.functions
+
+    def name(self, text: str, word: Word) -> str:
+        """What a file is called: its text, or the variable it is in when that is not known."""
+        if HOLE not in text:
+            return text
+        return _QUOTING.sub("", self.segment.text[word.start : word.end]) or text
 
     def at(self, start: int, end: int) -> Location:
         """The place of a span of the segment."""

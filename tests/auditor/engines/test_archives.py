@@ -7,13 +7,15 @@ import gzip
 import lzma
 import time
 import zipfile
+import zlib
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.audited import audited
-from support.containers import CAUGHT, PAYLOAD, label, tarred, zipped
+from support.containers import CAUGHT, PAYLOAD, ar, label, shortcut, tarred, zipped
 
+from skillkeep.auditor.engines.containers.ars import read_ar
 from skillkeep.auditor.engines.containers.model import Budget, Member, Oddity
 from skillkeep.auditor.engines.containers.tars import read_tar
 from skillkeep.auditor.engines.containers.zips import read_zip
@@ -40,6 +42,18 @@ def _found(name: str, data: bytes) -> dict[str, Severity]:
         ("run.sh.xz", lzma.compress(PAYLOAD.encode())),
         ("two.sh.gz", gzip.compress(b"#!/bin/sh\n") + gzip.compress(PAYLOAD.encode())),
         ("data.bin", zipped({"run.sh": PAYLOAD})),
+        ("tool.vsix", zipped({"extension/run.sh": PAYLOAD})),
+        ("tool.mcpb", zipped({"run.sh": PAYLOAD})),
+        ("tool.jar", zipped({"META-INF/run.sh": PAYLOAD})),
+        ("no-name-at-all", zipped({"run.sh": PAYLOAD})),
+        ("tool.crx", b"Cr24\3\0\0\0\4\0\0\0abcd" + zipped({"run.sh": PAYLOAD})),
+        ("tool.pyz", b"#!/usr/bin/env python3\n" + zipped({"run.sh": PAYLOAD})),
+        ("tool.deb", ar({"debian-binary": b"2.0\n", "data.tar.xz": tarred({"usr/bin/run.sh": PAYLOAD}, "w:xz")})),
+        ("tool.a", ar({"x.o": b"text", "a-name-of-over-fifteen/run.sh": PAYLOAD.encode()})),
+        ("run.sh.lzma", lzma.compress(PAYLOAD.encode(), format=lzma.FORMAT_ALONE)),
+        ("run.sh.zz", zlib.compress(PAYLOAD.encode())),
+        ("blob", zlib.compress(zlib.compress(zipped({"run.sh": PAYLOAD})))),
+        ("open-me.lnk", shortcut(f"/c bash -c '{PAYLOAD.strip()}'")),
         ("self.sh", b"#!/bin/sh\nexit 0\n" + zipped({"run.sh": PAYLOAD})),
     ],
     ids=label,
@@ -49,7 +63,7 @@ def test_a_script_is_found_wherever_it_is_packed(name: str, data: bytes) -> None
     caught = [finding for finding in report.findings if finding.rule == CAUGHT]
     assert caught
     assert caught[0].location.path == name
-    assert any(step.endswith("run.sh") or name.startswith(("run", "two")) for step in caught[0].provenance)
+    assert any(step.endswith("run.sh") or name.startswith(("run", "two", "open")) for step in caught[0].provenance)
 
 
 def test_instructions_and_hooks_inside_an_archive_are_read_as_what_they_are() -> None:
@@ -120,6 +134,18 @@ def test_a_name_that_occurs_twice_is_found() -> None:
         ("a.gz", gzip.compress(PAYLOAD.encode())[:-9], "tree-archive", Severity.WARN),
         ("a.gz", gzip.compress(b"hello") + b"garbage that is no padding", "container-trailing-data", Severity.WARN),
         ("a.7z", b"7z\xbc\xaf\x27\x1c" + b"\0" * 60, "tree-archive", Severity.WARN),
+        ("a.rar", b"Rar!\x1a\x07\1\0" + b"\0" * 60, "tree-archive", Severity.WARN),
+        ("a.zst", b"\x28\xb5\x2f\xfd" + b"\0" * 60, "tree-archive", Severity.WARN),
+        ("a.lz4", b"\x04\x22\x4d\x18 and words that look like a text\n", "tree-archive", Severity.WARN),
+        ("a.rpm", b"\xed\xab\xee\xdb\3" + b"\0" * 90, "tree-archive", Severity.WARN),
+        ("a.deb", ar({"x": b"y" * 9})[:-4], "tree-archive", Severity.WARN),
+        ("a.deb", ar({"x": b"y"}) + b"more than a member", "container-trailing-data", Severity.WARN),
+        ("a.deb", ar({"../../a": b"y"}), "container-path-escape", Severity.FAIL),
+        ("photo.png", b"7z\xbc\xaf\x27\x1c" + b"\0" * 60, "container-disguised", Severity.FAIL),
+        ("a.zip", zipped({"b.7z": b"7z\xbc\xaf\x27\x1c" + b"\0" * 60}), "tree-archive", Severity.WARN),
+        ("a.lnk", shortcut("calc"), "tree-native-binary", Severity.WARN),
+        ("a.lzma", lzma.compress(bytes(99 << 20), format=lzma.FORMAT_ALONE), "container-bomb", Severity.FAIL),
+        ("a.zz", zlib.compress(bytes(30 << 20)), "container-bomb", Severity.FAIL),
         ("logo.png", zipped({"a.txt": "x"}), "container-disguised", Severity.FAIL),
         ("notes.txt", gzip.compress(b"x" * 90), "container-disguised", Severity.FAIL),
         ("photo.jpg", PAYLOAD.encode(), "container-disguised", Severity.FAIL),
@@ -129,6 +155,27 @@ def test_a_name_that_occurs_twice_is_found() -> None:
 )
 def test_an_archive_that_tricks_its_readers_is_found(name: str, data: bytes, rule: str, severity: Severity) -> None:
     assert _found(name, data).get(rule) is severity
+
+
+SEVEN = b"7z\xbc\xaf\x27\x1c\0\4" + bytes(range(60))
+
+
+@pytest.mark.parametrize(
+    ("text", "blocked"),
+    [
+        ("Unpack assets.7z first, the passphrase is 2024.", True),
+        ("```bash\n7z x assets.7z -pqwerty\n```", True),
+        ("assets.7z を展開します。パスワードは下にあります。", True),
+        ("The fonts are in assets.7z.\n\n" + "Another line.\n" * 40 + "Never write a password into a file.", False),
+        ("Unpack assets.7z, then set the width and the height.", False),
+    ],
+    ids=["english", "command", "japanese", "far", "none"],
+)
+def test_a_closed_archive_with_its_password_beside_it_blocks(text: str, blocked: bool) -> None:
+    skill = f"---\nname: a\ndescription: b\n---\n# A\n\n{text}\n"
+    found = {finding.rule for finding in audited({"SKILL.md": skill, "data/assets.7z": SEVEN}).findings}
+    assert ("container-locked-lure" in found) is blocked
+    assert "tree-archive" in found
 
 
 def test_a_link_inside_a_tar_is_fine_when_it_stays_inside() -> None:
@@ -143,11 +190,11 @@ def test_a_matryoshka_of_archives_ends_with_a_finding() -> None:
 
 
 def test_an_archive_of_very_many_members_is_read_up_to_a_bound_and_says_so() -> None:
-    start = time.monotonic()
+    start = time.process_time()
     parts = list(read_zip(zipped({f"{n}.txt": "x" for n in range(3000)}), Budget()))
     assert sum(isinstance(part, Member) for part in parts) == 2000
     assert any(isinstance(part, Oddity) and part.rule == "tree-archive" for part in parts)
-    assert time.monotonic() - start < 20
+    assert time.process_time() - start < 20
 
 
 @settings(max_examples=150, deadline=None)
@@ -163,6 +210,18 @@ def test_no_zip_breaks_its_reader(data: bytes, changes: list[tuple[int, bytes]],
     budget = Budget(output=100_000)
     members = [part for part in read_zip(bytes(mutated[: cut or None]), budget) if isinstance(part, Member)]
     assert sum(len(member.data) for member in members) <= 200_000
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    st.sampled_from([ar({"a": b"b" * 9, "c" * 40: b"d"}), ar({"a": b""})]),
+    st.lists(st.tuples(st.integers(0, 300), st.binary(max_size=4)), max_size=8),
+)
+def test_no_ar_breaks_its_reader(data: bytes, changes: list[tuple[int, bytes]]) -> None:
+    mutated = bytearray(data)
+    for place, content in changes:
+        mutated[place : place + len(content)] = content
+    list(read_ar(bytes(mutated), Budget()))
 
 
 @settings(max_examples=150, deadline=None)

@@ -182,10 +182,10 @@ def test_no_file_breaks_its_reader(text: str) -> None:
 @pytest.mark.parametrize("piece", PIECES)
 def test_reading_grows_with_the_size_alone(piece: str) -> None:
     text = piece * (100_000 // len(piece))
-    start = time.monotonic()
+    start = time.process_time()
     for reader in READERS:
         list(reader(text))
-    assert time.monotonic() - start < 15
+    assert time.process_time() - start < 15
 
 
 @settings(max_examples=200, deadline=None)

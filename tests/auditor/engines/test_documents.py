@@ -120,8 +120,8 @@ def test_no_document_breaks_its_reader(data: bytes, changes: list[tuple[int, byt
 def test_reading_grows_with_the_size_alone(seed: bytes) -> None:
     import time
 
-    start = time.monotonic()
+    start = time.process_time()
     for head in (b"%PDF-1.4\n", b"\xff\xd8\xff", b"GIF89a\1\0\1\0\0\0\0"):
         data = head + seed * (400_000 // len(seed))
         list(read_pdf(data, Budget()) if head.startswith(b"%") else read_picture(data, Budget()))
-    assert time.monotonic() - start < 20
+    assert time.process_time() - start < 20

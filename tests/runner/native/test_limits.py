@@ -45,17 +45,20 @@ def test_nothing_outlives_the_time_limit(bench: Bench, way: str) -> None:
     mark = secrets.token_hex(8)
     # The usual way, a timeout around the child, leaves what the child started.
     try:
-        with pytest.raises(subprocess.TimeoutExpired):
-            bench.outside(LINGER[way] + f"# {mark}", timeout=0.5)
-        if "fork" in LINGER[way]:
-            assert marked_processes(mark) != []
+        for seconds in (0.5, 5, 20):
+            with pytest.raises(subprocess.TimeoutExpired):
+                bench.outside(LINGER[way] + f"# {mark}", timeout=seconds)
+            left = marked_processes(mark)
+            if left or "fork" not in LINGER[way]:
+                break  # else a busy machine had not started it yet
+        assert bool(left) is ("fork" in LINGER[way])
     finally:
         _end(marked_processes(mark))
     mark = secrets.token_hex(8)
     inside = bench.inside(LINGER[way] + f"# {mark}", wall_seconds=0.5)
     assert marked_processes(mark) == []
     assert inside["cause"] == "timeout"
-    assert 0.5 <= inside["wall_seconds"] < 1.5
+    assert 0.5 <= inside["wall_seconds"] < 45  # it would go on for 60
 
 
 def test_what_a_payload_leaves_running_ends_with_it(bench: Bench) -> None:
@@ -67,9 +70,9 @@ def test_what_a_payload_leaves_running_ends_with_it(bench: Bench) -> None:
     finally:
         _end(marked_processes(mark))
     mark = secrets.token_hex(8)
-    inside = bench.inside(code + f"# {mark}", wall_seconds=20)
+    inside = bench.inside(code + f"# {mark}", wall_seconds=50)
     assert (inside["cause"], inside["stdout"]) == ("exit", "main is done\n")
-    assert inside["wall_seconds"] < 10
+    assert inside["wall_seconds"] < 45  # it would go on for 60
     assert marked_processes(mark) == []
 
 
@@ -98,7 +101,8 @@ for _ in range(6):
 print(sorted(os.wait()[1] for _ in range(6)))
 """
     assert bench.outside(code).stdout == b"[0, 0, 0, 0, 0, 0]\n"
-    inside = bench.inside(code, memory_bytes=100 << 20, wall_seconds=20)
+    together = code.replace("sleep(1.5)", "sleep(30)")  # all six at once, however slowly they start
+    inside = bench.inside(together, memory_bytes=100 << 20, wall_seconds=60)
     assert inside["stdout"] != "[0, 0, 0, 0, 0, 0]\n"
     assert [denial["what"] for denial in inside["denials"]] == ["memory"]
 
@@ -118,9 +122,10 @@ except OSError as error:
 print(made)
 """
     assert bench.outside(code).stdout == b"30\n"
-    inside = bench.inside(code, processes=10, wall_seconds=20)
+    together = code.replace("sleep(2)", "sleep(30)")  # none ends before the last is tried, however slowly they start
+    inside = bench.inside(together, processes=10, wall_seconds=60)
     assert inside["stdout"] == "Resource temporarily unavailable\n9\n"
-    assert bench.inside(code, processes=40, wall_seconds=20)["stdout"] == "30\n"
+    assert bench.inside(together, processes=40, wall_seconds=60)["stdout"] == "30\n"
 
 
 def test_a_fork_bomb_is_held_and_ends_at_the_limit(bench: Bench) -> None:
@@ -195,7 +200,7 @@ os.wait(); os.wait()
     inside = bench.inside(code, cpus=0.5 if bench.who.name == "root" else 1.0)
     used = inside["user_seconds"] + inside["system_seconds"]
     share = 0.5 if inside["assurance"]["level"] == "bounded" else 1.0
-    assert 0.1 < used <= inside["wall_seconds"] * share * 1.2
+    assert 0.02 < used <= inside["wall_seconds"] * share * 1.2
 
 
 def test_a_crash_cannot_start_the_hosts_core_dump_handler(bench: Bench) -> None:

@@ -1,0 +1,103 @@
+"""Whether a verb is an order to the agent, or is forbidden, asked about, or told of somebody else."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+__all__ = ["is_told"]
+
+_REACH: Final = 110
+_CLAUSE: Final = re.compile(r"[.;:!?][ ]")
+_BASE: Final = re.compile(r"[a-z-]+(?<!ing)")
+_COMMANDING: Final = re.compile(
+    r"(?:^|[^\w -] ?|(?:^|\s)- |\d+ |\b(?:and|then|or|also|always|please|must|should|shall|will|to|you"
+    r"|agents?|assistant|claude|model|ai|first|finally|next|last|lastly|now|immediately"
+    r"|simply|just|again|it|them|\w+ly|ever|only|additionally|instead|afterwards?|before|otherwise|still|either"
+    r"|both|but|need|needs|run|task|done|response|session|completed?|finished|written|saved|sent)[ ]+)$"
+)
+_AFFIRMED: Final = re.compile(
+    r"(?:forget|fail|hesitate|skip|omit|neglect)\w* (?:to |the step (?:to|of) )?(?:\w+ ){0,3}$"
+)
+_NEGATED: Final = re.compile(
+    r"(?:\b(?:never|do not|don't|does not|doesn't|did not|must not|mustn't|should not|shouldn't|cannot|can't"
+    r"|could not|won't|will not"
+    r"|would not|wouldn't|may not|not|avoid|avoids|without|refuse to|refuses to|refrain from|stop|stops"
+    r"|prevents?|preventing|blocks?|blocking|detects?"
+    r"|detecting|forbid\w*|prohibit\w*|disallow\w*|rather than|than to|than|instead of|no|nor|neither|isn't|aren't"
+    r"|wasn't|against|reject|deny|denies|flags?|unless)"
+    r"[ ,:]+(?:[\w']+[ ,/-]+){0,6}"
+    r"|(?:不要|不得|切勿|禁止|不能|не |нельзя |никогда не |no |nunca |nicht |niemals |ne |jamais )[^ ]{0,12} ?)$"
+)
+_NOT_AFTER: Final = re.compile(r"^[^。！？；]{0,30}(?:しない|ないで|なかった|禁止|避け|ません|하지 마|않)")
+_LIST_OF_NOT: Final = re.compile(
+    r"\b(?:never|do not|don't|must not|should not|cannot|will not|won't)\b[^.;:!?]{0,80}(?:,| or| nor)(?: or"
+    r"| nor)? (?:\w+ ){0,2}$"
+)
+_ABLE: Final = re.compile(
+    r"\b(?:can|could|may|might|able to|allow\w* (?:\w+ ){0,3}to|lets? (?:\w+ ){1,3}|option to|ability to|how to"
+    r"|used to|wants? to|like to|wish\w* to"
+    r"|need help|help (?:\w+ ){0,2}(?:to )?|possible to|lets|enables? (?:\w+ ){0,3}to|attempt\w*(?: to)?|tr(?:y"
+    r"|ies|ying) to|intends? to|about to|plan\w* to|ways? to|supports?|used for|designed to|asks? to|asked to"
+    r"|requests? to|whether to|when to|where to|what to|permission to|failed to|fails to|needs? to be)"
+    r"[ ,]+(?:\w+[ ,]+){0,2}$"
+)
+_OTHERS: Final = re.compile(
+    r"\b(?:users?|customers?|they|people|clients?|developers?|engineers?|team|teams|we|i|he|she"
+    r"|attackers?|adversar\w+|hackers?|malware|actors?|threat actors?|someone|anyone|somebody"
+    r"|visitors?|servers?|apps?|application|apis?|browsers?|services?|systems?|libraries|functions?|methods?|which"
+    r"|that|who|workers?|jobs?|workflows?|pipelines?|hooks?|skills? (?:that"
+    r"|which)|commands?|endpoints?|requests?|company|companies)"
+    r"(?: (?:then|also|automatically|will|would|should|must|can|could|may|might|to|often|usually|typically|always"
+    r"|first|is|are|be|has|have|had|did|do|does)){0,3} $"
+)
+_IF: Final = re.compile(
+    r"\b(?:if|whether|unless|in case|as if)(?: (?:you|the|any|a|an|it|there|this|your|needed|one)){0,3} (?:\w+ ){0,2}$"
+)
+_REPORTED: Final = re.compile(
+    r"\b(?:asks?|asking|asked|tells?|telling|told|instructs?|instructing|instructed|requests?|tries|trying"
+    r"|attempts?|attempting|attempted|claims?|says?|saying|said|pretends?|convince\w*|tricks?|tricking"
+    r"|manipulat\w+|wants?|directs?|urges?|forc(?:e|es|ing)|"
+    r"causes?|causing|leads?|leading|injects?|contains?|such as|example|e\.g\.|like|attackers?|malicious|injection"
+    r"|phishing)\b[^.;:!?]{0,60}$"
+)
+_THREAT: Final = re.compile(
+    r"\b(?:attackers?|adversar(?:y|ies"
+    r"|ial)|threat actors?|hackers?|malicious (?:\w+ )?(?:skills?|actors?|users?|code"
+    r"|prompts?|instructions?|pages?|servers?|packages?|tools?|content"
+    r"|inputs?|plugins?|payloads?|websites?)|prompt injections?|red flags?|exfiltration|malware"
+    r"|red team\w*|vulnerab\w+)\b"
+)
+_LEAD_NOT: Final = re.compile(
+    r"\b(?:never|do not|don't|must not|should not|cannot|can't|will not|won't|avoid|red flags?|suspicious"
+    r"|attack\w*|threats?|malicious|injection\w*|adversar\w*|prohibited|forbidden|not allowed|refuse|reject"
+    r"|block\w*|anti-?patterns?|bad|wrong|dangerous|risks?|signs of|watch for|look for|detects?|checks? for"
+    r"|flags?|examples?|not|out of scope|vulnerab\w+|mistakes?|issues?|problems?|can|users? (?:can|may"
+    r"|want)|don't use|questions?|when to use|use (?:this|when)|trigger\w*|scenarios?|use cases?)\b[^.!?]*[:：]$"
+)
+
+
+def is_told(text: str, place: tuple[int, int], lead: str = "") -> bool:
+    """True when the verb at `place` of the lower-cased sentence `text` is an order.
+
+    False for a noun, for a negated or merely possible act, for one of somebody else, and for an item of a list that
+    its introduction `lead` calls forbidden or an attack.
+    """
+    start, end = place
+    clause = _CLAUSE.split(text[max(0, start - _REACH) : start])[-1]
+    if lead and _LEAD_NOT.search(lead):
+        return False
+    if _BASE.fullmatch(text[start:end]) and (not _COMMANDING.search(clause) or text[end : end + 1] == "-"):
+        return False
+    if not text.isascii() and _NOT_AFTER.search(text[end : end + 40]):
+        return False
+    if _NEGATED.search(clause) and not _AFFIRMED.search(clause):
+        return False
+    if any(pattern.search(clause) for pattern in (_LIST_OF_NOT, _ABLE, _OTHERS, _IF, _REPORTED)):
+        return False
+    return not (_THREAT.search(text[:start]) or text.endswith("?") or _quoted(text, start))
+
+
+def _quoted(text: str, start: int) -> bool:
+    """True inside double quotes that do not hold the whole sentence."""
+    return text.count('"', 0, start) % 2 == 1 and '"' in text[start:] and text.find('"') > 0

@@ -1,0 +1,111 @@
+"""What instructions intend: sentences whose meaning no honest tool needs, judged by what the tool says it is for."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import ClassVar, Final
+
+from skillkeep.auditor.engines.intent.frames import Match, matches
+from skillkeep.auditor.engines.intent.topic import Topic, topic_of
+from skillkeep.auditor.engines.interface import Context, Emitter, Engine, Segment, SourceFile, SourceTree
+from skillkeep.auditor.interface import Severity
+
+__all__ = ["ENGINE", "IntentionEngine"]
+
+_PROSE: Final = (Context.INSTRUCTION, Context.METADATA)
+_CODE: Final = (
+    Context.PYTHON,
+    Context.JAVASCRIPT,
+    Context.TYPESCRIPT,
+    Context.SHELL,
+    Context.RUBY,
+    Context.CONFIG,
+    Context.TEXT,
+    Context.FENCED,
+)
+_RUNS: Final = re.compile(
+    r"\"\"\"(.{30,4000}?)\"\"\"|'''(.{30,4000}?)'''|\"([^\"\n]{30,4000})\"|'([^'\n]{30,2000})'|`([^`]{30,4000})`"
+    r"|(?:#|//)[ \t]*([^\n]{30,})",
+    re.DOTALL,
+)
+_WORDY: Final = re.compile(r"(?:[A-Za-z']{2,}[ ,]+){5}|[\u3040-\u9fff]{8}")
+_PLAIN: Final = re.compile(r"(?<!\S)[^\W\d_]{2,}[,.:;!?]?(?!\S)|[\u3040-\u9fff]{2}")
+_LOOK: Final = 400
+_MOST: Final = 40
+
+
+class IntentionEngine(Engine):
+    """See the module."""
+
+    name: ClassVar[str] = "intent"
+    order: ClassVar[int] = 85
+
+    def scan_file(self, file: SourceFile, emit: Emitter) -> None:
+        """Judge text found inside of other text; files of the tree wait for what the tool is for."""
+        if file.depth and file.text is not None:
+            _judge(file, topic_of(file.text, file.known_as), emit)
+
+    def scan_tree(self, tree: SourceTree, emit: Emitter) -> None:
+        """Judge every file by the nearest ``SKILL.md``."""
+        topics = dict(_topics(tree.files))
+        for file in tree.files:
+            if file.text is not None:
+                _judge(file, _topic(file, topics), emit)
+
+
+def _topics(files: Iterable[SourceFile]) -> Iterator[tuple[str, Topic]]:
+    for file in files:
+        folder, _, name = file.path.rpartition("/")
+        if name.lower() == "skill.md" and file.text is not None:
+            yield folder, topic_of(file.text, file.path)
+
+
+def _topic(file: SourceFile, topics: dict[str, Topic]) -> Topic:
+    own = topic_of(file.text or "", file.path)
+    folder = file.path.rpartition("/")[0]
+    while folder not in topics and folder:
+        folder = folder.rpartition("/")[0]
+    above = topics.get(folder)
+    return Topic(f"{own.text} . {above.text}") if above else own
+
+
+def _judge(file: SourceFile, topic: Topic, emit: Emitter) -> None:
+    for segment in file.segments:
+        for text, offset in _texts(segment):
+            _report(segment, text, offset, topic, emit)
+
+
+def _texts(segment: Segment) -> Iterator[tuple[str, int]]:
+    """The prose of a segment with its offset: all of a document, or the comments and long texts of code."""
+    if segment.context in _PROSE or (segment.context is Context.FENCED and _is_prose(segment.text)):
+        yield segment.text, 0
+    elif segment.context in _CODE:
+        for run in _RUNS.finditer(segment.text):
+            inside = next(group for group in run.groups() if group is not None)
+            if _WORDY.search(inside):
+                yield inside, run.start()
+
+
+def _is_prose(text: str) -> bool:
+    """True when a third of the lines of a block read like sentences."""
+    lines = [line for line in text.split("\n") if line.strip()]
+    return 3 * sum(len(_PLAIN.findall(line[:_LOOK])) > 3 for line in lines) >= len(lines)
+
+
+def _report(segment: Segment, text: str, offset: int, topic: Topic, emit: Emitter) -> None:
+    for count, match in enumerate(matches(text)):
+        if count >= _MOST:
+            return
+        at = segment.locate(offset + match.sentence.start, offset + match.sentence.end)
+        emit.finding(
+            match.frame.rule, at, match.text[:300], segment=segment,
+            severity=Severity.WARN if _declared(match, topic) else None,
+        )  # fmt: skip
+
+
+def _declared(match: Match, topic: Topic) -> bool:
+    return bool(match.frame.declared) and topic.declares(match.frame.declared)
+
+
+ENGINE = IntentionEngine()

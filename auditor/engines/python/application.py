@@ -1,0 +1,235 @@
+"""Folding of calls: decoders, pure functions and methods of the standard types, and the program's own functions."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING, Any, Final
+
+from skillkeep.auditor.engines.python.functions import (
+    DECODER_METHODS,
+    DECODERS,
+    FUNCTIONS,
+    METHODS,
+    decode_with,
+    format_braces,
+)
+from skillkeep.auditor.engines.python.scopes import Scope
+from skillkeep.auditor.engines.python.values import HOLE, MAX_ITEMS, UNKNOWN, OneOf, Unknown, Value, lift, one_of
+
+if TYPE_CHECKING:
+    from skillkeep.auditor.engines.python.folding import Folder
+
+__all__ = ["HOME_VARIABLES", "fold_call"]
+
+HOME_VARIABLES: Final = frozenset({"HOME", "USERPROFILE"})
+_KEYWORDS: Final = frozenset({"encoding", "byteorder", "errors"})
+_FILLED: Final = frozenset({"os.path.join", "pathlib.Path"})
+_MOST_RETURNS: Final = 4
+_NESTED: Final = 3
+
+
+def fold_call(folder: Folder, node: ast.Call, scope: Scope) -> Value:
+    """The value of a call, `UNKNOWN` when it is not one of a pure function on known values."""
+    if isinstance(node.func, ast.Lambda):
+        return _applied(folder, folder.names.inner(node.func, scope), node, scope)
+    names = folder.names.resolve(node.func, scope)
+    for name in names:
+        value = _function(folder, name, node, scope)
+        if not isinstance(value, Unknown):
+            return value
+    if isinstance(node.func, ast.Attribute):
+        value = _method(folder, node.func, node, scope)
+        return _own(folder, names, node, scope) if isinstance(value, Unknown) else value
+    return _own(folder, names, node, scope)
+
+
+def _function(folder: Folder, name: str, node: ast.Call, scope: Scope) -> Value:
+    if name in DECODERS:
+        layer, function = DECODERS[name]
+        folder.layers.append(layer)
+        return lift(function, *_arguments(folder, node, scope))
+    if name in FUNCTIONS:
+        arguments = _arguments(folder, node, scope)
+        if name in _FILLED:
+            arguments = [HOLE if isinstance(item, Unknown) else item for item in arguments]
+        if name == "builtins.chr":
+            folder.layers.append("chr")
+        return lift(FUNCTIONS[name], *arguments)
+    special = _SPECIAL.get(name)
+    return special(folder, node, scope) if special is not None else UNKNOWN
+
+
+def _map(folder: Folder, node: ast.Call, scope: Scope) -> Value:
+    if len(node.args) != 2:
+        return UNKNOWN
+    function, items = node.args[0], folder.fold(node.args[1], scope)
+    if isinstance(function, ast.Lambda) and len(function.args.args) == 1:
+        inner = folder.names.inner(function, scope) or scope
+        return folder.mapped(ast.Name(function.args.args[0].arg), items, function.body, inner)
+    for name in folder.names.resolve(function, scope):
+        if name in FUNCTIONS and isinstance(items, tuple | str | bytes):
+            folder.layers.append("map")
+            return tuple(lift(FUNCTIONS[name], item) for item in items[:MAX_ITEMS])
+    return UNKNOWN
+
+
+def _reduce(folder: Folder, node: ast.Call, scope: Scope) -> Value:
+    """``reduce(lambda a, b: …, items)`` and ``reduce(operator.add, items)``."""
+    if len(node.args) not in {2, 3}:
+        return UNKNOWN
+    function, items = node.args[0], folder.fold(node.args[1], scope)
+    if not isinstance(items, tuple | str | bytes) or len(items) > MAX_ITEMS:
+        return UNKNOWN
+    parts = list(items) if len(node.args) == 2 else [folder.fold(node.args[2], scope), *items]
+    if isinstance(function, ast.Lambda) and len(function.args.args) == 2:
+        inner = folder.names.inner(function, scope) or scope
+        first, second = (each.arg for each in function.args.args)
+        value = parts[0] if parts else UNKNOWN
+        for part in parts[1:]:
+            folder.frames.append({first: value, second: part})
+            value = folder.fold(function.body, inner)
+            folder.frames.pop()
+        return value
+    known = next((FUNCTIONS[name] for name in folder.names.resolve(function, scope) if name in FUNCTIONS), None)
+    value = parts[0] if parts and known is not None else UNKNOWN
+    for part in parts[1:]:
+        value = lift(known, value, part) if known is not None else UNKNOWN
+    return value
+
+
+def _environment(folder: Folder, node: ast.Call, scope: Scope) -> Value:
+    return "~" if node.args and folder.fold(node.args[0], scope) in HOME_VARIABLES else UNKNOWN
+
+
+def _table(folder: Folder, node: ast.Call, scope: Scope) -> Value:
+    """``dict(a=1)``, ``dict([("a", 1)])``."""
+    known: dict[Any, Value] = {}
+    for item in node.args:
+        given = folder.fold(item, scope)
+        if isinstance(given, dict):
+            known.update(given)
+        elif isinstance(given, tuple) and all(isinstance(each, tuple) and len(each) == 2 for each in given):
+            known.update({key: value for key, value in given if isinstance(key, str | bytes | int)})
+        else:
+            return UNKNOWN
+    if any(item.arg is None for item in node.keywords):
+        return UNKNOWN
+    return {**known, **{str(item.arg): folder.fold(item.value, scope) for item in node.keywords}}
+
+
+def _extreme(folder: Folder, node: ast.Call, scope: Scope) -> Value:
+    """``max`` and ``min`` of known things, by themselves or by their length."""
+    given = [folder.fold(item, scope) for item in node.args]
+    items = given[0] if len(given) == 1 else tuple(given)
+    key = node.keywords[0].value if node.keywords else None
+    by_length = key is not None and "builtins.len" in folder.names.resolve(key, scope)
+    if (key is not None and not by_length) or len(node.keywords) > 1:
+        return UNKNOWN
+    choose = max if "builtins.max" in folder.names.resolve(node.func, scope) else min
+    return lift(lambda each: choose(each, key=len) if by_length else choose(each), items)
+
+
+def _decoder(folder: Folder, node: ast.Call, scope: Scope) -> Value:
+    """``codecs.getdecoder("rot13")(text)``: the text and how much of it was read."""
+    if not isinstance(node.func, ast.Call) or not node.func.args or not node.args:
+        return UNKNOWN
+    folder.layers.append("codec")
+    codec, text = folder.fold(node.func.args[0], scope), folder.fold(node.args[0], scope)
+    return lift(lambda data, name: (decode_with(data, name), len(data)), text, codec)
+
+
+_SPECIAL: Final = {
+    "builtins.map": _map,
+    "functools.reduce": _reduce,
+    "builtins.reduce": _reduce,
+    "os.getenv": _environment,
+    "os.environ.get": _environment,
+    "builtins.dict": _table,
+    "builtins.max": _extreme,
+    "builtins.min": _extreme,
+    "codecs.getdecoder()": _decoder,
+}
+
+
+def _method(folder: Folder, function: ast.Attribute, node: ast.Call, scope: Scope) -> Value:
+    if function.attr in DECODER_METHODS:
+        folder.layers.append("hex")
+        return lift(bytes.fromhex, *_arguments(folder, node, scope))
+    method = METHODS.get(function.attr)
+    if method is None:
+        return UNKNOWN
+    base = folder.fold(function.value, scope)
+    if isinstance(base, Unknown) and function.attr != "joinpath":
+        return UNKNOWN
+    arguments = _arguments(folder, node, scope)
+    if function.attr == "join" and arguments and isinstance(arguments[0], tuple):
+        arguments[0] = tuple(HOLE if isinstance(item, Unknown) else item for item in arguments[0])
+        if any(isinstance(item, OneOf) for item in arguments[0]):
+            return UNKNOWN
+    if function.attr in {"format", "joinpath"}:
+        arguments = [HOLE if isinstance(item, Unknown) else item for item in arguments]
+    if function.attr == "format" and node.keywords:
+        return _named_format(folder, base, arguments, node, scope)
+    if function.attr == "joinpath" and isinstance(base, Unknown):
+        base = HOLE
+    return lift(method, base, *arguments)
+
+
+def _named_format(folder: Folder, base: Value, arguments: list[Value], node: ast.Call, scope: Scope) -> Value:
+    names = [str(item.arg) for item in node.keywords if item.arg is not None]
+    values = [folder.fold(item.value, scope) for item in node.keywords if item.arg is not None]
+    values = [HOLE if isinstance(item, Unknown) else item for item in values]
+
+    def formatted(template: Any, *given: Any) -> Any:
+        return format_braces(
+            template, *given[: len(arguments)], named=dict(zip(names, given[len(arguments) :], strict=True))
+        )
+
+    return lift(formatted, base, *arguments, *values)
+
+
+def _arguments(folder: Folder, node: ast.Call, scope: Scope) -> list[Value]:
+    arguments: list[Value] = []
+    for item in node.args:
+        if isinstance(item, ast.Starred):
+            inner = folder.fold(item.value, scope)
+            arguments.extend(inner if isinstance(inner, tuple) else (UNKNOWN,))
+        else:
+            arguments.append(folder.fold(item, scope))
+    arguments.extend(folder.fold(item.value, scope) for item in node.keywords if item.arg in _KEYWORDS)
+    return arguments
+
+
+def _own(folder: Folder, names: tuple[str, ...], node: ast.Call, scope: Scope) -> Value:
+    """A call of one of the program's own functions, when it has a single definition."""
+    bound = scope.lookup(node.func.id) if isinstance(node.func, ast.Name) else None
+    bodies = [folder.names.inner(each.node, bound[0]) for each in bound[1]] if bound else []
+    if not bound or all(body is None for body in bodies):
+        members = [each for name in names for each in folder.names.program.target(name, scope)]
+        pairs = [(each, member.scope) for member in members for each in member.scope.bindings.get(member.name, ())]
+        bodies = [folder.names.inner(binding.node, home) for binding, home in pairs]
+    return _applied(folder, bodies[0], node, scope) if len(bodies) == 1 else UNKNOWN
+
+
+def _applied(folder: Folder, inner: Scope | None, node: ast.Call, scope: Scope) -> Value:
+    """What a small function answers to these arguments, when it is nothing but a few returned expressions."""
+    if inner is None or inner.kind != "function" or id(inner) in folder.applied or len(folder.applied) >= _NESTED:
+        return UNKNOWN
+    owner = inner.owner
+    if not isinstance(owner, ast.FunctionDef | ast.Lambda) or not 0 < len(inner.returns) <= _MOST_RETURNS:
+        return UNKNOWN
+    if isinstance(owner, ast.FunctionDef) and owner.decorator_list:
+        return UNKNOWN
+    parameters = [each.arg for each in (*owner.args.posonlyargs, *owner.args.args)]
+    if any(isinstance(item, ast.Starred) for item in node.args) or len(node.args) > len(parameters):
+        return UNKNOWN
+    frame = {name: folder.fold(item, scope) for name, item in zip(parameters, node.args, strict=False)}
+    frame |= {str(item.arg): folder.fold(item.value, scope) for item in node.keywords if item.arg in parameters}
+    changed = {name for name in frame if any(each.kind == "augment" for each in inner.bindings.get(name, ()))}
+    frame = {name: value for name, value in frame.items() if name not in changed}
+    outer, folder.frames = folder.frames, [frame]
+    folder.applied.append(id(inner))
+    value = one_of([folder.fold(each, inner) for each in inner.returns])
+    folder.applied.pop()
+    folder.frames = outer
+    return value

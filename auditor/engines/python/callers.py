@@ -1,0 +1,116 @@
+"""What is passed for a parameter: by calls of the function, by code it is handed to, by what it decorates."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import Final
+
+from skillkeep.auditor.engines.python.names import Names
+from skillkeep.auditor.engines.python.scopes import Binding, Scope
+
+__all__ = ["arguments_for", "link_calls"]
+
+_MOST_CALLERS: Final = 256
+_MAPPERS: Final = frozenset({"map", "starmap", "imap", "imap_unordered", "amap", "filter", "reduce", "gather"})
+
+Given = tuple[ast.expr, Scope]
+
+
+def arguments_for(names: Names, binding: Binding, home: Scope) -> list[Given]:
+    """What the program passes for a parameter (kinds ``param``, ``rest`` and ``more``) of the function of `home`."""
+    function = binding.node
+    if not isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
+        return []
+    parameters = [argument.arg for argument in (*function.args.posonlyargs, *function.args.args)]
+    made = function.name in {"__init__", "__new__"} and home.parent is not None
+    method = bool(parameters) and parameters[0] in {"self", "cls"}
+    found: list[Given] = []
+    for call, scope in _calls(names, function, home):
+        shift = 1 if method and (made or isinstance(call.func, ast.Attribute)) else 0
+        found.extend((item, scope) for item in _passed(call, binding, shift))
+    for call, at, scope in names.program.handed(function.name, home):
+        found.extend((item, scope) for item in _handed(call, at, binding, function))
+    return found
+
+
+def _calls(
+    names: Names, function: ast.FunctionDef | ast.AsyncFunctionDef, home: Scope
+) -> Iterator[tuple[ast.Call, Scope]]:
+    source = names.program.source(home)
+    callers, outer = source.found.callers, home.parent
+    name = function.name
+    if name in {"__init__", "__new__"} and outer is not None and isinstance(outer.owner, ast.ClassDef):
+        name = outer.owner.name
+    yield from callers.get(name, ())[:_MOST_CALLERS]
+    yield from source.outside.get(id(function), ())[:_MOST_CALLERS]
+    if outer is not None and isinstance(outer.owner, ast.FunctionDef) and _returns(outer, name):
+        yield from callers.get(f"{outer.owner.name}()", ())[:_MOST_CALLERS]
+
+
+def _returns(outer: Scope, name: str) -> bool:
+    return any(isinstance(each, ast.Name) and each.id == name for each in outer.returns)
+
+
+def _passed(call: ast.Call, binding: Binding, shift: int) -> Iterator[ast.expr]:
+    index = binding.index - shift
+    if binding.kind == "more":
+        yield from (item.value for item in call.keywords)
+        return
+    if binding.kind == "rest":
+        yield from call.args[max(index, 0) :]
+        return
+    starred = next((item for item in call.args[: index + 1] if isinstance(item, ast.Starred)), None)
+    if starred is not None:
+        yield starred
+    elif 0 <= index < len(call.args):
+        yield call.args[index]
+    yield from (item.value for item in call.keywords if item.arg == binding.name or item.arg is None)
+
+
+def _handed(call: ast.Call, at: int, binding: Binding, function: ast.AST) -> Iterator[ast.expr]:
+    """``Thread(target=f, args=(x,))``, ``map(f, xs)``, ``submit(f, x)``, ``partial(f, x)``."""
+    callee = call.func
+    name = callee.id if isinstance(callee, ast.Name) else callee.attr if isinstance(callee, ast.Attribute) else ""
+    index = max(binding.index, 0)
+    spread = next((item.value for item in call.keywords if item.arg in {"args", "initargs"}), None)
+    positional = call.args[at + 1 :] if at < len(call.args) else []
+    if name in _MAPPERS:
+        for item in positional:
+            yield from item.elts if isinstance(item, ast.List | ast.Tuple | ast.Set) else (item,)
+    elif isinstance(spread, ast.Tuple | ast.List):
+        yield from spread.elts[index : index + 1] if binding.kind == "param" else spread.elts
+    elif spread is not None:
+        yield spread
+    elif isinstance(positional[0] if positional else None, ast.Tuple | ast.List) and len(positional) == 1:
+        yield from positional[0].elts  # type: ignore[attr-defined]
+    else:
+        yield from positional[index : index + 1] if binding.kind == "param" else positional
+    yield from (item.value for item in call.keywords if item.arg in {binding.name, "kwargs"})
+
+
+def link_calls(names: Names) -> None:
+    """Tell every function of a linked program who calls it from another file."""
+    program = names.program
+    for source in program.sources if program.linked else ():
+        for name, pairs in source.found.callers.items():
+            if name.endswith("()"):
+                continue
+            for call, scope in pairs:
+                for qualified in names.resolve(call.func, scope):
+                    for member in program.target(qualified, scope):
+                        if program.source(member.scope) is not source:
+                            _call_of(names, member.scope, member.name, call, scope)
+    names.forget()
+
+
+def _call_of(names: Names, home: Scope, name: str, call: ast.Call, scope: Scope) -> None:
+    target = names.program.source(home)
+    for binding in home.bindings.get(name, ()):
+        node = binding.node
+        if isinstance(node, ast.ClassDef):
+            inner = target.found.scopes[id(node)]
+            for each in inner.bindings.get("__init__", ()):
+                target.outside[id(each.node)].append((call, scope))
+        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            target.outside[id(node)].append((call, scope))

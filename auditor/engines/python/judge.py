@@ -1,0 +1,110 @@
+"""Judges the files of a program: every call, subscript and decorator, once, by the names it may resolve to."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, Final
+
+from skillkeep.auditor.engines.interface import Emitter, Segment
+from skillkeep.auditor.engines.python.callers import link_calls
+from skillkeep.auditor.engines.python.credentials import Credentials
+from skillkeep.auditor.engines.python.egress import Egress
+from skillkeep.auditor.engines.python.execution import Execution
+from skillkeep.auditor.engines.python.flow import Flow
+from skillkeep.auditor.engines.python.folding import Folder
+from skillkeep.auditor.engines.python.names import Names
+from skillkeep.auditor.engines.python.program import Program, Source
+from skillkeep.auditor.engines.python.scopes import Scope
+from skillkeep.auditor.engines.python.site import Site
+from skillkeep.auditor.engines.python.values import texts_of
+from skillkeep.auditor.engines.tables import table
+
+__all__ = ["Part", "judge"]
+
+_TABLES: Final = (
+    "code", "shell", "process", "deserialise", "deserialise_file", "import", "import_soft", "native", "network", "send",
+    "read", "write", "credential_calls", "environment", "harmless",
+)  # fmt: skip
+_OTHERS: Final = frozenset({"items", "values", "keys", "connect", "create_connection", "dup2", "open"})
+
+
+@dataclass(frozen=True)
+class Part:
+    """One file to be judged: what the walk found in it, its text, and where answers go."""
+
+    source: Source
+    segment: Segment
+    emit: Emitter
+
+
+def judge(parts: Sequence[Part]) -> bool:
+    """Judge `parts` as one program; True when a budget ran out, so that something may be missing."""
+    sinks = table("python")
+    names = Names(Program([part.source for part in parts]))
+    folder = Folder(names)
+    flow = Flow(folder, sinks)
+    try:
+        link_calls(names)
+        for part in parts:
+            _part(Site(part.segment, part.emit, part.source.found, names, folder), flow, sinks)
+        return names.exhausted or folder.exhausted or flow.exhausted
+    finally:
+        names.folder = None  # else the whole tree waits for the garbage collector
+
+
+def _part(site: Site, flow: Flow, sinks: dict[str, Any]) -> None:
+    found, names = site.found, site.names
+    execution, credentials, egress = Execution(site, flow, sinks), Credentials(site, sinks), Egress(site, flow, sinks)
+    ends, linked, attributes = _ends(), names.program.linked, found.attributes
+    for each, scope in found.calls:
+        call, function = each, each.func
+        if function.__class__ is ast.Call:
+            call = _unwrapped(site, each, scope)
+            function = call.func
+        if isinstance(function, ast.Name):
+            called = names.name(function.id, scope)
+        elif (
+            isinstance(function, ast.Attribute)
+            and not linked
+            and function.attr not in ends
+            and function.attr not in attributes
+        ):
+            called = ()
+        else:
+            called = names.resolve(function, scope)
+        execution.judge(call, scope, called)
+        credentials.call(call, scope, called)
+        egress.judge(call, scope, called)
+    for node, scope in found.subscripts:
+        credentials.subscript(node, scope)
+    for decorator, scope in found.decorators:
+        execution.decorated(decorator, scope)
+    execution.stored()
+    execution.joined(connects=egress.opens_socket)
+    credentials.mentions()
+
+
+@cache
+def _ends() -> frozenset[str]:
+    """The last part of every name that means something: a method of another name cannot be one of them."""
+    sinks = table("python")
+    return frozenset(name.rpartition(".")[2] for kind in _TABLES for name in sinks[kind]) | _OTHERS
+
+
+def _unwrapped(site: Site, call: ast.Call, scope: Scope) -> ast.Call:
+    """``partial(f, x)(y)`` as ``f(x, y)``, ``methodcaller("m", x)(o)`` as ``o.m(x)``."""
+    inner = call.func
+    if not isinstance(inner, ast.Call) or not inner.args:
+        return call
+    made = site.names.resolve(inner.func, scope)
+    if "functools.partial" in made:
+        plain = ast.Call(inner.args[0], [*inner.args[1:], *call.args], [*inner.keywords, *call.keywords])
+        return ast.copy_location(plain, call)
+    if "operator.methodcaller" in made and call.args:
+        for method in texts_of(site.fold(inner.args[0], scope))[:1]:
+            function = ast.copy_location(ast.Attribute(call.args[0], method, ast.Load()), call)
+            return ast.copy_location(ast.Call(function, inner.args[1:], inner.keywords), call)
+    return call

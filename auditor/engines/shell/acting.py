@@ -1,0 +1,49 @@
+"""Which functions of a script do more than print: only those are worth judging again with their arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from skillkeep.auditor.engines.shell.model import Command, Script
+
+__all__ = ["Acting"]
+
+_ACTING = ("interpreters", "sources", "network", "decoders", "credential_stores", "writers")
+_MORE = frozenset({"eval", "rm", "crontab", "launchctl", "cat", "echo", "printf", "alias", "trap", "dd"})
+_WRITING = frozenset({"echo", "printf", "cat"})  # they act when they write somewhere or feed another command
+
+
+class Acting:
+    """Looks a function's body over once. `functions` fills while the script is judged."""
+
+    def __init__(self, table: dict[str, Any], functions: dict[str, Script]) -> None:
+        self._names = _MORE.union(*(table[kind] for kind in _ACTING)) - _WRITING
+        self._functions = functions
+        self._known: dict[str, bool] = {}
+
+    def acts(self, name: str) -> bool:
+        """True when the function, or one that it calls, runs a command whose arguments matter."""
+        if (known := self._known.get(name)) is not None:
+            return known
+        self._known[name] = False  # while looking, so that recursion ends
+        self._known[name] = any(map(self._matters, _commands(self._functions[name])))
+        return self._known[name]
+
+    def _matters(self, command: Command) -> bool:
+        if not command.words:
+            return False
+        name = command.words[0].literal
+        if name in _WRITING:
+            return bool(command.redirects)
+        return name is None or name in self._names or (name in self._functions and self.acts(name))
+
+
+def _commands(script: Script) -> Iterator[Command]:
+    queue = [script]
+    while queue:
+        for pipeline in queue.pop().pipelines:
+            for command in pipeline.commands:
+                yield command
+                if command.body is not None:
+                    queue.append(command.body)

@@ -1,0 +1,117 @@
+"""Judges what a command changes: files that run later without being asked, and what it destroys."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Final
+
+from skillkeep.auditor.engines.interface import Context
+from skillkeep.auditor.engines.shell.evaluate import HOLE
+from skillkeep.auditor.engines.shell.model import Command, Word
+from skillkeep.auditor.engines.shell.site import Call, ShellSite
+from skillkeep.auditor.engines.tables import secrets
+from skillkeep.auditor.interface import Severity
+
+__all__ = ["Changing"]
+
+_WIPED: Final = re.compile(r"^(?:/|~|/\*|~/|~/\*|/(?:home|root|Users|etc|usr|var|bin|lib|boot)(?:/[^/]*)?/?\*?)$")
+_DEVICE: Final = re.compile(r"^/dev/(?:sd|nvme|hd|vd|xvd|mmcblk|disk|mapper/)")
+_SYSTEM_TARGETS: Final = ("/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty", "/dev/fd/")
+_GIT_RUNS: Final = ("hookspath", "fsmonitor", "sshcommand", "core.editor", "core.pager", "credential.helper", "alias.")
+_COPYING: Final = frozenset({"cp", "mv", "ln", "install", "rsync"})
+_ALWAYS: Final = frozenset({"crontab", "launchctl", "systemctl", "git", "dd", "rm", "find", "shred", "wipefs", "cd"})
+
+
+class Changing:
+    """Judges one call at a time."""
+
+    def __init__(self, site: ShellSite, table: dict[str, Any]) -> None:
+        self._site = site
+        self._writers: dict[str, str] = table["writers"]
+
+    def judge(self, call: Call, labels: frozenset[str]) -> None:
+        """Judge `call`, which `labels` flow into."""
+        name = call.name
+        if name in self._writers:
+            self._writes(call, labels)
+        if name in _ALWAYS or name.startswith("mkfs"):
+            self._destroys(call)
+            self._persists(call)
+            if name == "dd":
+                for item in call.arguments:
+                    if item.startswith("of="):
+                        self._site.files.filled(item[3:], labels)
+            elif name == "cd" and call.operands:
+                self._site.files.folders.append(call.operands[0].rstrip("/"))
+
+    def written(self, command: Command, word: Word, text: str) -> None:
+        """Judge a file that `command` writes."""
+        if _DEVICE.match(text):
+            self._site.report("shell-destructive", command, "overwrites a disk")
+        if text.startswith(_SYSTEM_TARGETS):
+            return
+        if (meaning := secrets().persistence(text)) is not None:
+            message = f"writes {meaning.what}: {text.replace(HOLE, '…')[:120]}"
+            self._site.report("code-persistence", command, message, severity=meaning.severity)
+            self._later(command)
+        if text.startswith(("/", "~")):
+            self._site.capability("write", text.replace(HOLE, "*")[:200], word)
+
+    def _later(self, command: Command) -> None:
+        """What is written to a file that runs later is a script."""
+        scope = self._site.scope
+        texts = [scope.text(word) for word in command.words]
+        name = texts[0] if texts else ""
+        if command.heredoc is not None and name in {"cat", "tee", "sudo"}:
+            self._site.derive(scope.text(command.heredoc), Context.SHELL, command, "written to run later")
+        elif name in {"echo", "printf"} and len(texts) > 1:
+            self._site.derive(" ".join(texts[1:]), Context.SHELL, command, "written to run later")
+
+    def _writes(self, call: Call, labels: frozenset[str]) -> None:
+        which = self._writers[call.name]
+        if call.name == "sed" and not any(item.startswith(("-i", "--in-place")) for item in call.arguments):
+            return
+        operands = call.operands if which == "all" else call.operands[-1:]
+        for text, word in zip(call.arguments, call.words, strict=False):
+            if text in operands:
+                self.written(call.command, word, text)
+                self._site.files.filled(self._site.name(text, word), labels)
+        if call.name in _COPYING and len(call.operands) > 1:
+            for source in call.operands[:-1]:
+                self._site.files.copied(source, call.operands[-1])
+
+    def _destroys(self, call: Call) -> None:
+        name, command = call.name, call.command
+        targets = [item for item in call.operands if _WIPED.match(item)]
+        flags = "".join(item for item in call.arguments if item.startswith("-") and not item.startswith("--"))
+        recursive = "r" in flags or "R" in flags or call.has("--recursive")
+        if name == "rm" and ((recursive and targets) or call.has("--no-preserve-root")):
+            self._site.report("shell-destructive", command, f"deletes {', '.join(targets) or 'the root folder'}")
+        elif name == "dd" and any(item[:3] == "of=" and _DEVICE.match(item[3:]) for item in call.arguments):
+            self._site.report("shell-destructive", command, "overwrites a disk")
+        elif name.startswith("mkfs") or (name in {"shred", "wipefs"} and any(map(_DEVICE.match, call.operands))):
+            self._site.report("shell-destructive", command, f"{name} destroys a file system")
+        elif name == "find" and call.has("-delete") and targets:
+            self._site.report("shell-destructive", command, f"deletes everything below {targets[0]}")
+
+    def _persists(self, call: Call) -> None:
+        name, command = call.name, call.command
+        if name == "crontab" and not call.has("-l", "-r") and call.arguments:
+            self._site.report("code-persistence", command, "crontab installs a scheduled job")
+        elif name == "launchctl" and call.has("load", "bootstrap", "enable"):
+            self._site.report("code-persistence", command, "launchctl starts something at every login")
+        elif name == "systemctl" and call.has("enable"):
+            message = "systemctl starts something at every boot"
+            self._site.report("code-persistence", command, message, severity=Severity.WARN)
+        elif name == "git":
+            self._git(call)
+
+    def _git(self, call: Call) -> None:
+        lowered = [item.lower() for item in call.arguments]
+        if any("hookspath" in item or "fsmonitor" in item for item in lowered):
+            message = "git is told to run a program of this tool's choice"
+            self._site.report("code-persistence", call.command, message)
+        elif "config" in lowered:
+            for setting, value in zip(lowered, call.arguments[1:], strict=False):
+                if any(part in setting for part in _GIT_RUNS):
+                    self._site.derive(value.removeprefix("!"), Context.SHELL, call.command, "git config")

@@ -1,0 +1,127 @@
+"""Judges the commands that connect: where to, what they send, and which file their answer goes to."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Final
+
+from skillkeep.auditor.engines.network import Host, host_of
+from skillkeep.auditor.engines.shell.evaluate import HOLE
+from skillkeep.auditor.engines.shell.site import Call, ShellSite
+from skillkeep.auditor.interface import Severity
+
+__all__ = ["Connecting"]
+
+_NOTHING: Final[frozenset[str]] = frozenset()
+_REMOTE_PATH: Final = re.compile(r"^(?:[\w.-]+@)?((?:[\w-]+\.)+[\w-]+):")
+_MISLEADING: Final = ("-x", "-K", "-k", "--proxy", "--config", "--insecure", "--resolve", "--connect-to", "--url", "-e")
+_ASKING_VERSION: Final = frozenset({("--version",), ("-V",), ("--help",), ("-h",)})
+_JOINING: Final = ("-e", "-c", "--exec", "--sh-exec", "-lvpe", "-ce", "-lve", "-nve", "-ne")
+_REMOTE_NAME: Final = re.compile(r"-[a-zA-Z]*O|--remote-name(?:-all)?")
+_SHELLS: Final = frozenset({"sh", "bash", "zsh", "dash", "ksh", "ash"})
+_ENDS: Final = frozenset({"nc", "ncat", "netcat", "socat", "telnet"})
+
+
+def first_url(call: Call) -> str:
+    """The first address among the arguments, or nothing."""
+    return next((item for item in call.arguments if "://" in item), "")
+
+
+class Connecting:
+    """Judges one call at a time, then pipelines."""
+
+    def __init__(self, site: ShellSite, table: dict[str, Any]) -> None:
+        self._site = site
+        self._programs: dict[str, dict[str, Any]] = table["network"]
+
+    def program(self, call: Call) -> dict[str, Any] | None:
+        """What the table says of the program, when it connects with these arguments."""
+        known = self._programs.get(call.name)
+        if known is None or ("only" in known and not set(known["only"]) & set(call.arguments[:3])):
+            return None
+        if known.get("address") and not first_url(call):
+            return None
+        return known
+
+    def pipeline(self, calls: list[Call]) -> None:
+        """A shell between two ends of a connection."""
+        ends = [call for call in calls if call.name in _ENDS or (call.name == "openssl" and call.has("s_client"))]
+        shells = [call for call in calls if call.name in _SHELLS and not call.has("-c")] if ends else []
+        if shells:
+            self._site.report("shell-reverse-shell", shells[0].command, "a shell is joined to a network connection")
+
+    def judge(self, call: Call, program: dict[str, Any], labels: frozenset[str]) -> frozenset[str]:
+        """Judge a call of `program` that `labels` flow into; the labels of what it prints."""
+        hosts = self._hosts(call, program)
+        if not hosts and call.arguments in _ASKING_VERSION:
+            return _NOTHING
+        for host in hosts or [Host("*")]:
+            self._host(call, host)
+        if not hosts or not all(host.local for host in hosts):
+            self._sent(call, labels)
+        if call.name in {"nc", "ncat", "netcat"} and call.has(*_JOINING):
+            self._site.report("shell-reverse-shell", call.command, f"{call.name} joins a program to a connection")
+        if call.name == "socat" and any(item.lower().startswith(("exec:", "system:")) for item in call.arguments):
+            self._site.report("shell-reverse-shell", call.command, "socat joins a program to a connection")
+        self._remember_output(call, program)
+        asked = [item for item in call.operands if "://" in item or HOLE in item or host_of(item, HOLE).name != "*"]
+        misled = [item for item in call.arguments if item.startswith(_MISLEADING)]
+        self._site.requests.append((call.command.start, call.command.end, tuple(asked + misled)))
+        return frozenset({"download"}) if program.get("download") else _NOTHING
+
+    def _hosts(self, call: Call, program: dict[str, Any]) -> list[Host]:
+        found: list[Host] = []
+        for argument in call.arguments:
+            if "://" in argument:
+                address = argument[max(argument.find("http"), 0) :] if "=" in argument[:8] else argument
+                found.append(host_of(address, HOLE))
+            elif remote := _REMOTE_PATH.match(argument):
+                found.append(host_of(remote[1], HOLE))
+        if not found and (program.get("host") or call.name in {"curl", "wget"}):
+            named = [host_of(item, HOLE) for item in call.operands]
+            found = [host for host in named if host.name != "*"][:1]
+        return found
+
+    def _host(self, call: Call, host: Host) -> None:
+        self._site.capability("network", host.name, call.command)
+        if host.name in self._site.hosts:
+            return
+        self._site.hosts.add(host.name)
+        if host.local:
+            message = f"{call.name} connects to this machine"
+            self._site.report("code-network", call.command, message, severity=Severity.INFO)
+        elif host.bare:
+            message = f"{call.name} connects to the bare address {host.name}"
+            self._site.report("code-network-address", call.command, message)
+        else:
+            where = "an address made at run time" if host.name == "*" else host.name
+            self._site.report("code-network", call.command, f"{call.name} connects to {where}", subject=host.name)
+
+    def _sent(self, call: Call, labels: frozenset[str]) -> None:
+        for label in sorted(labels):
+            if label.startswith("secret:"):
+                what = label.partition(":")[2]
+                subject = what if what.isidentifier() else ""
+                message = f"{what} flows into {call.name}"
+                self._site.report("code-credential-sent", call.command, message, subject=subject)
+        if "environment" in labels:
+            self._site.report("code-environment-sent", call.command, f"the environment flows into {call.name}")
+
+    def _remember_output(self, call: Call, program: dict[str, Any]) -> None:
+        url = first_url(call)
+        at = call.after("--output-dir")
+        folder = f"{call.arguments[at].rstrip('/')}/" if at is not None else ""
+        for option in program.get("output", ()):
+            if (at := call.after(option)) is not None and call.arguments[at] != "-" and at < len(call.words):
+                self._site.files.downloaded(folder + self._site.name(call.arguments[at], call.words[at]), url)
+        for argument in call.arguments:
+            for option in program.get("output", ()):
+                glued = option + ("=" if option.startswith("--") else "")
+                if argument.startswith(glued) and len(argument) > len(glued):
+                    self._site.files.downloaded(folder + argument[len(glued) :], url)
+        if program.get("target") and call.operands:
+            self._site.files.downloaded(call.operands[-1], url)
+        named = call.name == "wget" or any(map(_REMOTE_NAME.fullmatch, call.arguments))
+        name = url.partition("?")[0].rpartition("/")[2] if named else ""
+        if name and folder + name not in self._site.files.urls:
+            self._site.files.downloaded(folder + name, url)

@@ -1,0 +1,62 @@
+"""Files that a script fills with something from elsewhere: what was downloaded or decoded, and copies of both."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+__all__ = ["Files"]
+
+_NOTHING: frozenset[str] = frozenset()
+_ORIGINS = frozenset({"download", "decoded"})
+
+
+@dataclass
+class Files:
+    """File names as the script writes them. `urls` of the downloaded ones; `labels` of all.
+
+    `folders` are those the script changes into, so that ``cd /tmp`` makes ``a`` and ``/tmp/a`` the same.
+    """
+
+    urls: dict[str, str] = field(default_factory=dict)
+    labels: dict[str, frozenset[str]] = field(default_factory=dict)
+    folders: list[str] = field(default_factory=list)
+
+    def downloaded(self, name: str, url: str) -> None:
+        """`name` now holds what `url` answered."""
+        self.filled(name, frozenset({"download"}), url)
+
+    def filled(self, name: str, labels: frozenset[str], url: str = "") -> None:
+        """`name` now holds data with these labels; only where it comes from is kept."""
+        origin = labels & _ORIGINS
+        key = name.removeprefix("./")
+        if not origin or not key or key.startswith("/dev/"):
+            return
+        self.labels[key] = self.labels.get(key, _NOTHING) | origin
+        if "download" in origin and (url or key not in self.urls):
+            self.urls[key] = url
+
+    def copied(self, source: str, target: str) -> None:
+        """`target` (a file, or a folder with a slash at its end) is now the same as `source`."""
+        key = self.find(source)
+        if key is not None:
+            name = target + key.rpartition("/")[2] if target.endswith("/") else target
+            self.filled(name, self.labels[key], self.urls.get(key, ""))
+
+    def find(self, name: str) -> str | None:
+        """The name under which the file was filled, or None."""
+        if not self.labels:
+            return None
+        key = name.removeprefix("./")
+        if key in self.labels:
+            return key
+        for folder in self.folders:
+            if f"{folder}/{key}" in self.labels:
+                return f"{folder}/{key}"
+            if key.startswith(f"{folder}/") and key[len(folder) + 1 :] in self.labels:
+                return key[len(folder) + 1 :]
+        return None
+
+    def of(self, name: str) -> frozenset[str]:
+        """The labels of the file's content."""
+        key = self.find(name)
+        return self.labels[key] if key is not None else _NOTHING

@@ -1,0 +1,129 @@
+"""Judges which secrets a command's arguments reach for, and labels what it then prints."""
+
+from __future__ import annotations
+
+import re
+from fnmatch import fnmatchcase
+from typing import Any, Final
+
+from skillkeep.auditor.engines.shell.evaluate import HOLE
+from skillkeep.auditor.engines.shell.model import Word
+from skillkeep.auditor.engines.shell.site import Call, ShellSite
+from skillkeep.auditor.engines.tables import secrets
+
+__all__ = ["Touching", "is_network_device"]
+
+_NOTHING: Final[frozenset[str]] = frozenset()
+_NETWORK_DEVICE: Final = re.compile(r"/(?:dev|inet)/(?:tcp|udp)/")
+_NO_PATH: Final = re.compile(r"-{0,2}[A-Za-z0-9]{0,24}")
+_SEARCHING: Final = frozenset({"grep", "rg", "sed", "awk"})
+_KEEPING: Final = frozenset({"grep", "rg", "git", "sh", "bash"})  # they are given the text of a device's name
+_RECURSIVE: Final = re.compile(r"-[A-Za-z]*[rR]")
+
+
+def is_network_device(text: str) -> bool:
+    """True for a path by which a shell or awk opens a connection."""
+    return bool(_NETWORK_DEVICE.search(text))
+
+
+class Touching:
+    """Judges one call at a time."""
+
+    def __init__(self, site: ShellSite, table: dict[str, Any]) -> None:
+        self._site = site
+        self._stores: dict[str, list[str]] = table["credential_stores"]
+        self._path_only = frozenset(table["path_only"])
+        self._own_key: dict[str, list[str]] = table["own_key"]
+        self._places: list[str] = table["secret_places"]
+        self._collected = re.compile("|".join(table["collected"]))
+        self._searched = re.compile("|".join(table["searched"]), re.IGNORECASE)
+        self._printing = frozenset(table["collecting"])
+        self._known: dict[str, str | None] = {}
+
+    def judge(self, call: Call) -> frozenset[str]:
+        """Report what `call` reaches for; ``secret:…`` labels."""
+        labels = self._store(call) if call.name in self._stores else _NOTHING
+        naming = call.name in self._path_only
+        for text, word in zip(call.arguments, call.words, strict=False):
+            if not _NO_PATH.fullmatch(text) and not (naming and " " in text):
+                labels |= self._argument(call, text, word)
+        if call.name == "printenv":
+            labels |= self._printed(call)
+        elif call.name in self._printing:
+            labels |= {f"secret:what {call.name} prints"}
+        elif call.name in {"grep", "rg", "ag"} and self._is_search(call):
+            labels |= {"secret:what was searched for among all files"}
+        return labels
+
+    def path(self, text: str) -> str | None:
+        """What secret lies at a path, also one with wildcards."""
+        if text not in self._known:
+            self._known[text] = secrets().path(text) or (self._by_pattern(text) if "*" in text or "?" in text else None)
+        return self._known[text]
+
+    def _store(self, call: Call) -> frozenset[str]:
+        asked = self._stores[call.name]
+        joined = " ".join(call.arguments)
+        if asked and not any(joined.startswith(item) or f" {item}" in f" {joined}" for item in asked):
+            return _NOTHING
+        self._site.report("code-credential-store", call.command, f"{call.name} reads a stored secret")
+        return frozenset({f"secret:{call.name}"})
+
+    def _printed(self, call: Call) -> frozenset[str]:
+        labels = _NOTHING
+        for name in call.operands:
+            if secrets().variable(name):
+                self._site.report("code-credential-env", call.command, f"reads the secret {name}", subject=name)
+                labels |= {f"secret:{name}"}
+        return labels
+
+    def _is_search(self, call: Call) -> bool:
+        recursive = call.name != "grep" or any(map(_RECURSIVE.match, call.arguments)) or call.has("--recursive")
+        return recursive and any(map(self._searched.search, call.operands[:1]))
+
+    def _argument(self, call: Call, text: str, word: Word) -> frozenset[str]:
+        if ("/tcp/" in text or "/udp/" in text) and is_network_device(text):
+            self._device(call, word)
+        bare = text.partition("=")[2] if text.startswith("-") and "=" in text else text.lstrip("@")
+        what = self.path(bare) or (self.path(bare.partition("@")[2]) if "=@" in bare else None)
+        if what is None or " " in bare.strip():
+            return self._gathered(call, text)
+        if call.name in self._path_only or self._is_key_option(call, text):
+            self._site.report("code-credential-mention", word, f"{call.name} names the place of {what}")
+            return _NOTHING
+        if call.name in _SEARCHING and text == (call.operands or [""])[0]:
+            return _NOTHING  # a pattern, not a file
+        shown = bare.replace(HOLE, "…")[:120]
+        self._site.report("code-credential-file", word, f"{call.name} reaches for {what}: {shown}")
+        return frozenset({f"secret:{what}"})
+
+    def _device(self, call: Call, word: Word) -> None:
+        if call.name not in self._path_only | _KEEPING:
+            self._site.report("shell-reverse-shell", word, "a network connection is opened by the shell")
+
+    def _gathered(self, call: Call, text: str) -> frozenset[str]:
+        """Files that are no secret where they lie, but tell all about the user once they are sent."""
+        if call.name in self._path_only or not self._collected.search(text.lower()):
+            return _NOTHING
+        sent_by_name = call.name == "curl" and "@" not in text and call.after("-T") is None
+        return _NOTHING if sent_by_name else frozenset({f"secret:{text.lstrip('@')[-60:]}"})
+
+    def _is_key_option(self, call: Call, text: str) -> bool:
+        """``ssh -i key`` uses a key for what it is there for."""
+        options = self._own_key.get(call.name, ())
+        return any((at := call.after(option)) is not None and call.arguments[at] == text for option in options)
+
+    def _by_pattern(self, text: str) -> str | None:
+        parts = text.lower().split("/")
+        wild = [part for part in parts if "*" in part or "?" in part]
+        if any(len(part.replace("*", "").replace("?", "")) < 2 for part in wild):
+            return None
+        for place in self._places:
+            own = place.split("/")
+            if len(own) == len(parts) and all(map(_is_matched, own, parts)):
+                return secrets().path(place)
+        return None
+
+
+def _is_matched(name: str, pattern: str) -> bool:
+    return name == pattern or (fnmatchcase(name, pattern) and name.startswith(".") == pattern.startswith("."))

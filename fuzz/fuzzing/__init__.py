@@ -1,0 +1,1 @@
+"""Fuzzing of every reader of untrusted input: what is tried, on what, and what counts as a defect."""
