@@ -30,7 +30,7 @@ from skillkeep.runner.native.identity import DEFAULT_ID_BASE
 from skillkeep.runner.native.plan import make_plan
 from skillkeep.runner.native.streams import Captured, Pipe, capture
 
-__all__ = ["NativeBackend"]
+__all__ = ["NativeBackend", "result_of"]
 
 _GRACE_SECONDS = 60.0
 _LONGEST_SECONDS = 1e8
@@ -77,11 +77,11 @@ class NativeBackend(Backend):
                     pipe.close(end)
                 seen = _captured(request, connection, feed, (out.read_end, err.read_end))
                 answer = receive(connection)
+            return result_of(request, answer, seen)
         except KernelError as error:
             raise _layer_failed(error.layer, error.what, error.hint, str(error.context["errno"])) from error
-        except (EOFError, OSError, ValueError) as error:
+        except (EOFError, OSError, ValueError, KeyError, TypeError) as error:
             raise _died(error) from error
-        return _result(request, answer, seen)
 
 
 def _captured(request: RunRequest, connection: socket.socket, feed: Pipe, outputs: tuple[int, int]) -> Captured:
@@ -117,7 +117,8 @@ def _check_open(fd: int) -> None:
         ) from error
 
 
-def _result(request: RunRequest, answer: dict[str, Any], seen: Captured) -> RunResult:
+def result_of(request: RunRequest, answer: dict[str, Any], seen: Captured) -> RunResult:
+    """What the fork server's `answer` means. Raises RunnerError; ValueError, KeyError or TypeError for nonsense."""
     if answer["kind"] == "layer":
         raise _layer_failed(answer["layer"], answer["detail"], answer["hint"], answer["errno"])
     if answer["kind"] == "start":

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import sys
 from dataclasses import asdict, dataclass
+from typing import Any
 
 from skillkeep.runner.errors import RunnerError
 from skillkeep.runner.interface import Bind, RunRequest
@@ -47,12 +49,36 @@ class Plan:
 
     @classmethod
     def from_text(cls, text: str) -> Plan:
-        """The plan that `to_text` wrote."""
+        """The plan that `to_text` wrote. Raises ValueError for anything else: whoever may connect may send it."""
         data = json.loads(text)
-        data["argv"] = tuple(data["argv"])
-        data["env"] = tuple((key, value) for key, value in data["env"])
-        data["binds"] = tuple(Bind(**bind) for bind in data["binds"])
-        return cls(**data)
+        try:
+            data["argv"] = tuple(data["argv"])
+            data["env"] = tuple((key, value) for key, value in data["env"])
+            data["binds"] = tuple(Bind(**bind) for bind in data["binds"])
+            plan = cls(**data)
+            _check_types(plan)
+        except (TypeError, KeyError, AttributeError, RunnerError) as error:
+            raise ValueError(f"not a plan: {error}") from error
+        return plan
+
+
+def _check_types(plan: Any) -> None:
+    words = [*plan.argv, *(part for pair in plan.env for part in pair), plan.workdir, plan.policy_text, plan.run_id]
+    words += [path for bind in plan.binds for path in (bind.source, bind.target)]
+    if not plan.argv or any(not isinstance(word, str) or "\0" in word for word in words):
+        raise TypeError("a text is missing, or holds a NUL byte")
+    if not plan.run_id.isalnum() or "PATH" not in dict(plan.env):
+        raise TypeError("the run id or the PATH is missing")
+    sizes = (plan.memory_bytes, plan.processes, plan.output_bytes, plan.tmp_bytes, plan.file_bytes, plan.open_files)
+    if any(type(size) is not int or not 0 < size < 2**62 for size in sizes):
+        raise TypeError("a size is not a positive number")
+    if any(type(number) is not int or not 0 <= number < 2**31 for number in (plan.min_level, plan.id_base)):
+        raise TypeError("a level or an id is not a number")
+    times = (plan.cpus, plan.wall_seconds)
+    if any(not isinstance(time, int | float) or not (math.isfinite(time) and time > 0) for time in times):
+        raise TypeError("a time is not a positive number")
+    if any(type(bind.writable) is not bool for bind in plan.binds):
+        raise TypeError("a bind is not one")
 
 
 def make_plan(request: RunRequest, id_base: int) -> Plan:

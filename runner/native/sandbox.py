@@ -101,6 +101,16 @@ class Sandbox:
         """Nobody wants it any more."""
         self._fail(LayerError("setup", "the caller left"))
 
+    def drop(self) -> None:
+        """Kill everything and keep nothing open; whoever owns this process's other children reaps init."""
+        self.abandon()
+        if self.socket is not None:
+            self.socket.close()
+            self.socket = None
+        if self.pidfd >= 0:
+            os.close(self.pidfd)
+            self.pidfd = -1
+
     def heard(self) -> None:
         """Take one message from inside."""
         assert self.socket is not None

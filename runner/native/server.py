@@ -16,6 +16,7 @@ import signal
 import socket
 import struct
 import time
+import traceback
 from collections.abc import Callable
 from typing import NoReturn
 
@@ -152,10 +153,10 @@ class Server:
             for fd, _ in self._poll.poll(self._pause(now, idle if self._listening else float("inf"))):
                 handler = self._handlers.get(fd)
                 if handler is not None:
-                    handler()
+                    self._call(handler)
             now = time.monotonic()
             for session in [session for session in self._sessions if session.due <= now]:
-                session.tick()
+                self._call(session.tick)
             self._groups = [group for group in self._groups if not group.remove()]
             if now >= self._sweep_at:
                 self._sweep(now)
@@ -164,6 +165,17 @@ class Server:
     def end(self, *_: object) -> NoReturn:
         """SIGTERM: the kernel kills every sandbox with this process."""
         os._exit(0)
+
+    def _call(self, handler: Callable[[], None]) -> None:
+        """What breaks in one session ends that session alone; the log says why."""
+        try:
+            handler()
+        except Exception:
+            traceback.print_exc()
+            owner = getattr(handler, "__self__", None)
+            if not isinstance(owner, Session):
+                raise
+            owner.abort()
 
     def _sweep(self, now: float) -> None:
         """Remove what killed servers left; their last processes may be ending just now."""

@@ -50,6 +50,14 @@ class Session:
             self._sandbox.tick()
             self._look()
 
+    def abort(self) -> None:
+        """Something broke here: kill what runs, and let the caller see the end of the connection."""
+        for fd in tuple(self._watched):
+            self._forget(fd)
+        if self._sandbox is not None:
+            self._sandbox.drop()
+        self._leave()
+
     def _heard_caller(self) -> None:
         try:
             data, fds, _, _ = socket.recv_fds(self._connection, _MOST, _FDS + 1, _CLOEXEC_FDS)
@@ -85,7 +93,7 @@ class Session:
             if data != b"run" or len(fds) != _FDS:
                 raise ValueError("not a request")
             plan = Plan.from_text(_whole(fds[0]))
-        except (ValueError, TypeError, KeyError, OSError) as error:
+        except (ValueError, OSError) as error:
             self._answer({"kind": "nonsense", "detail": str(error)[:500]})
             return
         try:

@@ -19,8 +19,14 @@ from skillkeep.auditor.rubric.text import rubric
 from skillkeep.auditor.rulebook import default_rulebook
 from skillkeep.confined import _Conversation, _result
 from skillkeep.errors import SkillkeepError
-from skillkeep.runner.native import wire
-from skillkeep.runner.native.channel import Channel, LayerError
+from skillkeep.kernel.errors import KernelError
+from skillkeep.kernel.tape import BASE, FAILURE, Step
+from skillkeep.runner.errors import RunnerError
+from skillkeep.runner.interface import RunRequest, RunResult
+from skillkeep.runner.native import client, messages
+from skillkeep.runner.native.backend import result_of
+from skillkeep.runner.native.plan import Plan, make_plan
+from skillkeep.runner.native.streams import Captured
 from skillkeep.tree import TreeView
 
 QUOTED = "import os\nos.system('ls')\n# \u00e9nd\r\nlast line\n"
@@ -56,33 +62,44 @@ def _answer(answer: dict[str, object]) -> None:
     json.dumps(report.to_json())
 
 
-def _frame(data: bytes) -> None:
-    ours, theirs = socket.socketpair()
+def _server_answer(data: bytes) -> None:
+    """Whatever the fork server says is a result, or one of our errors."""
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     with ours, theirs:
-        theirs.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1 << 20)
-        theirs.setblocking(False)
         theirs.send(data[:60_000])
         theirs.close()
         try:
-            header, blobs = wire.receive(ours)
-        except (EOFError, ValueError):
+            result = result_of(RunRequest(("true",)), client.receive(ours), Captured())
+        except (EOFError, ValueError, KeyError, TypeError):
             return
-        assert isinstance(header, dict)
-        assert all(isinstance(blob, bytes) for blob in blobs)
+        except RunnerError as error:
+            json.dumps(error.to_json())
+            return
+        assert isinstance(result, RunResult)
 
 
-def _channel(data: bytes) -> None:
-    channel = Channel()
+def _plan(data: bytes) -> None:
+    """Whatever a caller sends is a plan with the right types throughout, or refused."""
     try:
-        channel.inner.send(data[:4096])
+        plan = Plan.from_text(text_of(data))
+    except ValueError:
+        return
+    assert Plan.from_text(plan.to_text()) == plan
+
+
+def _sandbox_word(data: bytes) -> None:
+    ours, theirs = messages.pair()
+    with ours, theirs:
+        theirs.send(data[:4096])
+        theirs.close()
         try:
-            message = channel.hear(1.0)
-        except LayerError as error:
-            assert isinstance(error.layer, str)
+            message = messages.receive(ours, {BASE + 32: Step("root", "mkdir")})
+        except KernelError as error:
+            assert error.layer == "root"
             return
-        assert message is None or (isinstance(message.kind, str) and message.pid == os.getpid())
-    finally:
-        channel.close()
+        except ValueError:
+            return
+        assert message is None or (isinstance(message.kind, messages.Kind) and message.pid == os.getpid())
 
 
 def _reply(data: bytes) -> None:
@@ -114,15 +131,25 @@ def _worker_seeds() -> list[bytes]:
     return [json.dumps(each).encode() + b"\n" for each in ({"result": result}, {"error": error}, [1], {"result": 1})]
 
 
-def _frame_seeds() -> list[bytes]:
-    header = json.dumps({"plan": "x", "blobs": [3, 0]}).encode()
-    return [len(header).to_bytes(4, "big") + header + b"abc", b"\0\0\0\2{}", b"\0\0\0\2[]", b"\xff" * 8]
-
-
-def _channel_seeds() -> list[bytes]:
-    failed = {"kind": "failed", "layer": "root", "detail": "d", "hint": "h", "number": "1"}
-    words = ({"kind": "ready", "landlock": 3}, failed, {"kind": "failed"}, [1], {})
+def _answer_seeds() -> list[bytes]:
+    layer = {"kind": "layer", "layer": "root", "detail": "d", "hint": "h", "errno": "EPERM"}
+    outcome = {
+        "kind": "outcome", "status": 0, "stopped_for": "", "wall_seconds": 0.1, "user_seconds": 0.1,
+        "system_seconds": 0.1, "peak_memory": 1, "peak_processes": 1, "oom_kills": 0, "refused_forks": 0,
+        "assurance": {"level": "bounded", "payload_host_uid": 1, "layers": [], "losses": []},
+    }  # fmt: skip
+    words = (layer, outcome, {"kind": "start", "program": "x", "errno": 2}, {"kind": "layer"}, [1], {})
     return [json.dumps(each).encode() for each in words]
+
+
+def _plan_seeds() -> list[bytes]:
+    text = make_plan(RunRequest(("true", "x")), 0x7000_0000).to_text()
+    return [text.encode(), text.replace("512", "-1").encode(), b"[]", b'{"argv": []}']
+
+
+def _word_seeds() -> list[bytes]:
+    failed = FAILURE.pack(BASE + 32, 1)
+    return [failed, FAILURE.pack(BASE + 33, 1), *(bytes([kind]) + bytes(7) for kind in range(7)), b"\x04" + bytes(15)]
 
 
 def _reply_seeds() -> list[bytes]:
@@ -137,7 +164,8 @@ def _reply_seeds() -> list[bytes]:
 
 TARGETS = (
     Target("worker-reply", "what a confined worker answers", _worker, _worker_seeds),
-    Target("runner-frame", "frames between caller and supervisor", _frame, _frame_seeds),
-    Target("sandbox-word", "what a sandbox being built says", _channel, _channel_seeds),
+    Target("server-answer", "what the fork server answers", _server_answer, _answer_seeds),
+    Target("server-request", "what the fork server is asked", _plan, _plan_seeds),
+    Target("sandbox-word", "what a sandbox being built says", _sandbox_word, _word_seeds),
     Target("model-reply", "what a language model answers, and the proof it owes", _reply, _reply_seeds),
 )

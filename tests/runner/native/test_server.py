@@ -1,0 +1,182 @@
+"""The fork server: serves many at once, survives what callers send, shares nothing, ends when nobody needs it."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import socket
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from support.sandbox import Bench, Who, marked_processes
+from support.sandbox import bench as make_bench
+from support.waiting import until
+
+from skillkeep.kernel.errors import KernelError
+from skillkeep.runner.errors import RunnerError
+from skillkeep.runner.interface import RunRequest, RunResult, SandboxPolicy
+from skillkeep.runner.native import NativeBackend, client, place
+from skillkeep.runner.native.plan import make_plan
+
+
+@pytest.fixture
+def own(monkeypatch: pytest.MonkeyPatch) -> Iterator[Bench]:
+    """A server of the test's own for this very process."""
+    with make_bench(Who("current", None)) as made:
+        made.own_server()
+        monkeypatch.setenv("XDG_RUNTIME_DIR", str(made.runtime))
+        yield made
+
+
+def run(*argv: str, **policy: object) -> RunResult:
+    return NativeBackend()._run(RunRequest(argv, SandboxPolicy(**policy)))  # type: ignore[arg-type]
+
+
+def server(own: Bench) -> int:
+    (found,) = own.servers()
+    return found
+
+
+def descriptors(pid: int) -> int:
+    return len(os.listdir(f"/proc/{pid}/fd"))
+
+
+def test_one_server_serves_all_of_a_users_runs(own: Bench) -> None:
+    assert run("true").exit_code == 0
+    first = server(own)
+    assert run("true").exit_code == 0
+    assert server(own) == first
+    assert Path(f"/proc/{first}/cwd").readlink() == Path("/")
+
+
+def test_runs_at_the_same_time_each_get_their_own_answer(own: Bench) -> None:
+    results: dict[int, RunResult] = {}
+
+    def one(number: int) -> None:
+        results[number] = run("sh", "-c", f"cat; echo {number}; exit {number}", wall_seconds=120.0)
+
+    threads = [threading.Thread(target=one, args=(number,)) for number in range(40)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert {number: (result.exit_code, result.stdout) for number, result in results.items()} == {
+        number: (number, f"{number}\n".encode()) for number in range(40)
+    }
+    assert len({result.assurance.layer("namespaces") and result.run_id for result in results.values()}) == 40
+
+
+def test_many_runs_leave_no_descriptor_and_no_child(own: Bench) -> None:
+    run("true")
+    pid = server(own)
+    before, here = descriptors(pid), descriptors(os.getpid())
+    for _ in range(25):
+        run("true")
+        with contextlib.suppress(RunnerError):
+            run("no-such-program")
+        run("sleep", "9", wall_seconds=0.01)
+        run("yes", output_bytes=10)
+    assert descriptors(os.getpid()) == here
+    assert until(lambda: descriptors(pid) == before)
+    assert Path(f"/proc/{pid}/task/{pid}/children").read_text() == ""
+
+
+@pytest.mark.parametrize(
+    "words", [b"", b"x", b"run", b"output_cap", b"\0" * 60_000, b'{"op": "run"}'], ids=lambda words: repr(words[:12])
+)
+def test_nonsense_is_refused_and_the_server_goes_on(own: Bench, words: bytes) -> None:
+    run("true")
+    pid = server(own)
+    with client.connected() as connection:
+        if words:
+            connection.send(words)
+            assert json.loads(connection.recv(4096))["kind"] == "nonsense"
+    assert run("true").exit_code == 0
+    assert server(own) == pid
+
+
+def test_a_request_with_too_many_or_too_few_descriptors_is_refused_and_none_stays(own: Bench) -> None:
+    run("true")
+    pid, null = server(own), os.open("/dev/null", os.O_RDWR)
+    before = descriptors(pid)
+    for count in (1, 3, 5, 200):
+        with client.connected() as connection:
+            socket.send_fds(connection, [b"run"], [null] * count)
+            assert json.loads(connection.recv(4096))["kind"] == "nonsense"
+    os.close(null)
+    assert until(lambda: descriptors(pid) == before)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"argv": []}, {"argv": [1]}, {"argv": ["a\0b"]}, {"env": [["A", "1"]]}, {"binds": [{"source": "x"}]},
+        {"memory_bytes": "1"}, {"memory_bytes": -1}, {"cpus": True}, {"wall_seconds": "9"}, {"run_id": "../../x"},
+        {"id_base": -5}, {"workdir": None}, {"extra": 1},
+    ],
+    ids=str,
+)  # fmt: skip
+def test_a_plan_of_the_wrong_shape_is_refused_by_the_server(own: Bench, change: dict[str, object]) -> None:
+    plan = {**json.loads(make_plan(RunRequest(("true",)), 0x7000_0000).to_text()), **change}
+    if change == {"cpus": True}:  # a number to Python
+        plan["cpus"] = None
+    null = os.open("/dev/null", os.O_RDWR)
+    with client.connected() as connection:
+        client.ask(connection, json.dumps(plan), (null, null, null))
+        assert json.loads(connection.recv(4096))["kind"] == "nonsense"
+    os.close(null)
+    assert run("true").exit_code == 0
+
+
+def test_a_server_ends_by_itself_and_leaves_no_file(own: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(client, "IDLE_SECONDS", 0.2)
+    monkeypatch.setattr(client, "_ALONE_SECONDS", 0.2)
+    assert run("true").exit_code == 0
+    assert until(lambda: own.servers() == [])
+    assert until(lambda: os.listdir(own.runtime / "skillkeep") == [])
+    assert run("true").exit_code == 0
+
+
+def test_a_folder_that_others_could_enter_is_not_used(own: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = own.runtime / "skillkeep"
+    folder.mkdir(mode=0o700)
+    os.chmod(folder, 0o755)
+    with pytest.raises(KernelError, match="not a folder of this user alone"):
+        place.server_folder()
+    with pytest.raises(RunnerError) as caught:
+        run("true")
+    assert (caught.value.code, caught.value.context["layer"]) == ("sandbox_layer_failed", "fork_server")
+
+
+def test_a_callers_control_group_limits_and_rights_make_another_server(own: Bench) -> None:
+    folders = (str(Path(place.__file__).parent),)
+    name = place.server_name(folders, private=False)
+    assert place.server_name(folders, private=False) == name
+    assert place.server_name(folders, private=True) != name
+    cores = os.sched_getaffinity(0)
+    if len(cores) > 1:
+        os.sched_setaffinity(0, {min(cores)})
+        try:
+            assert place.server_name(folders, private=False) != name
+        finally:
+            os.sched_setaffinity(0, cores)
+
+
+def test_the_payload_holds_three_descriptors_and_cannot_see_the_server(own: Bench) -> None:
+    result = run("sh", "-c", "ls /proc/self/fd; ls /proc | grep -c '^[0-9]'; ls /run /tmp -a; cat /proc/1/cmdline")
+    words = result.stdout.decode().split()
+    assert words[:4] == ["0", "1", "2", "3"]  # 3 is the folder that ls reads
+    assert "skillkeep" not in result.stdout.decode()
+
+
+def test_the_callers_memory_is_not_copied_for_a_run(own: Bench) -> None:
+    """No process of a run is a fork of the caller or of the server, whatever these hold."""
+    mark = "held-by-the-caller-" + os.urandom(4).hex()
+    held = mark.encode() * 1000
+    out = run("sh", "-c", "cat /proc/*/maps 2>/dev/null | grep -c python; true").stdout
+    assert out == b"0\n"
+    assert marked_processes(mark) == []
+    assert held
