@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from hashlib import blake2b
 
 from skillkeep.auditor.engines.interface import Context, Segment
 from skillkeep.auditor.interface import Capability, Finding, LedgerEntry, Location, Severity, fingerprint_of
@@ -52,7 +53,7 @@ class Collector:
     capabilities_cut: bool = False
     _derived: int = 0
     _derived_bytes: int = 0
-    _seen: set[tuple[str, int, str, str | bytes]] = field(default_factory=set)
+    _seen: set[tuple[str, int, str, bool, bytes]] = field(default_factory=set)
 
     def bound(self, engine: str, depth: int = 0) -> Bound:
         """An `Emitter` for one engine; `depth` is that of the text it reads."""
@@ -73,7 +74,8 @@ class Collector:
 
     def enqueue(self, derived: Derived) -> bool:
         """Queue derived text once; False when a bound is reached."""
-        key = (derived.at.path, derived.at.line, derived.name, derived.data)
+        data = derived.data.encode("utf-8", "surrogatepass") if isinstance(derived.data, str) else derived.data
+        key = (derived.at.path, derived.at.line, derived.name, isinstance(derived.data, str), blake2b(data).digest())
         if key in self._seen:
             return True
         if derived.depth > MAX_DEPTH or self._derived >= MAX_DERIVED:

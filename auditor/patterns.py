@@ -16,7 +16,7 @@ from skillkeep.auditor.errors import AuditError
 
 __all__ = ["Hit", "PatternSet", "check_pattern"]
 
-_MAX_MEMORY = 64 << 20
+_MAX_MEMORY = 4 << 20
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ from skillkeep.auditor.languages import (
 from skillkeep.auditor.markdown import Fence, code_blocks, without_blocks
 from skillkeep.auditor.notebook import cells_of
 
-__all__ = ["CODE", "Decoded", "decode", "derived_file", "source_file"]
+__all__ = ["CODE", "Decoded", "cut_file", "decode", "derived_file", "source_file"]
 
 CODE = frozenset(
     {Context.PYTHON, Context.JAVASCRIPT, Context.TYPESCRIPT, Context.SHELL, Context.POWERSHELL, Context.RUBY}
@@ -71,6 +71,11 @@ def decode(path: str, data: bytes) -> Decoded:
         if not note and _looks_binary(data) and not (data.startswith(b"#!") or _TEXT_SUFFIX.search(path)):
             return Decoded(None)
         return Decoded(_lines(data.decode("latin-1")), note or "is not UTF-8")
+
+
+def cut_file(path: str, data: bytes, executable: bool) -> SourceFile:
+    """A file of a tree by its bytes alone."""
+    return source_file(path, data, decode(path, data), executable)
 
 
 def source_file(path: str, data: bytes, decoded: Decoded, executable: bool) -> SourceFile:

@@ -5,15 +5,12 @@ A file's number is written to stderr before it is read, so that the parent knows
 
 from __future__ import annotations
 
-import signal
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
 from skillkeep.auditor.collect import Collector
@@ -22,19 +19,18 @@ from skillkeep.auditor.engines import file_engines
 from skillkeep.auditor.engines.interface import Engine, SourceFile, SourceTree
 from skillkeep.auditor.interface import AuditOptions, EngineRun, LedgerEntry, Location, Observation
 from skillkeep.auditor.rulebook import Rulebook, default_rulebook
-from skillkeep.auditor.sources import decode, derived_file, source_file
+from skillkeep.auditor.sources import cut_file, decode, derived_file, source_file
+from skillkeep.auditor.store import FileStore
 from skillkeep.auditor.verdict import listed, own_services, settle, settle_capabilities
+from skillkeep.auditor.watch import TooSlowError, Watch
+from skillkeep.digest import sha256_bytes
 from skillkeep.errors import SkillkeepError
-from skillkeep.manifest import Manifest
-from skillkeep.tree import TreeEntry, TreeLimits, TreeView
+from skillkeep.manifest import Manifest, ManifestEntry
+from skillkeep.tree import EntryKind, TreeEntry, TreeLimits, TreeView
 
 __all__ = ["FILE_MARK", "options_from", "options_to", "read_tree", "scan"]
 
 FILE_MARK = "@skillkeep-file "
-
-
-class _TooSlowError(BaseException):
-    """An engine used up its time for one file. Not an `Exception`, so that no engine swallows it."""
 
 
 @dataclass
@@ -44,6 +40,10 @@ class _Audit:
     engines: Sequence[Engine]
     collector: Collector
     deadline: float
+    watch: Watch = field(default_factory=Watch)
+    store: FileStore = field(default_factory=lambda: FileStore(cut_file))
+    declared: set[str] = field(default_factory=set)
+    hashed: list[ManifestEntry] = field(default_factory=list)
     seconds: dict[str, float] = field(default_factory=dict)
     files: dict[str, int] = field(default_factory=dict)
     failed: dict[str, str] = field(default_factory=dict)
@@ -64,17 +64,18 @@ def read_tree(
     chosen = [engine for engine in file_engines() if _wanted(engine, options)]
     audit = _Audit(options, rulebook, chosen, Collector(rulebook), time.monotonic() + options.total_seconds * 0.9)
     limits = TreeLimits(options.entries, options.file_bytes, options.total_bytes, options.depth, options.total_seconds)
-    with TreeView.open(root, limits) as view:
-        files = [file for number, entry in enumerate(view.files()) if (file := _one(audit, view, number, entry, skip))]
+    with TreeView.open(root, limits) as view, audit.watch.ticking():
+        for number, entry in enumerate(view.files()):
+            _one(audit, view, number, entry, skip)
         _observed(audit, observations)
         tree = SourceTree(
-            root, tuple(files), options, declared_names(files), view.entries, view.unread, tuple(observations),
-            tuple(audit.collector.capabilities),
+            root, tuple(audit.store.files), options, frozenset(audit.declared), view.entries, view.unread,
+            tuple(observations), tuple(audit.collector.capabilities),
         )  # fmt: skip
         for engine in chosen:
             _call(audit, engine, "", partial(engine.scan_tree, tree, audit.collector.bound(engine.name)))
         _drain(audit)
-        digest = _digest(view)
+        digest = _digest(audit, view)
     return _answer(audit, tree, digest)
 
 
@@ -96,42 +97,38 @@ def _wanted(engine: Engine, options: AuditOptions) -> bool:
     return options.engines is None or engine.name in options.engines
 
 
-def _one(audit: _Audit, view: TreeView, number: int, entry: TreeEntry, skip: frozenset[str]) -> SourceFile | None:
-    ledger = audit.collector.ledger
+def _one(audit: _Audit, view: TreeView, number: int, entry: TreeEntry, skip: frozenset[str]) -> None:
+    """Read one file, the only time that it is read, and let every engine judge it."""
+    emit = audit.collector.bound("audit")
     if entry.path in skip:
-        return None
+        return
     if time.monotonic() > audit.deadline:
-        audit.collector.bound("audit").incomplete(entry.path, "out of time before it was read")
-        return None
+        emit.incomplete(entry.path, "out of time before it was read")
+        return
     print(f"{FILE_MARK}{number}", file=sys.stderr, flush=True)  # noqa: T201 -- the parent reads it
     try:
         data = view.read(entry.path)
     except SkillkeepError as error:
-        audit.collector.bound("audit").incomplete(entry.path, error.message)
-        return None
-    emit = audit.collector.bound("audit")
+        emit.incomplete(entry.path, error.message)
+        return
+    audit.hashed.append(ManifestEntry(entry.path, entry.executable, len(data), sha256_bytes(data)))
     made: list[SourceFile] = []
 
     def cut() -> None:
         decoded = decode(entry.path, data)
         made.append(source_file(entry.path, data, decoded, entry.executable))
+        audit.declared |= declared_names(made)
         if decoded.note:
             rule = "tree-text-nul" if "NUL" in decoded.note else "tree-text-encoding"
             emit.finding(rule, Location(entry.path), decoded.note, f"The text {decoded.note}")
 
     _guarded(audit, "audit", entry.path, cut)
-    if not made:
-        return None
-    state = LedgerEntry(
-        entry.path,
-        "audit",
-        "read" if made[0].text is not None else "skipped",
-        "" if made[0].text is not None else "not text",
-    )
-    ledger[state] = None
-    _judge(audit, made[0])
-    _drain(audit)
-    return made[0]
+    for file in made:
+        read, reason = ("read", "") if file.text is not None else ("skipped", "not text")
+        audit.collector.ledger[LedgerEntry(entry.path, "audit", read, reason)] = None
+        _judge(audit, file)
+        _drain(audit)
+        audit.store.keep(file)
 
 
 def _judge(audit: _Audit, file: SourceFile) -> None:
@@ -161,9 +158,8 @@ def _guarded(audit: _Audit, name: str, path: str, work: Callable[[], None]) -> N
     """Run `work`; whatever it raises, running out of time and memory included, is a finding about `path`."""
     reason = ""
     try:
-        with _time_limit(max(0.5, min(audit.options.file_seconds, audit.deadline - time.monotonic()))):
-            work()
-    except _TooSlowError:
+        audit.watch.run(work, audit.options.file_seconds, max(0.5, audit.deadline - time.monotonic()))
+    except TooSlowError:
         reason = "out of time"
     except MemoryError:
         reason = "out of memory"
@@ -176,20 +172,6 @@ def _guarded(audit: _Audit, name: str, path: str, work: Callable[[], None]) -> N
         audit.collector.bound(name).incomplete(path, reason)
 
 
-@contextmanager
-def _time_limit(seconds: float) -> Iterator[None]:
-    def ring(_signal: int, _frame: FrameType | None) -> None:
-        raise _TooSlowError
-
-    before = signal.signal(signal.SIGALRM, ring)
-    signal.setitimer(signal.ITIMER_REAL, seconds, 1.0)
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
-
-
 def _observed(audit: _Audit, observations: Sequence[Observation]) -> None:
     emit = audit.collector.bound("fetch")
     for seen in observations:
@@ -197,7 +179,11 @@ def _observed(audit: _Audit, observations: Sequence[Observation]) -> None:
         emit.finding(rule, Location(seen.path), seen.detail, seen.detail)
 
 
-def _digest(view: TreeView) -> str:
+def _digest(audit: _Audit, view: TreeView) -> str:
+    """The manifest's digest, over the very bytes that were judged; empty where no manifest is possible."""
+    whole = not view.unread and all(entry.kind in {EntryKind.FILE, EntryKind.FOLDER} for entry in view.entries)
+    if whole and len(audit.hashed) == sum(1 for _ in view.files()):
+        return Manifest(audit.hashed).digest
     try:
         return Manifest.of_tree(view).digest
     except SkillkeepError:

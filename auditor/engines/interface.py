@@ -72,6 +72,10 @@ class Segment:
             at = find("\n", at + 1)
         return starts
 
+    def forget(self) -> None:
+        """Drop what was computed for `locate`; it is computed again when asked for."""
+        self.__dict__.pop("_starts", None)
+
     def locate(self, start: int, end: int) -> Location:
         """The place of the characters ``[start, end)`` of `text`."""
         if self.anchor is not None:

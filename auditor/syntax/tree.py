@@ -31,11 +31,13 @@ class Syntax:
     """
 
     def __init__(self, grammar: str, text: str, data: bytes, root: Node) -> None:
+        """Made by `parse`: `data` is the UTF-8 of `text` with what cannot stand in it replaced."""
         self.grammar = grammar
         self.text = text
         self.root = root
         self._data = data
         self._ascii = len(data) == len(text)
+        self._exact = "\0" not in text and not _SURROGATE.search(text)
 
     @property
     def complete(self) -> bool:
@@ -66,6 +68,8 @@ class Syntax:
         """The text of a node, as it was handed in."""
         if self._ascii:
             return self.text[node.start_byte : node.end_byte]
+        if self._exact:
+            return self._data[node.start_byte : node.end_byte].decode()
         return self.text[self.offset(node.start_byte) : self.offset(node.end_byte)]
 
     def offset(self, byte: int) -> int:

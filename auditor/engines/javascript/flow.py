@@ -1,110 +1,266 @@
-"""A small taint inside one JavaScript file: which secrets, downloads and decoders a range of tokens mentions."""
+"""A small taint inside one JavaScript file: which secrets, downloads and decoders an expression depends on.
+
+Each name, property and function is summarised once: the labels that its values carry themselves, and what else they
+mention. A question walks that graph, so its cost is the number of names in reach. It follows assignments, parts put
+into lists and objects, calls of the file's functions, their parameters, and functions handed to a call.
+Labels: ``secret:<what>``, ``environment`` (all of it), ``download``, ``decoded``, ``outside`` (anything that the file
+itself does not decide).
+"""
 
 from __future__ import annotations
 
-from typing import Any, Final
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
 
-from skillkeep.auditor.engines.javascript.reader import HOLE, Chain, Reader
+from skillkeep.auditor.engines.javascript.resolve import Resolver
+from skillkeep.auditor.engines.javascript.scopes import FUNCTIONS, Binding, Scope
+from skillkeep.auditor.engines.javascript.texts import HOLE
+from skillkeep.auditor.engines.javascript.values import Value
 from skillkeep.auditor.engines.tables import secrets
 
-__all__ = ["Flow", "variable_of"]
+if TYPE_CHECKING:
+    from skillkeep.auditor.syntax.grammars import Node
 
-_MOST_TOKENS: Final = 20_000
-_REACH: Final = 5_000
-_DECODERS: Final = frozenset({"atob", "Buffer.from", "String.fromCharCode", "unescape"})
+__all__ = ["Flow"]
+
+_REACH: Final = 20_000
+_RETURNS: Final = "<returns>"
+_NAMES: Final = frozenset({"identifier", "shorthand_property_identifier"})
+_MEMBERS: Final = frozenset({"member_expression", "subscript_expression"})
+_CALLS: Final = frozenset({"call_expression", "new_expression"})
+_INERT: Final = frozenset({"string", "number", "regex", "type_annotation", "type_arguments", "comment", "class"})
+_OWN_MODULES: Final = frozenset({"path", "os", "url", "util", "file"})
+
+Key = tuple[Scope, str]
 
 
-def variable_of(path: str, table: dict[str, Any]) -> str | None:
-    """The environment variable that a path reads: ``process.env.NAME``; ``?`` when it is chosen at run time."""
-    for base in table["environment"]:
-        if path.startswith(base + "."):
-            return path[len(base) + 1 :].partition(".")[0].removesuffix("()")
-    return None
+@dataclass
+class _Summary:
+    """What some expressions carry themselves, and what else they mention."""
+
+    labels: set[str] = field(default_factory=set)
+    mentions: set[Key] = field(default_factory=set)
 
 
 class Flow:
-    """Labels of token ranges: ``secret:<what>``, ``environment``, ``download``, ``decoded``."""
+    """Labels of expressions in one file."""
 
-    def __init__(self, reader: Reader, table: dict[str, Any]) -> None:
-        self._reader = reader
-        self._table = table
-        self._memo: dict[str, tuple[frozenset[str], frozenset[str]]] = {}
+    def __init__(self, resolver: Resolver) -> None:
+        self._resolver = resolver
+        self._program = resolver.program
+        self._words = resolver.words
+        self._memo: dict[Key, _Summary] = {}
 
-    def labels(self, first: int, last: int) -> frozenset[str]:
-        """The labels of everything in ``[first, last)`` and of the names it mentions."""
-        labels, names = self._read(first, last)
-        found, seen, queue = set(labels), set(names), list(names)
-        while queue and len(seen) < _REACH:
-            own, more = self._of_name(queue.pop())
-            found |= own
-            queue.extend(more - seen)
-            seen |= more
-        return frozenset(found)
+    def labels(self, node: Node | None, scope: Scope) -> frozenset[str]:
+        """The labels of the value of `node`, read in `scope`."""
+        start = _Summary()
+        if node is not None:
+            self._read(node, scope, start)
+        return self._closure(start)
 
-    def _of_name(self, name: str) -> tuple[frozenset[str], frozenset[str]]:
-        if name in self._memo:
-            return self._memo[name]
-        self._memo[name] = (frozenset(), frozenset())
-        labels: set[str] = set()
-        names: set[str] = set()
-        for binding in self._reader.bindings.names.get(name, ()):
-            if binding.path:
-                continue
-            chain = self._reader.chain(binding.first)
-            if binding.members and not chain.calls:
-                labels |= self._of_path(".".join((chain.path, *binding.members)))
-                continue
-            own, more = self._read(binding.first, binding.last)
-            labels |= own
-            names |= more
-        self._memo[name] = (frozenset(labels), frozenset(names))
-        return self._memo[name]
+    def returned(self, function: Scope) -> frozenset[str]:
+        """The labels of what a function returns."""
+        return self._closure(_Summary(mentions={(function, _RETURNS)}))
 
-    def _read(self, first: int, last: int) -> tuple[set[str], set[str]]:
-        tokens = self._reader.tokens
-        labels: set[str] = set()
-        names: set[str] = set()
-        for at in range(first, min(last, first + _MOST_TOKENS, len(tokens.kinds))):
-            if tokens.kinds[at] != "name" or (at and tokens.is_punct(at - 1, ".")):
-                continue
-            if tokens.values[at] in self._reader.bindings.names:
-                names.add(tokens.values[at])
-            chain = self._reader.chain(at)
-            labels |= self._of_chain(chain)
-        return labels, names
+    def reaches(self, node: Node, scope: Scope) -> frozenset[Key]:
+        """Every name and property that the value of `node` depends on."""
+        start = _Summary()
+        self._read(node, scope, start)
+        return frozenset(self._walk(start)[1])
 
-    def _of_chain(self, chain: Chain) -> set[str]:
-        labels: set[str] = set()
-        for part in chain.path.split("|"):
-            labels |= self._of_path(part)
-        for path, _first, bracket in chain.calls:
-            labels |= self._of_call(path, bracket)
-        return labels
+    def _closure(self, start: _Summary) -> frozenset[str]:
+        return frozenset(self._walk(start)[0])
 
-    def _of_path(self, path: str) -> set[str]:
-        name = variable_of(path, self._table)
-        if name is not None:
-            return {f"secret:{name}"} if secrets().variable(name) else set()
-        return {"environment"} if path in self._table["environment"] else set()
+    def _walk(self, start: _Summary) -> tuple[set[str], set[Key]]:
+        found, seen, queue = set(start.labels), set(start.mentions), list(start.mentions)
+        while queue and len(seen) < _REACH and self._resolver.spend(1):
+            summary = self._summary(queue.pop())
+            found |= summary.labels
+            fresh = summary.mentions - seen
+            seen |= fresh
+            queue.extend(fresh)
+        return found, seen
 
-    def _of_call(self, paths: str, bracket: int) -> set[str]:
-        labels: set[str] = set()
-        for path in paths.split("|"):
-            if path in self._table["network"]:
-                labels.add("download")
-            if path in _DECODERS:
-                labels.add("decoded")
-            if path in self._table["read"]:
-                labels |= self._of_file(bracket)
-            if path in self._table["environment_calls"]:
-                for argument in self._reader.arguments(bracket)[:1]:
-                    name = self._reader.fold(*argument)
-                    if name is not None and secrets().variable(name):
-                        labels.add(f"secret:{name}")
-        return labels
+    def _summary(self, key: Key) -> _Summary:
+        known = self._memo.get(key)
+        if known is not None:
+            return known
+        summary = self._memo[key] = _Summary()
+        home, name = key
+        if name == _RETURNS:
+            for node in home.returns:
+                self._read(node, home, summary)
+        elif name.startswith("."):
+            for binding in self._program.properties.get(name[1:], ()):
+                self._bound(binding, summary)
+        else:
+            for binding in home.names.get(name, ()):
+                self._bound(binding, summary)
+        return summary
 
-    def _of_file(self, bracket: int) -> set[str]:
-        arguments = self._reader.arguments(bracket)
-        text = self._reader.fold(*arguments[0]) if arguments else None
-        what = secrets().path(text.replace(HOLE, "")) if text is not None else None
-        return {f"secret:{what}"} if what is not None else set()
+    def _bound(self, binding: Binding, into: _Summary) -> None:
+        if binding.kind == "import":
+            self._imported(".".join((binding.path, *binding.members)), into)
+        elif binding.kind in {"parameter", "rest"}:
+            sources = list(self._arguments(binding))
+            for node, scope in sources:
+                self._read(node, scope, into)
+        elif binding.node is not None and binding.kind != "class" and binding.node.type not in FUNCTIONS:
+            if binding.members and self._of_paths(self._resolver.names.binding(binding), into):
+                return
+            self._read(binding.node, binding.scope, into)
+
+    def _imported(self, path: str, into: _Summary) -> None:
+        into.labels |= self._resolver.surroundings.labels(path)
+        if path.partition(".")[0].partition(":")[0] not in _OWN_MODULES:
+            into.labels.add("outside")
+
+    def _arguments(self, binding: Binding) -> Iterator[tuple[Node, Scope]]:
+        """The expressions that may become a parameter; what cannot be seen is marked by the caller's absence."""
+        function, names = binding.scope, self._resolver.names
+        call = function.call
+        if call is not None and function.parent is not None:
+            yield from self._around(call, binding, function.parent)
+            return
+        for site, scope in (names.callers(function) or ([], False))[0]:
+            arguments = self._resolver.arguments(site)
+            for argument in arguments[binding.index :] if binding.kind == "rest" else arguments[binding.index :][:1]:
+                yield argument, scope
+
+    def _around(self, call: Node, binding: Binding, scope: Scope) -> Iterator[tuple[Node, Scope]]:
+        """A function handed to a call gets what the call works on: its object and its other arguments."""
+        arguments = self._resolver.arguments(call)
+        callee = call.child_by_field_name("function")
+        if callee is not None and self._resolver.names.is_called(callee, binding.scope):
+            arguments = arguments[binding.index :][:1]
+        elif callee is not None:
+            yield call, scope
+            return
+        yield from ((argument, scope) for argument in arguments if argument.type not in FUNCTIONS)
+
+    def _read(self, root: Node, scope: Scope, into: _Summary) -> None:
+        """Add what the expression `root` carries and mentions; names are not followed here."""
+        queue = [root]
+        while queue and self._resolver.spend(1):
+            node = queue.pop()
+            kind = node.type
+            if kind in _NAMES:
+                self._mention(node, scope, into)
+            elif kind in _MEMBERS:
+                queue.extend(self._member(node, scope, into))
+            elif kind in _CALLS:
+                queue.extend(self._called(node, scope, into))
+            elif kind == "pair":
+                queue.extend(filter(None, (node.child_by_field_name("value"),)))
+            elif kind == "this":
+                into.labels.add("outside")
+            elif kind not in _INERT and kind not in FUNCTIONS:
+                queue.extend(node.named_children)
+
+    def _mention(self, node: Node, scope: Scope, into: _Summary) -> None:
+        name = self._program.name(node)
+        found = scope.lookup(name)
+        if found is not None:
+            into.mentions.add((found[0], name))
+            if found[0].node is not None and any(b.kind == "parameter" for b in found[1]):
+                self._parameter(found[0], into)
+        elif name in self._words.environment:
+            into.labels.add("environment")
+        elif name not in self._words.builtins:
+            into.labels.add("outside")
+
+    def _parameter(self, function: Scope, into: _Summary) -> None:
+        """A parameter whose callers are not all in sight may hold anything."""
+        if function.call is None:
+            callers = self._resolver.names.callers(function)
+            if callers is None or not callers[1]:
+                into.labels.add("outside")
+
+    def _member(self, node: Node, scope: Scope, into: _Summary) -> list[Node]:
+        if self._of_paths(self._resolver.value(node, scope), into):
+            return []
+        target = node.child_by_field_name("object")
+        index = node.child_by_field_name("index")
+        if target is not None and target.type in {"this", *_NAMES}:
+            name = self._program.name(node.child_by_field_name("property") or target)
+            stored = index is None and name in self._program.properties
+            if stored:
+                into.mentions.add((self._program.top, f".{name}"))
+            if target.type == "this":
+                into.labels |= set() if stored else {"outside"}
+                return []
+        return [each for each in (target, index) if each is not None]
+
+    def _of_paths(self, value: Value, into: _Summary) -> bool:
+        """Labels of qualified names; True when they say all there is to say."""
+        done = False
+        for path in value.paths:
+            name = self._words.variable_of(path)
+            if name is not None:
+                into.labels |= {f"secret:{name}", "outside"} if secrets().variable(name) else {"outside"}
+                done = True
+            elif path in self._words.environment:
+                into.labels |= {"environment", "outside"}
+                done = True
+            elif path.startswith("file:"):
+                into.labels |= self._resolver.surroundings.labels(path)
+        return done
+
+    def _called(self, node: Node, scope: Scope, into: _Summary) -> list[Node]:
+        target = node.child_by_field_name("function") or node.child_by_field_name("constructor")
+        value = self._resolver.value(target, scope)
+        arguments = self._resolver.arguments(node)
+        if any(self._of_call(path, arguments, scope, into) for path in value.paths):
+            return []
+        for function in value.functions:
+            into.mentions.add((function, _RETURNS))
+        rest = [argument for argument in arguments if argument.type not in FUNCTIONS]
+        for argument in arguments:
+            if (handed := self._program.functions.get(argument.id)) is not None:
+                into.mentions.add((handed, _RETURNS))
+        if target is not None and target.type in _MEMBERS:
+            rest.extend(filter(None, (target.child_by_field_name("object"),)))
+            self._method(target, value, into)
+        elif target is not None and not value.functions:
+            rest.append(target)
+        return rest
+
+    def _method(self, target: Node, value: Value, into: _Summary) -> None:
+        """A method of an object that is not known: any of that name in the file."""
+        key = target.child_by_field_name("property")
+        if value.functions or key is None:
+            return
+        for binding in self._program.properties.get(self._program.name(key), ()):
+            function = self._program.functions.get(binding.node.id) if binding.node is not None else None
+            if function is not None:
+                into.mentions.add((function, _RETURNS))
+
+    def _of_call(self, path: str, arguments: list[Node], scope: Scope, into: _Summary) -> bool:
+        """Labels of a call of a known path; True when its arguments do not matter any more."""
+        words = self._words
+        if path in words.network:
+            into.labels |= {"download", "outside"}
+        if path in words.decoders:
+            into.labels.add("decoded")
+        if path.startswith("file:"):
+            into.labels |= self._resolver.surroundings.labels(path)
+        first = self._resolver.value(arguments[0], scope) if arguments else Value()
+        if path in words.read:
+            found = {what for text in first.texts if (what := secrets().path(text.replace(HOLE, "")))}
+            into.labels |= {f"secret:{what}" for what in found} | {"outside"}
+        if path in words.credential_calls:
+            into.labels |= {f"secret:{words.credential_calls[path]}", "outside"}
+        if path in words.environment_calls:
+            into.labels |= {f"secret:{name}" for name in first.known if secrets().variable(name)} | {"outside"}
+            return True
+        if path in words.shell or path in words.process:
+            return self._output(first, into)
+        return False
+
+    def _output(self, command: Value, into: _Summary) -> bool:
+        """What a program of this machine prints is the file's own choice, when the command is fixed."""
+        programs = [text.split()[0].rpartition("/")[2] for text in command.texts if text.strip()]
+        if not programs or not self._words.local_programs.issuperset(programs):
+            into.labels.add("outside")
+        return bool(programs) and "outside" not in into.labels and not any(HOLE in text for text in command.texts)

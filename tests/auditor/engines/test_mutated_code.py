@@ -10,14 +10,14 @@ from contextlib import contextmanager
 import pytest
 
 from skillkeep.auditor.collect import Collector
-from skillkeep.auditor.engines import decoders, javascript_tokens, python_ast, shell_commands
+from skillkeep.auditor.engines import decoders, javascript_syntax, python_ast, shell_commands
 from skillkeep.auditor.engines.interface import Context, Engine, Segment, SourceFile
 from skillkeep.auditor.rulebook import Example, default_rulebook
 
 ENGINES: tuple[tuple[str, Context, Engine], ...] = (
     (".py", Context.PYTHON, python_ast.ENGINE),
-    (".js", Context.JAVASCRIPT, javascript_tokens.ENGINE),
-    (".ts", Context.TYPESCRIPT, javascript_tokens.ENGINE),
+    (".js", Context.JAVASCRIPT, javascript_syntax.ENGINE),
+    (".ts", Context.TYPESCRIPT, javascript_syntax.ENGINE),
     (".sh", Context.SHELL, shell_commands.ENGINE),
 )
 NOISE = "()[]{}'\"`$\\;|&<>#=.,:\n\t\0é\u202e*?!~"
@@ -78,4 +78,4 @@ def test_mutated_examples_are_survived(suffix: str, context: Context, engine: En
 def test_a_stray_bracket_among_arguments_does_not_loop() -> None:
     """Found by mutation: the end of an argument was its own beginning."""
     with at_most(20):
-        judge("eval(String.fromCharCode(97, }}}} 116));\n", Context.JAVASCRIPT, javascript_tokens.ENGINE)
+        judge("eval(String.fromCharCode(97, }}}} 116));\n", Context.JAVASCRIPT, javascript_syntax.ENGINE)

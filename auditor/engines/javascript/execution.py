@@ -1,0 +1,217 @@
+"""Judges what runs code: eval and its relatives, shells, programs, imports, and functions handed on that do so."""
+
+from __future__ import annotations
+
+import shlex
+from typing import TYPE_CHECKING, Final
+
+from skillkeep.auditor.engines.examples import example_severity
+from skillkeep.auditor.engines.interface import Context
+from skillkeep.auditor.engines.javascript.scopes import FUNCTIONS, Scope
+from skillkeep.auditor.engines.javascript.site import Site
+from skillkeep.auditor.engines.javascript.texts import HOLE
+from skillkeep.auditor.engines.javascript.values import UNKNOWN, Value
+from skillkeep.auditor.engines.javascript.words import Words
+
+if TYPE_CHECKING:
+    from skillkeep.auditor.syntax.grammars import Node
+
+__all__ = ["Execution"]
+
+_UNKNOWN_WORD: Final = '"$NOT_KNOWN"'
+_CALLERS: Final = frozenset({"call", "apply"})
+_CHOSEN: Final = frozenset({"child_process", "vm", "globalThis", "window", "global"})
+_MAKERS: Final = frozenset({"Function", "AsyncFunction", "GeneratorFunction"})
+_PASSABLE: Final = frozenset(
+    {"identifier", "member_expression", "subscript_expression", "shorthand_property_identifier"}
+)
+
+
+class Execution:
+    """Judges one call at a time."""
+
+    def __init__(self, site: Site, words: Words) -> None:
+        self._site = site
+        self._words = words
+        self._value = site.resolver.value
+
+    def judge(self, node: Node, scope: Scope, path: str, arguments: list[Node]) -> None:
+        """Judge the call `node` of `path`."""
+        words = self._words
+        base, _, method = path.rpartition(".")
+        if method in _CALLERS and (base in words.code or base in words.shell or self._is_maker(base)):
+            self.judge(node, scope, base, arguments[1:])
+        elif path == "Reflect.apply" and len(arguments) == 3:
+            self._applied(node, scope, arguments)
+        elif path in words.code or self._is_maker(path):
+            self._code(node, scope, path, _pick(arguments, words.code.get(path, -1)))
+        elif path in words.code_if_text:
+            first = _pick(arguments, 0)
+            if first is not None and self._value(first, scope).texts:
+                self._code(node, scope, path, first)
+        elif path in words.shell:
+            self._shell(node, scope, path, _pick(arguments, 0))
+        elif path in words.process:
+            self._process(node, scope, path, arguments)
+        elif path in words.importers:
+            self._import(node, scope, path, _pick(arguments, 0))
+        elif "?" in path.split(".") and path.partition(".")[0] in _CHOSEN:
+            self._site.report("javascript-hidden-execution", node, "a function chosen at run time is called")
+
+    @staticmethod
+    def _is_maker(path: str) -> bool:
+        """``x.constructor.constructor(…)`` and ``Object.getPrototypeOf(async function(){}).constructor(…)``."""
+        if not path.endswith("constructor"):
+            return False
+        base = path.rpartition(".")[0]
+        return base.endswith(".constructor") or base.split(".")[0] == "Function" or "getPrototypeOf()" in base
+
+    def _applied(self, node: Node, scope: Scope, arguments: list[Node]) -> None:
+        """``Reflect.apply(f, this, [arguments])``."""
+        listed = arguments[2].named_children if arguments[2].type == "array" else arguments[2:]
+        for path in self._value(arguments[0], scope).paths:
+            self.judge(node, scope, path, listed)
+
+    def _code(self, node: Node, scope: Scope, path: str, argument: Node | None) -> None:
+        if argument is None:
+            return
+        value = self._value(argument, scope)
+        for text in value.known:
+            if value.decoded:
+                self._site.report("javascript-decoded-execution", node, f"{path} runs a text that was hidden")
+            self._site.derive(text, Context.JAVASCRIPT, node, path)
+        if not value.texts or len(value.known) < len(value.texts):
+            message = f"{path} runs text that is made at run time"
+            self._unknown("javascript-eval", message, node, scope, (argument, value))
+
+    def _unknown(self, rule: str, message: str, node: Node, scope: Scope, given: tuple[Node, Value]) -> None:
+        labels = self._site.flow.labels(given[0], scope)
+        if "download" in labels:
+            self._site.report("javascript-downloaded-execution", node, f"{message}, and it comes from the network")
+        elif given[1].decoded or "decoded" in labels:
+            self._site.report("javascript-decoded-execution", node, f"{message}, out of a decoder")
+        else:
+            self._site.report(rule, node, message, severity=example_severity(self._site.segment))
+
+    def _shell(self, node: Node, scope: Scope, path: str, argument: Node | None) -> None:
+        if argument is None:
+            return
+        tagged = argument.type == "template_string" and argument.start_byte == _arguments_start(node)
+        if path == "$" and not tagged:
+            return
+        value = self._value(argument, scope)
+        unknown = [] if value.texts else [HOLE]
+        for text in value.texts:
+            if HOLE in text and not tagged and not self._is_own(text, argument, scope):
+                unknown.append(text)
+                continue
+            if value.decoded:
+                self._site.report("javascript-decoded-execution", node, f"{path} runs a command that was hidden")
+            self._site.derive(text.replace(HOLE, _UNKNOWN_WORD), Context.SHELL, node, path)
+        self._sends(node, scope, argument, value)
+        if unknown:
+            shape = f": {unknown[0].replace(HOLE, '…')[:120]}" if unknown[0].strip(HOLE) else ""
+            message = f"{path} has a shell run a command made at run time{shape}"
+            self._unknown("javascript-shell-command", message, node, scope, (argument, value))
+
+    def _is_own(self, text: str, argument: Node, scope: Scope) -> bool:
+        """True when the file itself decides what the holes say, and the program is one it names."""
+        program = text.split()[0] if text.strip() else HOLE
+        if HOLE in program or program.rpartition("/")[2] not in self._words.local_programs:
+            return False
+        return "outside" not in self._site.flow.labels(argument, scope)
+
+    def _process(self, node: Node, scope: Scope, path: str, arguments: list[Node]) -> None:
+        program = _pick(arguments, 0)
+        if program is None:
+            return
+        if self._with_shell(arguments[1:], scope):
+            self._shell(node, scope, path, program)
+            return
+        value = self._value(program, scope)
+        known = [text for text in value.texts if text.strip(HOLE)]
+        if not known:
+            self._site.capability("binary", "*", node)
+            return
+        if value.decoded:
+            message = f"{path} starts a program whose name is hidden"
+            self._site.report("javascript-decoded-execution", node, message)
+        rest = self._value(arguments[1], scope) if len(arguments) > 1 else Value(items=())
+        items = (rest.items if rest.items is not None else (UNKNOWN,))[:256]
+        words = [_word(item) for item in items]
+        for text in known:
+            command = shlex.quote(text.replace(HOLE, "NOT_KNOWN"))
+            self._site.derive(" ".join((command, *words)), Context.SHELL, node, path)
+        if len(arguments) > 1:
+            self._sends(node, scope, arguments[1], value)
+
+    def _sends(self, node: Node, scope: Scope, argument: Node, command: Value) -> None:
+        """A secret on the command line of a program that talks to other machines."""
+        spoken = {word.rpartition("/")[2] for text in command.texts for word in text.replace(HOLE, " ").split()[:64]}
+        programs = spoken & self._words.sending_programs
+        if not programs:
+            return
+        for label in sorted(self._site.flow.labels(argument, scope)):
+            if label.startswith("secret:"):
+                what = label.partition(":")[2]
+                subject = what if what.isidentifier() else ""
+                message = f"{what} flows into {min(programs)}"
+                self._site.report("code-credential-sent", node, message, subject=subject)
+
+    def _with_shell(self, options: list[Node], scope: Scope) -> bool:
+        for option in options:
+            literals = self._value(option, scope).objects if option.type not in FUNCTIONS else ()
+            for literal, home in literals:
+                for child in literal.named_children:
+                    key = child.child_by_field_name("key") if child.type == "pair" else None
+                    if key is None or self._site.resolver.program.name(key).strip("'\"") != "shell":
+                        continue
+                    given = child.child_by_field_name("value")
+                    if given is not None and given.type not in {"false", "undefined", "null"}:
+                        return self._value(given, home).text != "false"
+        return False
+
+    def _import(self, node: Node, scope: Scope, path: str, argument: Node | None) -> None:
+        if argument is None:
+            return
+        value = self._value(argument, scope)
+        if value.decoded:
+            self._site.report("javascript-hidden-import", node, "the name of the imported module is hidden")
+            return
+        for text in value.texts:
+            if text.startswith(("data:", "blob:")):
+                self._site.report("javascript-eval", node, f"{path} runs code that stands in an address")
+            elif "://" in text and not text.startswith("file://"):
+                message = f"{path} runs code from {text.replace(HOLE, '…')[:120]}"
+                self._site.report("javascript-downloaded-execution", node, message)
+        if not value.texts or any(text.startswith(HOLE) for text in value.texts):
+            self._site.report("javascript-chosen-import", node, f"{path} loads a module chosen at run time")
+
+    def handed(self, path: str, arguments: list[Node], scope: Scope) -> None:
+        """``lines.forEach(eval)``: whoever gets such a function decides what it runs."""
+        if path.endswith("promisify") or path in {"Reflect.apply"}:
+            return
+        for argument in arguments:
+            if argument.type not in _PASSABLE:
+                continue
+            for name in self._value(argument, scope).paths:
+                runs = (name in self._words.code and name not in _MAKERS) or name in self._words.shell
+                if runs and name != "$":
+                    message = f"{name} is handed to other code, so what it will run cannot be judged"
+                    self._site.report("javascript-handed-execution", argument, message)
+
+
+def _pick(arguments: list[Node], position: int) -> Node | None:
+    if not arguments:
+        return None
+    return arguments[-1] if position < 0 else arguments[position] if position < len(arguments) else None
+
+
+def _arguments_start(node: Node) -> int:
+    listed = node.child_by_field_name("arguments")
+    return listed.start_byte if listed is not None else -1
+
+
+def _word(item: Value) -> str:
+    text = item.text
+    return _UNKNOWN_WORD if text is None or HOLE in text else shlex.quote(text)

@@ -1,0 +1,161 @@
+"""Judges where JavaScript reaches: connections, files of secrets, places that run later, the environment."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from skillkeep.auditor.engines.javascript.scopes import Scope
+from skillkeep.auditor.engines.javascript.site import Site
+from skillkeep.auditor.engines.javascript.texts import HOLE, string_value, unescape
+from skillkeep.auditor.engines.javascript.values import Value
+from skillkeep.auditor.engines.javascript.words import Words
+from skillkeep.auditor.engines.network import Host, host_of
+from skillkeep.auditor.engines.tables import secrets
+from skillkeep.auditor.interface import Severity
+
+if TYPE_CHECKING:
+    from skillkeep.auditor.syntax.grammars import Node
+
+__all__ = ["Reach"]
+
+_ADDRESS_KEYS: Final = ("host", "hostname", "url", "baseURL", "uri")
+
+
+class Reach:
+    """Judges one call at a time; a host is reported once a segment, a secret that flows out every time."""
+
+    def __init__(self, site: Site, words: Words) -> None:
+        self._site = site
+        self._words = words
+        self._value = site.resolver.value
+        self._hosts: set[str] = set()
+        self._covered: list[tuple[int, int]] = []
+
+    def judge(self, node: Node, scope: Scope, path: str, arguments: list[Node]) -> None:
+        """Judge the call `node` of `path`."""
+        words = self._words
+        if (position := words.network.get(path)) is not None:
+            self._connect(node, scope, path, (arguments, position))
+        elif path in words.senders:
+            self._sent(node, scope, path, arguments)
+        if (position := words.write.get(path)) is not None:
+            self._write(node, scope, arguments[position] if position < len(arguments) else None)
+        if path in words.credential_calls:
+            self._site.report("code-credential-store", node, f"{path} reads {words.credential_calls[path]}")
+        if path in words.copiers and any(self._is_environment(item, scope) for item in arguments):
+            self._site.report("code-environment-read", node, "every variable of the environment is read")
+        if path in words.environment_calls and arguments:
+            for name in self._value(arguments[0], scope).known or ("?",):
+                self.variable(name, node)
+        if path in words.read or path in words.network:
+            for item in arguments[:8]:
+                self._file(node, scope, item)
+
+    def _is_environment(self, item: Node, scope: Scope) -> bool:
+        return any(path in self._words.environment for path in self._value(item, scope).paths)
+
+    def _file(self, node: Node, scope: Scope, item: Node) -> None:
+        for text in self._value(item, scope).texts:
+            what = secrets().path(text.replace(HOLE, ""))
+            if what is not None:
+                self._covered.append((item.start_byte, item.end_byte))
+                shown = text.replace(HOLE, "…")[:120]
+                self._site.report("code-credential-file", node, f"reaches for {what}: {shown}")
+
+    def _connect(self, node: Node, scope: Scope, path: str, given: tuple[list[Node], int]) -> None:
+        arguments, position = given
+        address = arguments[position] if -len(arguments) <= position < len(arguments) else None
+        value = self._value(address, scope)
+        texts = value.texts or self._addresses(value)
+        hosts = [host_of(text, HOLE) for text in texts if text.strip(HOLE)] or [Host("*")]
+        for host in hosts:
+            self._host(node, path, host)
+        if not all(host.local for host in hosts):
+            self._sent(node, scope, path, arguments)
+
+    def _host(self, node: Node, path: str, host: Host) -> None:
+        self._site.capability("network", host.name, node)
+        if host.name in self._hosts:
+            return
+        self._hosts.add(host.name)
+        rule = "code-network-address" if host.bare and not host.local else "code-network"
+        where = "an address made at run time" if host.name == "*" else host.name
+        severity = Severity.INFO if host.local else None
+        self._site.report(rule, node, f"{path} connects to {where}", severity=severity)
+
+    def _addresses(self, value: Value) -> tuple[str, ...]:
+        """``{hostname: "…"}`` or ``{url: "…"}``."""
+        if not value.objects:
+            return ()
+        found = (self._site.resolver.names.member(Value(objects=value.objects), key) for key in _ADDRESS_KEYS)
+        return next((each.texts for each in found if each.texts), ())
+
+    def _sent(self, node: Node, scope: Scope, path: str, arguments: list[Node]) -> None:
+        labels: frozenset[str] = frozenset()
+        for item in arguments:
+            labels |= self._site.flow.labels(item, scope)
+        self.sent(node, path, labels)
+
+    def sent(self, node: Node, path: str, labels: frozenset[str]) -> None:
+        """Report every secret among `labels`, which the call `node` of `path` sends."""
+        for label in sorted(labels):
+            if label.startswith("secret:"):
+                what = label.partition(":")[2]
+                subject = what if what.isidentifier() else ""
+                self._site.report("code-credential-sent", node, f"{what} flows into {path}", subject=subject)
+        if "environment" in labels:
+            self._site.report("code-environment-sent", node, f"the whole environment flows into {path}")
+
+    def _write(self, node: Node, scope: Scope, argument: Node | None) -> None:
+        if argument is None:
+            return
+        for text in self._value(argument, scope).texts:
+            self._covered.append((argument.start_byte, argument.end_byte))
+            if (meaning := secrets().persistence(text.replace(HOLE, ""))) is not None:
+                message = f"writes {meaning.what}: {text.replace(HOLE, '…')[:120]}"
+                self._site.report("code-persistence", node, message, severity=meaning.severity)
+            if text.startswith(("/", "~")) or ".." in text.split("/"):
+                self._site.capability("write", text.replace(HOLE, "*")[:200], node)
+
+    def member(self, node: Node, scope: Scope) -> None:
+        """``process.env.NAME``, under whatever name it goes."""
+        for path in self._value(node, scope).paths:
+            name = self._words.variable_of(path)
+            if name is not None and path.count(".") == self._depth_of(path) and not path.startswith("Deno.env"):
+                self.variable(name, node)
+
+    def _depth_of(self, path: str) -> int:
+        """How many dots the path of the variable itself has: a method of its value is no second reading."""
+        base = next(base for base in self._words.environment if path.startswith(f"{base}."))
+        return base.count(".") + 1
+
+    def variable(self, name: str, node: Node) -> None:
+        """One variable of the environment is read at `node`."""
+        if name == "?":
+            self._site.capability("env", "*", node)
+        elif not secrets().plain(name):
+            self._site.capability("env", name, node)
+            if secrets().variable(name):
+                self._site.report("code-credential-env", node, f"reads the secret {name}", subject=name)
+
+    def destructured(self) -> None:
+        """``const {API_KEY} = process.env``."""
+        program = self._site.resolver.program
+        for scope in (program.top, *program.functions.values()):
+            for bindings in scope.names.values():
+                for binding in bindings:
+                    if binding.members and binding.kind == "value" and binding.node is not None:
+                        value = self._site.resolver.names.binding(binding)
+                        for name in filter(None, map(self._words.variable_of, value.paths)):
+                            self.variable(name, binding.node)
+
+    def mentions(self) -> None:
+        """Texts that name the place of a secret and are not used in a call that was judged."""
+        syntax = self._site.resolver.program.syntax
+        for node in self._site.resolver.program.strings:
+            size = node.end_byte - node.start_byte
+            if not 6 < size < 400 or any(first <= node.start_byte < last for first, last in self._covered):
+                continue
+            text = string_value(syntax, node) if node.type == "string" else unescape(syntax.source(node)[1:-1])
+            if (what := secrets().path(text)) is not None:
+                self._site.report("code-credential-mention", node, f"names the place of {what}")

@@ -1,0 +1,74 @@
+"""The table of JavaScript names as sets, made once; see ``rules/tables/javascript.yaml``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, Final
+
+from skillkeep.auditor.engines.tables import table
+
+__all__ = ["Words", "words"]
+
+_STRUCTURE: Final = frozenset(
+    {
+        "require", "import", "createRequire", "module", "Module", "Reflect", "Object", "os", "path", "Buffer",
+        "globalThis", "window", "global", "self", "atob", "unescape", "decodeURIComponent", "decodeURI", "String",
+        "process", "util", "TextDecoder", "URL", "this", "top", "parent", "frames", "exports", "promisify", "zlib",
+        "crypto",
+    }
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Words:
+    """What names mean. Positions are those of the judged argument, -1 is the last one."""
+
+    code: dict[str, int]
+    code_if_text: dict[str, int]
+    shell: dict[str, int]
+    process: dict[str, int]
+    importers: dict[str, int]
+    network: dict[str, int]
+    senders: frozenset[str]
+    read: dict[str, int]
+    write: dict[str, int]
+    credential_calls: dict[str, str]
+    environment: tuple[str, ...]
+    environment_calls: frozenset[str]
+    copiers: frozenset[str]
+    harmless: frozenset[str]
+    decoders: frozenset[str]
+    builtins: frozenset[str]
+    local_programs: frozenset[str]
+    sending_programs: frozenset[str]
+    heads: frozenset[str]
+
+    def variable_of(self, path: str) -> str | None:
+        """The environment variable that a path reads (``process.env.NAME``); ``?`` when chosen at run time."""
+        for base in self.environment:
+            if path.startswith(base) and path[len(base) : len(base) + 1] == ".":
+                return path[len(base) + 1 :].partition(".")[0].removesuffix("()")
+        return None
+
+    def is_hot(self, path: str) -> bool:
+        """True for a path that leads to something the table knows, or to a file of the tool."""
+        head = path.partition(".")[0].partition("(")[0]
+        return head in self.heads or path.startswith("file:") or "constructor" in path or "getPrototypeOf" in path
+
+
+@cache
+def words() -> Words:
+    """The table that this version ships."""
+    data: dict[str, Any] = table("javascript")
+    named = ("code", "code_if_text", "shell", "process", "import", "network", "read", "write", "credential_calls")
+    names = [name for key in named for name in data[key]]
+    names += [name for key in ("environment", "environment_calls", "copiers", "decoders", "send") for name in data[key]]
+    return Words(
+        data["code"], data["code_if_text"], data["shell"], data["process"], data["import"], data["network"],
+        frozenset(data["send"]), data["read"], data["write"], data["credential_calls"], tuple(data["environment"]),
+        frozenset(data["environment_calls"]), frozenset(data["copiers"]), frozenset(data["harmless"]),
+        frozenset(data["decoders"]), frozenset(data["builtins"]), frozenset(data["local_programs"]),
+        frozenset(data["sending_programs"]),
+        frozenset(name.partition(".")[0].partition("(")[0] for name in names) | _STRUCTURE,
+    )  # fmt: skip

@@ -1,0 +1,80 @@
+"""The files of a tree between `scan_file` and `scan_tree`: as they were cut while they are few, packed beyond that.
+
+A tree may be a quarter of a gigabyte, and what is cut from a file takes several times its size.
+"""
+
+from __future__ import annotations
+
+import sys
+import zlib
+from collections.abc import Callable
+from typing import Final
+
+from skillkeep.auditor.engines.interface import Segment, SourceFile
+
+__all__ = ["FileStore"]
+
+CUT_BYTES: Final = 24 << 20
+_LEVEL: Final = 1
+
+Cut = Callable[[str, bytes, bool], SourceFile]
+
+
+class FileStore:
+    """`keep` files one by one; `files` are all of them, in that order. `cut` makes a file of its bytes again."""
+
+    def __init__(self, cut: Cut, most_bytes: int = CUT_BYTES) -> None:
+        self.files: list[SourceFile] = []
+        self._cut = cut
+        self._room = most_bytes
+        self._open: tuple[_PackedFile, SourceFile] | None = None
+
+    def keep(self, file: SourceFile) -> None:
+        """Keep a file of the tree (no derived text)."""
+        for segment in file.segments:
+            segment.forget()
+        size = _size(file)
+        packed = size > self._room and file.text is not None
+        if not packed:
+            self._room -= size
+        self.files.append(_PackedFile(file, self) if packed else file)
+
+    def opened(self, packed: _PackedFile) -> SourceFile:
+        """The file as it was; the last one asked for stays open."""
+        if self._open is None or self._open[0] is not packed:
+            self._open = packed, self._cut(packed.path, packed.data, packed.executable)
+        return self._open[1]
+
+
+class _PackedFile(SourceFile):
+    """A file of text whose bytes are compressed, and which is cut again when it is looked into."""
+
+    _packed: bytes
+    _store: FileStore
+
+    def __init__(self, file: SourceFile, store: FileStore) -> None:
+        set_field = object.__setattr__
+        for name in ("path", "executable", "depth", "name"):
+            set_field(self, name, getattr(file, name))
+        set_field(self, "_packed", zlib.compress(file.data, _LEVEL))
+        set_field(self, "_store", store)
+
+    @property
+    def data(self) -> bytes:
+        """Unpacked each time."""
+        return zlib.decompress(self._packed)
+
+    @property
+    def text(self) -> str | None:
+        """Of the file, cut again."""
+        return self._store.opened(self).text
+
+    @property
+    def segments(self) -> tuple[Segment, ...]:
+        """Of the file, cut again."""
+        return self._store.opened(self).segments
+
+
+def _size(file: SourceFile) -> int:
+    texts = {id(segment.text): segment.text for segment in file.segments}
+    return len(file.data) + sum(map(sys.getsizeof, texts.values())) + (sys.getsizeof(file.text) if file.text else 0)

@@ -1,0 +1,40 @@
+"""Files between the two passes: many of them are kept packed, and nobody sees a difference."""
+
+from __future__ import annotations
+
+from skillkeep.auditor.engines.interface import Context
+from skillkeep.auditor.sources import cut_file
+from skillkeep.auditor.store import FileStore
+
+TEXT = "---\nname: a\n---\n# A\n\n```sh\nls é\n```\n" * 40
+NAMES = ("SKILL.md", "a.py", "b.json", "run")
+
+
+def test_a_packed_file_is_the_file_it_was() -> None:
+    files = [cut_file(name, TEXT.encode(), name == "run") for name in NAMES]
+    store = FileStore(cut_file, most_bytes=0)
+    for file in files:
+        store.keep(file)
+    for kept, file in zip(store.files, files, strict=True):
+        assert type(kept) is not type(file)
+        assert (kept.path, kept.data, kept.text, kept.executable) == (file.path, file.data, file.text, file.executable)
+        assert kept.segments == file.segments
+        assert kept.of(Context.SHELL) == file.of(Context.SHELL)
+        assert (kept.whole, kept.known_as, kept.place) == (True, file.path, None)
+
+
+def test_files_are_packed_only_when_there_is_no_room() -> None:
+    store = FileStore(cut_file, most_bytes=20_000)
+    files = [cut_file(f"{number}.md", TEXT.encode(), False) for number in range(20)]
+    for file in files:
+        store.keep(file)
+    assert store.files[0] is files[0]
+    assert store.files[-1] is not files[-1]
+    assert [file.path for file in store.files] == [file.path for file in files]
+
+
+def test_what_is_no_text_is_kept_as_it_is() -> None:
+    file = cut_file("a.bin", bytes(range(256)) * 10, False)
+    store = FileStore(cut_file, most_bytes=0)
+    store.keep(file)
+    assert store.files == [file]
