@@ -1,0 +1,194 @@
+"""Judges what PowerShell executes: text given to Invoke-Expression, encoded commands, files from elsewhere."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, Final
+
+from skillkeep.auditor.engines.interface import Context
+from skillkeep.auditor.engines.powershell.calls import Call
+from skillkeep.auditor.engines.powershell.operators import decoded_bytes
+from skillkeep.auditor.engines.powershell.site import Site
+from skillkeep.auditor.engines.powershell.values import HOLE, Value
+from skillkeep.auditor.interface import Severity
+
+if TYPE_CHECKING:
+    from skillkeep.auditor.syntax.grammars import Node
+
+__all__ = ["Execution"]
+
+_SHELLS: Final = frozenset({"powershell", "pwsh"})
+_INTERPRETERS: Final[dict[str, tuple[str, Context | None]]] = {
+    "bash": ("-c", Context.SHELL),
+    "sh": ("-c", Context.SHELL),
+    "wsl": ("", Context.SHELL),
+    "python": ("-c", Context.PYTHON),
+    "python3": ("-c", Context.PYTHON),
+    "py": ("-c", Context.PYTHON),
+    "node": ("-e", Context.JAVASCRIPT),
+    "ruby": ("-e", Context.RUBY),
+    "mshta": ("", None),
+    "osascript": ("-e", None),
+}
+_STARTING: Final = frozenset(
+    {
+        "start-process",
+        "invoke-item",
+        "import-module",
+        "invoke-command",
+        "start-job",
+        "regsvr32",
+        "rundll32",
+        "cscript",
+        "wscript",
+        "msiexec",
+        "mshta",
+        "python",
+        "python3",
+        "node",
+        "cmd",
+    }
+)
+_HIDDEN: Final = re.compile(r"(?i)^h(?:i(?:d(?:d(?:e(?:n)?)?)?)?)?$|^1$")
+_BYPASS: Final = re.compile(r"(?i)^(?:bypass|unrestricted)$")
+_COMMIT: Final = re.compile(r"[0-9a-fA-F]{40}")
+
+
+class Execution:
+    """Judges one call at a time."""
+
+    def __init__(self, site: Site, table: dict[str, Any], installers: list[str]) -> None:
+        self._site = site
+        self._installers = (*installers, *table["installers"])
+
+    def judge(self, call: Call) -> None:
+        """Judge what `call` runs."""
+        if call.name == "invoke-expression":
+            text = call.argument("-command")[0] if call.operands or call.options else call.piped
+            self.text(text, call.node, "Invoke-Expression")
+        elif call.name in _SHELLS:
+            self._shell(call)
+        elif call.name == "cmd":
+            rest = " ".join(word for word in call.words if word.lower() not in {"/c", "/k", "-c", "/s", "/q"})
+            self._site.derive(rest.replace("\\", "/").replace("&", ";"), Context.SHELL, call.node, "cmd")
+        elif call.name in _INTERPRETERS:
+            self._interpreter(call)
+        elif call.name == "add-type":
+            self._added(call)
+        elif call.invoked and call.program.kind != "block":
+            self._invoked(call)
+        self._files(call)
+
+    def text(self, value: Value, node: Node, by: str) -> None:
+        """`value` is run as PowerShell by `by`."""
+        if "download" in value.labels:
+            self.downloaded(node, by)
+        elif "decoded" in value.labels:
+            self._site.report("shell-decoded-execution", node, f"{by} runs a text that was hidden")
+        elif not value.known:
+            self._site.report("powershell-execution", node, f"{by} runs text that is made at run time")
+        if value.text.strip(HOLE + " \n\"'"):
+            self._site.derive(value.text, Context.POWERSHELL, node, by)
+
+    def downloaded(self, node: Node, by: str, address: str = "") -> None:
+        """Something downloaded is run; a vendor's documented installer needs eyes, not a block."""
+        inside = [address] if address else [each for each in self._site.addresses if each in self._site.source(node)]
+        urls = inside or self._site.addresses[-1:]
+        known = bool(urls) and all(map(self._is_installer, urls))
+        where = f" from {urls[-1][:120]}" if urls else ""
+        severity = Severity.WARN if known else None
+        self._site.report("shell-download-execution", node, f"a download{where} is run by {by}", severity=severity)
+
+    def started(self, file: Value, node: Node, place: Node | None, by: str) -> None:
+        """`file` is run, if it came from elsewhere that matters."""
+        labels, address = self._site.origin(file, place)
+        if "decoded" in labels:
+            self._site.report("shell-decoded-execution", node, f"{by} runs a file that a decoder wrote")
+        elif "download" in labels:
+            self.downloaded(node, by, address)
+
+    def _is_installer(self, url: str) -> bool:
+        if ".." in url or "%" in url or HOLE in url or _COMMIT.search(url):
+            return False
+        return any(url == known or url.startswith(known.rstrip("/") + "/") for known in self._installers)
+
+    def _shell(self, call: Call) -> None:
+        hidden = bypass = False
+        for name, value in call.options.items():
+            if _is_encoded(name, value):
+                self._encoded(call, value)
+            elif name == "-c" or ("-command".startswith(name) and len(name) > 2):
+                self._command(call, value)
+            elif "-windowstyle".startswith(name) and len(name) > 1 and _HIDDEN.match(value.text):
+                hidden = True
+            elif (name == "-ep" or "-executionpolicy".startswith(name)) and _BYPASS.match(value.text):
+                bypass = True
+        if not call.options.keys() & {"-c", "-command", "-file", "-f"} and call.operands:
+            self._command(call, call.operands[0])
+        if call.piped.known or call.piped.labels:
+            self.text(call.piped, call.node, call.name)
+        if hidden:
+            message = "PowerShell is started without a window" + (" and without its policy" if bypass else "")
+            self._site.report("powershell-hidden", call.node, message, severity=None if bypass else Severity.WARN)
+
+    def _command(self, call: Call, value: Value) -> None:
+        if value.text == "-":
+            return
+        rest = list(call.words[call.words.index(value.text) :]) if value.text in call.words else [value.text]
+        self.text(Value(" ".join(rest), value.labels), call.node, call.name)
+
+    def _encoded(self, call: Call, value: Value) -> None:
+        self._site.report("shell-decoded-execution", call.node, f"{call.name} runs an encoded command")
+        data = decoded_bytes(value)
+        if data.known and data.text:
+            text = data.text.encode("latin-1", "replace").decode("utf-16-le", "replace")
+            self._site.derive(text, Context.POWERSHELL, call.node, "EncodedCommand")
+
+    def _interpreter(self, call: Call) -> None:
+        option, context = _INTERPRETERS[call.name]
+        code = call.options.get(option) if option else None
+        if code is None and not option:
+            code = Value(" ".join(call.words), call.labels)
+        if code is not None and code.text:
+            if not code.known and code.text.strip(HOLE) == "":
+                self._site.report("shell-dynamic-command", call.node, f"{call.name} runs text that is made at run time")
+            else:
+                self._site.derive(code.text, context, call.node, call.name)
+        elif "download" in call.piped.labels:
+            self.downloaded(call.node, call.name)
+        elif "decoded" in call.piped.labels:
+            self._site.report("shell-decoded-execution", call.node, f"{call.name} runs a text that was hidden")
+
+    def _added(self, call: Call) -> None:
+        source = call.option("-typedefinition", "-memberdefinition") or (call.operands[0] if call.operands else None)
+        if source is not None and call.option("-assemblyname") is None:
+            self._site.report("powershell-execution", call.node, "Add-Type compiles and loads code at run time")
+
+    def _invoked(self, call: Call) -> None:
+        """``& $command``: fine for a program's path, not for text from elsewhere."""
+        if "download" in call.program.labels:
+            self.downloaded(call.node, "&")
+        elif "decoded" in call.program.labels:
+            self._site.report("shell-decoded-execution", call.node, "the name of the command was hidden")
+
+    def _files(self, call: Call) -> None:
+        """Files from elsewhere among what is started."""
+        if not self._site.files:
+            return
+        self.started(call.program, call.node, call.node.children[0] if call.node.children else None, "the script")
+        if call.invoked and call.places == [] and call.node.named_children:
+            self.started(call.program, call.node, call.node.named_children[-1], "the script")
+        if call.name in _STARTING or call.name in _SHELLS:
+            for value, place in [*zip(call.operands, call.places, strict=True), *self._named(call)]:
+                self.started(value, call.node, place, call.name)
+
+    @staticmethod
+    def _named(call: Call) -> list[tuple[Value, Node]]:
+        return [(value, call.nodes[name]) for name, value in call.options.items() if name in call.nodes]
+
+
+def _is_encoded(name: str, value: Value) -> bool:
+    """``-e``, ``-ec``, ``-enc`` … with a value that is no policy."""
+    if name in {"-e", "-ec", "-en"}:
+        return not _BYPASS.match(value.text)
+    return len(name) > 2 and "-encodedcommand".startswith(name)

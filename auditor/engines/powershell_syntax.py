@@ -1,0 +1,52 @@
+"""The PowerShell engine: parses every PowerShell segment with tree-sitter-powershell and has its commands judged."""
+
+from __future__ import annotations
+
+import re
+from typing import ClassVar, Final
+
+from skillkeep.auditor.engines.interface import Context, Emitter, Engine, Segment, SourceFile
+from skillkeep.auditor.engines.powershell.batch import is_batch, judge_batch
+from skillkeep.auditor.engines.powershell.judge import Judge, TooDeepError
+from skillkeep.auditor.engines.powershell.site import Site
+from skillkeep.auditor.engines.tables import table
+from skillkeep.auditor.syntax import UnparsedError, parse
+
+__all__ = ["ENGINE", "PowerShellEngine"]
+
+_QUOTES: Final = str.maketrans("\u2018\u2019\u201a\u201b\u201c\u201d\u201e\u2013\u2014\u2015", "''''\"\"\"---")
+_FOREIGN: Final = re.compile(r"[^\0-\x7f]")
+
+
+class PowerShellEngine(Engine):
+    """PowerShell by its syntax tree; batch files by their lines."""
+
+    name: ClassVar[str] = "powershell"
+    order: ClassVar[int] = 13
+
+    def scan_file(self, file: SourceFile, emit: Emitter) -> None:
+        """Judge every PowerShell segment of the file."""
+        for segment in file.of(Context.POWERSHELL):
+            if is_batch(segment):
+                judge_batch(segment, emit)
+            else:
+                self._segment(segment, emit)
+
+    def _segment(self, segment: Segment, emit: Emitter) -> None:
+        text = segment.text
+        if not text.isascii():  # PowerShell reads typographic quotes and dashes as plain ones
+            text = _FOREIGN.sub("x", text.translate(_QUOTES))
+        site = Site(segment, emit)
+        try:
+            tree = parse(Context.POWERSHELL, text)
+            Judge(site, table("powershell"), table("shell")["installers"]).statements(tree.root)
+        except (TooDeepError, UnparsedError) as error:
+            emit.incomplete(segment.path, str(error) or "its expressions are nested too deep to be judged")
+            return
+        if tree.complete:
+            emit.understood(segment)
+        elif not segment.provenance and segment.path.endswith((".ps1", ".psm1")):
+            emit.incomplete(segment.path, "a part of it is no PowerShell that the grammar knows")
+
+
+ENGINE = PowerShellEngine()
