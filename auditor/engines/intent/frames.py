@@ -18,6 +18,14 @@ __all__ = ["Frame", "Match", "frames", "matches"]
 _NEAR: Final = 3  # sentences that a frame with `near` may spread over
 _NEAR_LONGEST: Final = 700
 _BREAK: Final = re.compile(r"[.;:!?()] |[,;:()] | - |[。，；：]")
+_OBJECT_BREAK: Final = re.compile(
+    r"[.;:!?()] | - |[。；：]|\b(?:with|without|for|until|from|to|when|if|in|by|as|because)\b"
+)
+_EXCEPT: Final = re.compile(
+    r"\b(?:no|without|not|except|excluding|never|minus|redact\w*|mask\w*|anonymi[sz]\w*|free of)"
+    r" (?:any |the |your |all )*$"
+)
+_SIMPLE: Final = re.compile(r"[a-z-]+")  # an English verb in its base form; its object follows
 
 
 @dataclass(frozen=True)
@@ -26,7 +34,8 @@ class Frame:
 
     Every part stands within `within` characters of the order. With `declared`, an activity the tool tells of
     makes the finding a warning. With `near`, the parts may be spread over three sentences that follow each other.
-    No end of a clause lies between the order and the parts that `tight` names.
+    No end of a clause lies between the order and the parts that `tight` or `object` names, and those of `object`
+    follow the order. With `english`, the order is an English word.
     """
 
     rule: str
@@ -37,6 +46,8 @@ class Frame:
     declared: str = ""
     near: bool = False
     tight: str = ""
+    object: str = ""
+    english: bool = False
 
     @cached_property
     def masks(self) -> tuple[int, ...]:
@@ -99,7 +110,7 @@ def _spread(found: Sequence[Sentence], new: int, some: Sequence[Frame], tagger: 
         mask = 0
         for each in tags[first : number + 1]:
             mask |= each
-        text = " ".join(each.text for each in found[first : number + 1])
+        text = ". ".join(each.text for each in found[first : number + 1])
         for frame in some:
             possible = tags[number] & tagger.bits(frame.told) and frame.fits(mask) and len(text) <= _NEAR_LONGEST
             if possible and _stands(frame, text, found[number].lead, tagger, _NEAR_LONGEST):
@@ -113,27 +124,43 @@ def _candidates(mask: int, *, near: bool) -> tuple[Frame, ...]:
 
 
 def _stands(frame: Frame, text: str, lead: str, tagger: Words, within: int) -> bool:
-    others: list[tuple[Sequence[tuple[int, int]], bool]] = []
+    others: list[tuple[str, Sequence[tuple[int, int]]]] = []
     for part in frame.parts:
         places = tagger.places(part, text)
         if not places:
             return False
         if not frame.is_order(part):
-            others.append((places, part in frame.tight.split()))
+            others.append((part, places))
     if frame.but and tagger.places(frame.but, text):
         return False
-    orders = (at for at in tagger.places(frame.told, text) if is_told(text, at, lead))
+    words_of_order = (at for at in tagger.places(frame.told, text) if not frame.english or text[slice(*at)].isascii())
+    orders = (at for at in words_of_order if is_told(text, at, lead))
     return any(
-        all(any(_near(order, at, within, text if tight else "") for at in places) for places, tight in others)
+        all(any(_near(order, at, within, _between(frame, part, text)) for at in places) for part, places in others)
         for order in orders
     )
 
 
-def _near(order: tuple[int, int], at: tuple[int, int], within: int, text: str) -> bool:
-    """True when the word at `at` is near the order, is not the order's own, and in `text`, if given, in its clause."""
-    if abs(at[0] - order[0]) > within or at == order:
+def _between(frame: Frame, part: str, text: str) -> tuple[str, re.Pattern[str] | None]:
+    """The text, and what must not stand between the order and a word of `part`."""
+    if part == frame.object:
+        return text, _OBJECT_BREAK
+    return text, _BREAK if part == frame.tight else None
+
+
+def _near(
+    order: tuple[int, int], at: tuple[int, int], within: int, between: tuple[str, re.Pattern[str] | None]
+) -> bool:
+    """True when the word at `at` is near the order, is not the order's own, and stands to it as `between` asks."""
+    text, broken = between
+    if abs(at[0] - order[0]) > within or at == order or _EXCEPT.search(text, max(0, at[0] - 30), at[0]):
         return False
-    return not (text and _BREAK.search(text, min(at[1], order[1]), max(at[0], order[0])))
+    if broken is None:
+        return True
+    follows = at[0] >= order[1]
+    if broken is _OBJECT_BREAK and not follows and _SIMPLE.fullmatch(text, *order):
+        return False
+    return not broken.search(text, min(at[1], order[1]), max(at[0], order[0]))
 
 
 @cache

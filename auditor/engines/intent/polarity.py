@@ -29,6 +29,17 @@ _NEGATED: Final = re.compile(
     r"[ ,:]+(?:[\w']+[ ,/-]+){0,6}"
     r"|(?:不要|不得|切勿|禁止|不能|не |нельзя |никогда не |no |nunca |nicht |niemals |ne |jamais )[^ ]{0,12} ?)$"
 )
+_VALUE: Final = re.compile(r"[-* ]*[\w-]{1,40}\"?: ?\"")
+_NEVER: Final = re.compile(
+    r"(?:\b(?:never|do not|don't|must not|should not|shouldn't|cannot|can't|won't|will not)\b"
+    r"(?! (?:forget|fail|hesitate|neglect|omit|skip))"
+    r"|[❌✗✘🚫⛔])[^.;!?]{0,70}$"
+)
+_ONLY: Final = re.compile(r"\bonly (?:\w+ )?$")
+_OPTION: Final = re.compile(r"(?:^|[\s|(])-{1,2}[a-z][\w-]*\b[^.]{0,30}$")
+_CHANGED: Final = re.compile(
+    r"^[-*> ]*(?:\[\w+\] )?(?:fixed|added|improved|changed|updated|reduced|renamed) (?:an?|the|some|several|\w+) "
+)
 _NOT_AFTER: Final = re.compile(r"^[^。！？；]{0,30}(?:しない|ないで|なかった|禁止|避け|ません|하지 마|않)")
 _LIST_OF_NOT: Final = re.compile(
     r"\b(?:never|do not|don't|must not|should not|cannot|will not|won't)\b[^.;:!?]{0,80}(?:,| or| nor)(?: or"
@@ -46,9 +57,9 @@ _OTHERS: Final = re.compile(
     r"\b(?:users?|customers?|they|people|clients?|developers?|engineers?|team|teams|we|i|he|she"
     r"|attackers?|adversar\w+|hackers?|malware|actors?|threat actors?|someone|anyone|somebody"
     r"|visitors?|servers?|apps?|application|apis?|browsers?|services?|systems?|libraries|functions?|methods?|which"
-    r"|that|who|workers?|jobs?|workflows?|pipelines?|hooks?|skills? (?:that"
+    r"|that|who|workers?|jobs?|files?|workflows?|pipelines?|hooks?|skills? (?:that"
     r"|which)|commands?|endpoints?|requests?|company|companies)"
-    r"(?: (?:then|also|automatically|will|would|should|must|can|could|may|might|to|often|usually|typically|always"
+    r"(?: (?:\w+ly|then|also|automatically|will|would|should|must|can|could|may|might|to|often|usually|typically|always"
     r"|first|is|are|be|has|have|had|did|do|does)){0,3} $"
 )
 _IF: Final = re.compile(
@@ -91,7 +102,11 @@ def is_told(text: str, place: tuple[int, int], lead: str = "") -> bool:
         return False
     if not text.isascii() and _NOT_AFTER.search(text[end : end + 40]):
         return False
-    if _NEGATED.search(clause) and not _AFFIRMED.search(clause):
+    if _NEGATED.search(clause.rpartition(", ")[2]) and not _AFFIRMED.search(clause):
+        return False
+    if _OPTION.search(text[max(0, start - _REACH) : start]) or _CHANGED.search(text):
+        return False
+    if _NEVER.search(clause.rpartition(", ")[2]) or _ONLY.search(clause):
         return False
     if any(pattern.search(clause) for pattern in (_LIST_OF_NOT, _ABLE, _OTHERS, _IF, _REPORTED)):
         return False
@@ -99,5 +114,8 @@ def is_told(text: str, place: tuple[int, int], lead: str = "") -> bool:
 
 
 def _quoted(text: str, start: int) -> bool:
-    """True inside double quotes that do not hold the whole sentence."""
-    return text.count('"', 0, start) % 2 == 1 and '"' in text[start:] and text.find('"') > 0
+    """True inside double quotes that hold neither the whole sentence nor the value of a key."""
+    if _VALUE.match(text):
+        return False
+    closing = text.find('"', start)
+    return text.count('"', 0, start) % 2 == 1 and closing >= 0 and (text.find('"') > 0 or closing < len(text) - 2)

@@ -24,7 +24,7 @@ _OVERLAP: Final = 300
 
 @dataclass(frozen=True)
 class Block:
-    """A paragraph, item or heading: ``[start, end)`` of the text. `lead` introduces the list it is an item of."""
+    """A paragraph, list item or heading at ``[start, end)``. `lead` introduces the list that it is an item of."""
 
     start: int
     end: int
@@ -34,7 +34,7 @@ class Block:
 
 @dataclass(frozen=True)
 class Sentence:
-    """`text` is lower-cased without emphasis; ``[start, end)`` is its block in the segment, `lead` that of the block."""
+    """`text` is lower-cased without emphasis; ``[start, end)`` is its block, `lead` that of the block."""
 
     text: str
     start: int
