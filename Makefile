@@ -39,7 +39,7 @@ format: setup ## rewrite our files the way `lint` wants them
 bench: setup ## every benchmark, each against a peer or the bare machine in the same run
 	@for file in benchmarks/[a-z]*.py; do echo "== $$file"; $(BIN)/python "$$file" $(ARGS) || exit 1; done
 
-score: setup ## detection quality on labelled samples; ARGS="--mutate" or "--collections" for the other tables
+score: setup ## detection quality on labelled samples; ARGS="--own" for those in this repository, "--mutate", "--collections"
 	@$(BIN)/python benchmarks/score.py $(ARGS)
 
 fuzz: setup ## every reader of untrusted input under atheris; ARGS="--seconds 600 --target zip", --list names them
