@@ -10,11 +10,17 @@ from skillkeep.auditor.engines.powershell.batch import is_batch, judge_batch
 from skillkeep.auditor.engines.powershell.judge import Judge, TooDeepError
 from skillkeep.auditor.engines.powershell.site import Site
 from skillkeep.auditor.engines.tables import table
-from skillkeep.auditor.syntax import UnparsedError, parse
+from skillkeep.auditor.syntax import Syntax, UnparsedError, parse
 
 __all__ = ["ENGINE", "PowerShellEngine"]
 
 _QUOTES: Final = str.maketrans("\u2018\u2019\u201a\u201b\u201c\u201d\u201e\u2013\u2014\u2015", "''''\"\"\"---")
+# A path without quotes that begins with a variable, which the grammar does not know; strings and comments come first.
+_BARE_PATH: Final = re.compile(
+    r"@\"[ \t]*\n.*?\n\"@|@'[ \t]*\n.*?\n'@|<#.*?#>|#[^\n]*|'[^'\n]*'|\"(?:[^\"`\n]|`.)*\""
+    r"|(?<=[\s(,=])(\$(?:env:)?\w+[\\/][^\s\"'`;|&(){}<>,]*)",
+    re.DOTALL,
+)
 _FOREIGN: Final = re.compile(r"[^\0-\x7f]")
 
 
@@ -33,12 +39,9 @@ class PowerShellEngine(Engine):
                 self._segment(segment, emit)
 
     def _segment(self, segment: Segment, emit: Emitter) -> None:
-        text = segment.text
-        if not text.isascii():  # PowerShell reads typographic quotes and dashes as plain ones
-            text = _FOREIGN.sub("x", text.translate(_QUOTES))
-        site = Site(segment, emit)
         try:
-            tree = parse(Context.POWERSHELL, text)
+            text, added, tree = _parsed(segment.text)
+            site = Site(segment, emit, text, added)
             Judge(site, table("powershell"), table("shell")["installers"]).statements(tree.root)
         except (TooDeepError, UnparsedError) as error:
             emit.incomplete(segment.path, str(error) or "its expressions are nested too deep to be judged")
@@ -47,6 +50,26 @@ class PowerShellEngine(Engine):
             emit.understood(segment)
         elif not segment.provenance and segment.path.endswith((".ps1", ".psm1")):
             emit.incomplete(segment.path, "a part of it is no PowerShell that the grammar knows")
+
+
+def _parsed(text: str) -> tuple[str, list[int], Syntax]:
+    """`text` as the grammar reads it best, where characters were added to it, and its tree."""
+    if not text.isascii():  # PowerShell reads typographic quotes and dashes as plain ones
+        text = _FOREIGN.sub("x", text.translate(_QUOTES))
+    tree = parse(Context.POWERSHELL, text)
+    if tree.complete:
+        return text, [], tree
+    pieces: list[str] = []
+    added: list[int] = []
+    at = 0
+    for found in _BARE_PATH.finditer(text):
+        if found[1]:
+            pieces += [text[at : found.start(1)], '"', found[1], '"']
+            added += [found.start(1) + len(added), found.end(1) + len(added) + 1]
+            at = found.end(1)
+    quoted = "".join(pieces) + text[at:]
+    again = parse(Context.POWERSHELL, quoted) if added else tree
+    return (quoted, added, again) if added and len(again.errors) <= len(tree.errors) else (text, [], tree)
 
 
 ENGINE = PowerShellEngine()

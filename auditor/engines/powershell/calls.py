@@ -34,16 +34,16 @@ class Call:
     words: list[str] = field(default_factory=list)
 
     def option(self, *names: str) -> Value | None:
-        """The value of the first option that is one of `names` or a beginning of it (three letters at least)."""
+        """The value of the first option that is one of `names` or a beginning of it."""
         for given, value in self.options.items():
-            if any(given == name or (len(given) > 3 and name.startswith(given)) for name in names):
+            if any(len(given) > 1 and name.startswith(given) for name in names):
                 return value
         return None
 
     def argument(self, name: str, place: int = 0) -> tuple[Value, Node | None]:
         """The value of option `name`, or the operand at `place`, with its node."""
         for given, value in self.options.items():
-            if given == name or (len(given) > 3 and name.startswith(given)):
+            if len(given) > 1 and name.startswith(given):
                 return value, self.nodes.get(given)
         if place < len(self.operands):
             return self.operands[place], self.places[place]

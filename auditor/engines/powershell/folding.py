@@ -86,7 +86,7 @@ class Folder:
 
     def value(self, node: Node) -> Value:
         """What the expression `node` stands for. Raises `TooDeepError`."""
-        while node.named_child_count == 1 and node.child_count == 1:
+        while node.child_count == 1 and node.named_child_count == 1 and node.type not in _STRINGS:
             node = node.children[0]
         self._site.steps += 1
         if self._site.steps > _MOST_STEPS:
@@ -195,7 +195,7 @@ class Folder:
         return joined(tuple(parts))
 
     def _literal(self, start: int, end: int) -> Value:
-        text = self._site.segment.text[start:end]
+        text = self._site.text[start:end]
         return Value(_ESCAPE.sub(lambda found: _ESCAPES.get(found[1], found[1]) if found[1] else '"', text))
 
     def _verbatim(self, node: Node) -> Value:

@@ -137,7 +137,8 @@ class Judge:
 
     def _command(self, node: Node, piped: Value) -> Value:
         before = self._site.variables.get("_")
-        self._site.variables["_"] = Value(piped.text if piped.items is None else HOLE, piped.labels)
+        if piped is not _EMPTY:
+            self._site.variables["_"] = Value(piped.text if piped.items is None else HOLE, piped.labels)
         call = call_of(node, self._folder, self._site, self._table, piped)
         labels = self._made(call)
         if before is not None:

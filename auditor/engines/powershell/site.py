@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from skillkeep.auditor.engines.interface import Context, Emitter, Segment
 from skillkeep.auditor.engines.network import host_of
 from skillkeep.auditor.engines.powershell.values import HOLE, NOTHING, Value
-from skillkeep.auditor.interface import Severity
+from skillkeep.auditor.interface import Location, Severity
 
 if TYPE_CHECKING:
     from skillkeep.auditor.syntax.grammars import Node
@@ -22,10 +23,12 @@ _QUOTES = re.compile(r"[\"'`]")
 
 @dataclass(eq=False)
 class Site:
-    """One parsed segment. Offsets of nodes are characters of its text."""
+    """One parsed segment. Offsets of nodes are characters of `text`, in which `added` were put in (sorted)."""
 
     segment: Segment
     emit: Emitter
+    text: str
+    added: list[int] = field(default_factory=list)
     variables: dict[str, Value] = field(default_factory=dict)
     aliases: dict[str, str] = field(default_factory=dict)
     files: dict[str, tuple[frozenset[str], str]] = field(default_factory=dict)  # name -> labels, address
@@ -36,7 +39,12 @@ class Site:
 
     def source(self, node: Node) -> str:
         """The text of a node."""
-        return self.segment.text[node.start_byte : node.end_byte]
+        return self.text[node.start_byte : node.end_byte]
+
+    def at(self, node: Node) -> Location:
+        """The place of a node in the file."""
+        start, end = (offset - bisect_left(self.added, offset) for offset in (node.start_byte, node.end_byte))
+        return self.segment.locate(start, end)
 
     def report(
         self, rule: str, node: Node, message: str, *, subject: str = "", severity: Severity | None = None
@@ -45,18 +53,19 @@ class Site:
         if (key := (rule, node.start_byte, subject)) in self.reported:
             return
         self.reported.add(key)
-        place = self.segment.locate(node.start_byte, node.end_byte)
         excerpt = self.source(node)[:_LONGEST_EXCERPT]
-        self.emit.finding(rule, place, excerpt, message, segment=self.segment, subject=subject, severity=severity)
+        self.emit.finding(
+            rule, self.at(node), excerpt, message, segment=self.segment, subject=subject, severity=severity
+        )
 
     def capability(self, kind: str, value: str, node: Node) -> None:
         """The script wants `value`."""
-        self.emit.capability(kind, value, self.segment.locate(node.start_byte, node.end_byte))
+        self.emit.capability(kind, value, self.at(node))
 
     def derive(self, text: str, context: Context | None, node: Node, via: str) -> None:
         """Have `text` audited as what it is; unknown parts become a name that says so."""
         plain = text.replace(HOLE, "$NOT_KNOWN" if context is Context.POWERSHELL else "NOT_KNOWN")
-        self.emit.derive(plain, context, self.segment.locate(node.start_byte, node.end_byte), via, self.segment)
+        self.emit.derive(plain, context, self.at(node), via, self.segment)
 
     def connects(self, address: Value, node: Node, what: str) -> None:
         """Report the host of `address`, once each."""

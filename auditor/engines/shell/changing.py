@@ -12,14 +12,14 @@ from skillkeep.auditor.engines.shell.site import Call, ShellSite
 from skillkeep.auditor.engines.tables import secrets
 from skillkeep.auditor.interface import Severity
 
-__all__ = ["Changing"]
+__all__ = ["CHANGING", "Changing"]
 
 _WIPED: Final = re.compile(r"^(?:/|~|/\*|~/|~/\*|/(?:home|root|Users|etc|usr|var|bin|lib|boot)(?:/[^/]*)?/?\*?)$")
 _DEVICE: Final = re.compile(r"^/dev/(?:sd|nvme|hd|vd|xvd|mmcblk|disk|mapper/)")
 _SYSTEM_TARGETS: Final = ("/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty", "/dev/fd/")
 _GIT_RUNS: Final = ("hookspath", "fsmonitor", "sshcommand", "core.editor", "core.pager", "credential.helper", "alias.")
 _COPYING: Final = frozenset({"cp", "mv", "ln", "install", "rsync"})
-_ALWAYS: Final = frozenset({"crontab", "launchctl", "systemctl", "git", "dd", "rm", "find", "shred", "wipefs", "cd"})
+CHANGING: Final = frozenset({"crontab", "launchctl", "systemctl", "git", "dd", "rm", "find", "shred", "wipefs", "cd"})
 
 
 class Changing:
@@ -34,7 +34,7 @@ class Changing:
         name = call.name
         if name in self._writers:
             self._writes(call, labels)
-        if name in _ALWAYS or name.startswith("mkfs"):
+        if name in CHANGING or name.startswith("mkfs"):
             self._destroys(call)
             self._persists(call)
             if name == "dd":
@@ -96,7 +96,7 @@ class Changing:
 
     def _persists(self, call: Call) -> None:
         name, command = call.name, call.command
-        if name == "crontab" and not call.has("-l", "-r") and call.arguments:
+        if name == "crontab" and not call.has("-l", "-r", "-e") and call.arguments:
             self._site.report("code-persistence", command, "crontab installs a scheduled job")
         elif name == "launchctl" and call.has("load", "bootstrap", "enable"):
             self._site.report("code-persistence", command, "launchctl starts something at every login")
@@ -108,10 +108,33 @@ class Changing:
 
     def _git(self, call: Call) -> None:
         lowered = [item.lower() for item in call.arguments]
-        if any("hookspath" in item or "fsmonitor" in item for item in lowered):
+        named = [at for at, item in enumerate(lowered) if "hookspath" in item or "fsmonitor" in item]
+        on = [at for at in named if not _is_off(lowered, at)]
+        if on:
             message = "git is told to run a program of this tool's choice"
-            self._site.report("code-persistence", call.command, message)
+            severity = Severity.WARN if all(_is_inside(lowered, at) for at in on) else None
+            self._site.report("code-persistence", call.command, message, severity=severity)
         elif "config" in lowered:
             for setting, value in zip(lowered, call.arguments[1:], strict=False):
                 if any(part in setting for part in _GIT_RUNS):
                     self._site.derive(value.removeprefix("!"), Context.SHELL, call.command, "git config")
+
+
+def _is_off(arguments: list[str], at: int) -> bool:
+    """True for ``core.fsmonitor=false``, ``core.hooksPath=/dev/null``, ``--unset core.hooksPath``."""
+    value = arguments[at].partition("=")[2] if "=" in arguments[at] else " ".join(arguments[at + 1 : at + 2])
+    written = "=" in arguments[at] or at + 1 < len(arguments)
+    return (
+        value in {"false", "0", "/dev/null"}
+        or not {"--unset", "--get"}.isdisjoint(arguments)
+        or not (written and value)
+    )
+
+
+def _is_inside(arguments: list[str], at: int) -> bool:
+    """True for ``git config core.hooksPath .githooks``: hooks of the repository, for who works in it."""
+    value = " ".join(arguments[at + 1 : at + 2])
+    plain = bool(value) and value[0].isprintable() and not value.startswith(("/", "~", "$", "-")) and ".." not in value
+    return (
+        plain and HOLE not in value and "hookspath" in arguments[at] and {"--global", "--system"}.isdisjoint(arguments)
+    )

@@ -9,6 +9,7 @@ from typing import Any, Final
 from skillkeep.auditor.engines.interface import Context
 from skillkeep.auditor.engines.shell.acting import Acting
 from skillkeep.auditor.engines.shell.calls import calls_of
+from skillkeep.auditor.engines.shell.changing import CHANGING
 from skillkeep.auditor.engines.shell.evaluate import HOLE
 from skillkeep.auditor.engines.shell.execution import Execution
 from skillkeep.auditor.engines.shell.model import Command, Pipeline, Script, Substitution, Variable, Word
@@ -43,7 +44,7 @@ class Judge:
         self._execution = Execution(site, table, self.script)
         self._reach = Reach(site, table)
         self._run_later = frozenset(table["run_later"])
-        self._telling = frozenset(_BUILTINS.union(*(table[kind] for kind in _TABLES)))
+        self._telling = frozenset((_BUILTINS | CHANGING).union(*(table[kind] for kind in _TABLES)))
         self._acting = Acting(table, site.functions)
         self._called: dict[tuple[object, ...], frozenset[str]] = {}
         self._depth = 0
@@ -120,6 +121,8 @@ class Judge:
             return False
         text = self._site.scope.text
         prints = name in _PRINTING
+        if name.startswith("mkfs"):
+            return False
         for word in command.words[1:]:
             argument = word.literal if word.literal is not None else text(word)
             if argument == "-v" or (not _NO_PATH.fullmatch(argument) and not (prints and " " in argument)):
