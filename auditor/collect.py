@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from hashlib import blake2b
+from typing import Any
 
 from skillkeep.auditor.engines.interface import Context, Segment
 from skillkeep.auditor.interface import Capability, Finding, LedgerEntry, Location, Severity, fingerprint_of
@@ -51,6 +52,7 @@ class Collector:
     parsed: set[int] = field(default_factory=set)
     flooded: bool = False
     capabilities_cut: bool = False
+    notes: dict[str, dict[str, Any]] = field(default_factory=dict)  # of each engine
     _derived: int = 0
     _derived_bytes: int = 0
     _seen: set[tuple[str, int, str, bool, bytes]] = field(default_factory=set)
@@ -96,6 +98,11 @@ class Bound:
         self._all = collector
         self._engine = engine
         self._depth = depth
+
+    @property
+    def notes(self) -> dict[str, Any]:
+        """See `Emitter.notes`."""
+        return self._all.notes.setdefault(self._engine, {})
 
     def finding(
         self,

@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
 from pathlib import Path
-from typing import ClassVar, Protocol
+from typing import Any, ClassVar, Protocol
 
 from skillkeep.auditor.interface import AuditOptions, Capability, Location, Observation, Severity
 from skillkeep.tree import TreeEntry, Unread
@@ -157,6 +157,10 @@ class SourceTree:
 
 class Emitter(Protocol):
     """Where an engine's answers go. Bound to one engine and one file (or the tree)."""
+
+    @property
+    def notes(self) -> dict[str, Any]:
+        """What the engine notes in `scan_file` for its own `scan_tree`; it lives as long as the audit of this tree."""
 
     def finding(
         self,

@@ -18,8 +18,9 @@ from skillkeep.auditor.engines.interface import Context, Emitter, Engine, Segmen
 from skillkeep.auditor.engines.python.collect import collect
 from skillkeep.auditor.engines.python.held import Held
 from skillkeep.auditor.engines.python.judge import Part, judge
-from skillkeep.auditor.engines.python.links import groups, may_be_linked
+from skillkeep.auditor.engines.python.links import Module, groups, may_be_linked
 from skillkeep.auditor.engines.python.program import Source
+from skillkeep.auditor.engines.python.scopes import Collected
 
 __all__ = ["ENGINE", "PythonEngine"]
 
@@ -38,38 +39,52 @@ class PythonEngine(Engine):
     order: ClassVar[int] = 10
     version: ClassVar[str] = "2"
 
-    def __init__(self) -> None:
-        self._held: list[tuple[Segment, Held]] = []
-
     def scan_file(self, file: SourceFile, emit: Emitter) -> None:
         """Judge every Python segment of the file."""
         for segment in file.of(Context.PYTHON):
             codec = _declared_codec(segment.text)
             if codec is not None:
                 _recode(segment, codec, file, emit)
-            target: Emitter = emit
-            if _is_module(file, segment) and may_be_linked(segment.text):
-                held = Held(emit)
-                self._held.append((segment, held))
-                target = held
             with _without_collection():
-                _segment(segment, target)
+                _segment(segment, _is_module(file, segment), emit)
 
     def scan_tree(self, tree: SourceTree, emit: Emitter) -> None:
         """Judge the files that import each other once more, each with what it takes from the others."""
-        modules = [each for file in tree.files for each in file.of(Context.PYTHON) if _is_module(file, each)]
-        present = set(map(id, modules))
-        waiting = {id(segment): held for segment, held in self._held if id(segment) in present}
-        self._held.clear()
+        read: dict[str, tuple[Module, Held]] = emit.notes
+        waiting = {path: held for path, (_, held) in read.items()}
+        files = {file.path: file for file in tree.files if file.path in read}
         try:
-            for group in groups(modules) if waiting else ():
+            for group in groups([module for module, _ in read.values()]):
                 with _without_collection():
-                    told = _program(group, emit)
-                for segment in group if told else ():
-                    waiting.pop(id(segment), None)
+                    told = _program([(files[module.path], module) for module in group], emit)
+                for module in group if told else ():
+                    del waiting[module.path]
         finally:
             for held in waiting.values():
                 held.release()
+
+
+def _segment(segment: Segment, is_module: bool, emit: Emitter) -> None:
+    text = segment.text
+    if segment.provenance and ">>>" in text:
+        text = _PROMPT.sub(r"\1", text)
+    found = _collected(segment, text, emit)
+    if found is None:
+        return
+    target: Emitter = emit
+    if is_module:
+        held = Held(emit)
+        emit.notes[segment.path] = Module.of(segment.path, text, found.imports), held
+        target = held if may_be_linked(text, found.imports) else emit
+    try:
+        exhausted = judge([Part(Source(segment.path, found), segment, target)])
+    except RecursionError:
+        emit.incomplete(segment.path, "its expressions are nested too deeply to be judged")
+        return
+    if exhausted:
+        emit.incomplete(segment.path, "its constants are too costly to be folded")
+    elif text == segment.text:
+        emit.understood(segment)
 
 
 def _is_module(file: SourceFile, segment: Segment) -> bool:
@@ -91,48 +106,37 @@ def _recode(segment: Segment, codec: str, file: SourceFile, emit: Emitter) -> No
     emit.derive(without_line, Context.PYTHON, place, codec, segment)
 
 
-def _segment(segment: Segment, emit: Emitter) -> None:
-    is_snippet = bool(segment.provenance)
-    text = _PROMPT.sub(r"\1", segment.text) if is_snippet and ">>>" in segment.text else segment.text
+def _collected(segment: Segment, text: str, emit: Emitter) -> Collected | None:
+    """What a walk over the segment's tree finds; None, and a finding about a file, when it cannot be parsed."""
     try:
-        tree = _parsed(text)
+        return collect(_parsed(text))
     except (SyntaxError, ValueError) as error:
-        if not is_snippet:
+        if not segment.provenance:  # a snippet may be anything
             line = f" (line {error.lineno})" if isinstance(error, SyntaxError) and error.lineno else ""
             emit.incomplete(segment.path, f"it is not valid Python{line}, so only patterns were searched")
-        return
     except (RecursionError, MemoryError):
         emit.incomplete(segment.path, "its nesting is too deep to be parsed, so only patterns were searched")
-        return
-    try:
-        exhausted = judge([Part(Source(segment.path, collect(tree)), segment, emit)])
-    except RecursionError:
-        emit.incomplete(segment.path, "its expressions are nested too deeply to be judged")
-        return
-    if exhausted:
-        emit.incomplete(segment.path, "its constants are too costly to be folded")
-        return
-    if text == segment.text:
-        emit.understood(segment)
+    return None
 
 
-def _program(group: Sequence[Segment], emit: Emitter) -> bool:
+def _program(group: Sequence[tuple[SourceFile, Module]], emit: Emitter) -> bool:
     """Judge files together; False when that could not be done, which is told where the files themselves could be."""
-    if sum(len(segment.text) for segment in group) > _MOST_LINKED:
-        reason = "the files that import each other are too large to be followed together"
-        emit.incomplete(group[0].path, reason)
+    first = group[0][0].path
+    if sum(module.size for _, module in group) > _MOST_LINKED:
+        emit.incomplete(first, "the files that import each other are too large to be followed together")
         return False
     parts = []
-    for segment in group:
-        with suppress(SyntaxError, ValueError, RecursionError, MemoryError):
-            found = collect(_parsed(segment.text))
-            parts.append(Part(Source(segment.path, found, "sys.path" in segment.text), segment, emit))
+    for file, _ in group:
+        for segment in (each for each in file.of(Context.PYTHON) if _is_module(file, each)):
+            with suppress(SyntaxError, ValueError, RecursionError, MemoryError):
+                found = collect(_parsed(segment.text))
+                parts.append(Part(Source(segment.path, found, "sys.path" in segment.text), segment, emit))
     try:
         exhausted = judge(parts)
     except RecursionError:
         exhausted = True
     if exhausted:
-        emit.incomplete(group[0].path, "the files that import each other are too costly to be followed together")
+        emit.incomplete(first, "the files that import each other are too costly to be followed together")
     return not exhausted and len(parts) == len(group)
 
 

@@ -32,7 +32,8 @@ def fold_call(folder: Folder, node: ast.Call, scope: Scope) -> Value:
     """The value of a call, `UNKNOWN` when it is not one of a pure function on known values."""
     if isinstance(node.func, ast.Lambda):
         return _applied(folder, folder.names.inner(node.func, scope), node, scope)
-    names = folder.names.resolve(node.func, scope)
+    unnamed = isinstance(node.func, ast.Attribute) and node.func.attr not in _ENDS and not folder.names.program.linked
+    names = () if unnamed else folder.names.resolve(node.func, scope)
     for name in names:
         value = _function(folder, name, node, scope)
         if not isinstance(value, Unknown):
@@ -149,6 +150,8 @@ _SPECIAL: Final = {
     "builtins.min": _extreme,
     "codecs.getdecoder()": _decoder,
 }
+
+_ENDS: Final = frozenset(name.rpartition(".")[2] for table in (DECODERS, FUNCTIONS, _SPECIAL) for name in table)
 
 
 def _method(folder: Folder, function: ast.Attribute, node: ast.Call, scope: Scope) -> Value:

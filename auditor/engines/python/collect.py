@@ -21,6 +21,7 @@ _SKIPPED: Final = frozenset(
         *ast.unaryop.__subclasses__(),
     }
 )  # fmt: skip
+_SHORTEST: Final = 3  # characters: no shorter text says anything by itself
 _LOAD: Final = ast.Load()
 _PLAIN: Final = frozenset(
     {
@@ -28,10 +29,26 @@ _PLAIN: Final = frozenset(
         "level", "module", "rest", "kwd_attrs",
     }
 )  # fmt: skip
+_LISTS: Final = frozenset(
+    {
+        "args", "bases", "body", "cases", "comparators", "decorator_list", "elts", "finalbody", "generators",
+        "handlers", "ifs", "items", "keys", "keywords", "kwd_patterns", "names", "orelse", "patterns", "targets",
+        "type_params", "values",
+    }
+)  # fmt: skip
+
+
+def _children(kind: type[ast.AST]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The fields of a kind of node that hold one node, and those that hold a list of nodes."""
+    names = tuple(name for name in kind._fields if name not in _PLAIN)
+    single = {"body", "orelse"} if kind in {ast.Lambda, ast.IfExp, ast.Expression} else set[str]()
+    single |= {"args"} if kind in {ast.Lambda, ast.FunctionDef, ast.AsyncFunctionDef} else set()
+    lists = tuple(name for name in names if name in _LISTS and name not in single)
+    return tuple(name for name in names if name not in lists), lists
+
+
 _CHILDREN: Final = {
-    kind: tuple(name for name in kind._fields if name not in _PLAIN)
-    for kind in vars(ast).values()
-    if isinstance(kind, type) and issubclass(kind, ast.AST)
+    kind: _children(kind) for kind in vars(ast).values() if isinstance(kind, type) and issubclass(kind, ast.AST)
 }
 _FEEDERS: Final = frozenset(
     {
@@ -69,26 +86,34 @@ class _Walk:
             bound[1].append(Binding("opaque", node.lineno))
 
     def _scope(self, scope: Scope, stack: list[ast.AST]) -> None:
-        handlers, skipped, count = _HANDLERS, _SKIPPED, 0
+        handlers, skipped = _HANDLERS, _SKIPPED
         pop, push, extend = stack.pop, stack.append, stack.extend
-        children = _CHILDREN
+        children, texts = _CHILDREN, self.found.texts
+        attribute, constant = ast.Attribute, ast.Constant
         while stack:
             node = pop()
             kind = node.__class__
             if kind in skipped:
                 continue
-            count += 1
+            if kind is attribute:  # the two most frequent kinds of node
+                push(node.value)  # type: ignore[attr-defined]
+                continue
+            if kind is constant:
+                value = node.value  # type: ignore[attr-defined]
+                if (value.__class__ is str or value.__class__ is bytes) and len(value) > _SHORTEST:
+                    texts.append(node)  # type: ignore[arg-type]
+                continue
             handler = handlers.get(kind)
             if handler is not None and handler(self, scope, node, stack):
                 continue
             values = node.__dict__
-            for name in children[kind]:
-                value = values.get(name)
-                if value.__class__ is list:
-                    extend(value)
-                elif value.__class__ not in skipped:
-                    push(value)  # type: ignore[arg-type]
-        self.found.nodes += count
+            singles, lists = children[kind]
+            for name in singles:
+                value = values[name]
+                if value.__class__ not in skipped:
+                    push(value)
+            for name in lists:
+                extend(values[name])
         for name in scope.outer:  # a `global` may stand below what it changes in this walk's order
             self.found.module.bindings.setdefault(name, []).extend(scope.bindings.pop(name, ()))
 
@@ -144,6 +169,7 @@ def part_of(node: ast.Subscript) -> str:
 
 def _import(walk: _Walk, scope: Scope, node: ast.Import, _stack: list[ast.AST]) -> bool:
     for alias in node.names:
+        walk.found.imports.add(alias.name)
         top = alias.name.split(".")[0]
         bound, target = (alias.asname, alias.name) if alias.asname else (top, top)
         walk.bind_target(scope, ast.Name(bound), Binding("import", node.lineno, None, target))
@@ -152,7 +178,9 @@ def _import(walk: _Walk, scope: Scope, node: ast.Import, _stack: list[ast.AST]) 
 
 def _import_from(walk: _Walk, scope: Scope, node: ast.ImportFrom, _stack: list[ast.AST]) -> bool:
     module = "." * node.level + (node.module or "")
+    walk.found.imports.add(module)
     for alias in node.names:
+        walk.found.imports.add(f"{module}.{alias.name}")
         if alias.name == "*":
             scope.module.stars.append(module)
         else:
@@ -309,12 +337,6 @@ def _try(walk: _Walk, scope: Scope, node: ast.Try, stack: list[ast.AST]) -> bool
     return False
 
 
-def _constant(walk: _Walk, scope: Scope, node: ast.Constant, stack: list[ast.AST]) -> bool:
-    if isinstance(node.value, str | bytes) and len(node.value) > 3:
-        walk.found.texts.append(node)
-    return True
-
-
 def _subscript(walk: _Walk, scope: Scope, node: ast.Subscript, stack: list[ast.AST]) -> bool:
     walk.found.subscripts.append((node, scope))
     return False
@@ -346,7 +368,6 @@ _HANDLERS: Final[dict[type[ast.AST], Callable[..., bool]]] = {
     ast.Call: _call,
     ast.Expr: _expression,
     ast.Try: _try,
-    ast.Constant: _constant,
     ast.Subscript: _subscript,
 }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from functools import cached_property
 from typing import Any, Final
 
 from skillkeep.auditor.engines.python.scopes import Scope
@@ -14,10 +15,10 @@ __all__ = ["Credentials"]
 
 _WHOLE: Final = ("os.environ.items", "os.environ.values", "os.environ.keys")
 _SHORTEST_PATH: Final = 4
+_LONGEST_TEXT: Final = 4096
 _LONGEST_MENTION: Final = 400
-_FOLDED: Final = frozenset(
-    {ast.Constant, ast.Name, ast.Call, ast.BinOp, ast.JoinedStr, ast.Attribute, ast.Subscript, ast.IfExp}
-)
+_MADE: Final = frozenset({ast.Call, ast.BinOp, ast.JoinedStr, ast.Subscript, ast.IfExp})
+_FOLDED: Final = _MADE | {ast.Constant, ast.Name, ast.Attribute, ast.Tuple, ast.List}
 _AT_ONCE: Final = 64
 _COPIERS: Final = frozenset(
     {"builtins.dict", "builtins.str", "builtins.repr", "json.dumps", "builtins.print", "pprint.pprint"}
@@ -34,7 +35,12 @@ class Credentials:
         self._harmless = frozenset(table["harmless"])
         self._harmless_methods = frozenset(table["harmless_methods"])
         self._covered: set[int] = set()  # ids of the nodes whose text a judged read names
-        self._known: dict[str, str | None] = {}
+        self._read_methods = frozenset(table["read_methods"])
+        self._known: dict[str, str] = {}  # what lies at a path, or an empty text
+        self._named_by: dict[tuple[int, str], tuple[str, str]] = {}
+        self._later: list[tuple[ast.Call, Scope]] = []
+        self._readers = frozenset(table["read"]) | frozenset(table["process"]) | frozenset(table["network"])
+        self._linked = site.names.program.linked
 
     def call(self, call: ast.Call, scope: Scope, names: tuple[str, ...]) -> None:
         """Judge `call`, whose callee may be any of `names`."""
@@ -53,20 +59,30 @@ class Credentials:
         if isinstance(node.ctx, ast.Load) and "os.environ" in self._site.names.resolve(node.value, scope):
             self._variable(node, node.slice, scope)
 
-    def mentions(self) -> None:
-        """Report secret paths in the code's texts that no judged read covers."""
+    def finish(self) -> None:
+        """After every call: what secret paths passed from call to call reach, and those that no judged read covers."""
+        if self._texts or any(self._known.values()):
+            for call, scope in self._later:
+                self._arguments(call, scope, follow=True)
+        for node, text, what in self._texts.values():
+            if id(node) not in self._covered and len(text) < _LONGEST_MENTION:
+                self._site.report("code-credential-mention", node, f"names the place of {what}")
+
+    @cached_property
+    def _texts(self) -> dict[int, tuple[ast.Constant, str, str]]:
+        """The file's texts that name a secret's place, by their node's id: most files are told by a few looks."""
         texts = [
             (node, node.value if isinstance(node.value, str) else node.value.decode("latin-1"))
             for node in self._site.found.texts
-            if isinstance(node.value, str | bytes) and len(node.value) < _LONGEST_MENTION
+            if isinstance(node.value, str | bytes) and len(node.value) < _LONGEST_TEXT
         ]
+        found: dict[int, tuple[ast.Constant, str, str]] = {}
         for first in range(0, len(texts), _AT_ONCE):
             some = texts[first : first + _AT_ONCE]
-            if not secrets().near("\n".join(text for _, text in some)):
-                continue
-            for node, text in some:
-                if (what := secrets().path(text)) is not None and id(node) not in self._covered:
-                    self._site.report("code-credential-mention", node, f"names the place of {what}")
+            if secrets().near("\n".join(text for _, text in some)):
+                known = ((node, text, secrets().path(text)) for node, text in some)
+                found.update((id(node), (node, text, what)) for node, text, what in known if what is not None)
+        return found
 
     def _variable(self, node: ast.Call | ast.Subscript, chooser: ast.AST, scope: Scope) -> None:
         value = self._site.fold(chooser, scope)
@@ -86,18 +102,23 @@ class Credentials:
     def _paths(self, call: ast.Call, scope: Scope, names: tuple[str, ...]) -> None:
         receiver = call.func.value if isinstance(call.func, ast.Attribute) else None
         method = call.func.attr if isinstance(call.func, ast.Attribute) else ""
-        if receiver is not None and method in self._table["read_methods"] and self._path(call, receiver, scope):
+        if receiver is not None and method in self._read_methods and self._path(call, receiver, scope, True):
             return
         if names and self._harmless.issuperset(names):
             return
         if (receiver is not None and method in self._harmless_methods) or self._is_local(call, scope):
+            for item in call.args:
+                self._named(item, scope, follow=False)
             return
-        for item in call.args:
-            if item.__class__ in _FOLDED:
-                self._path(call, item, scope)
-        for keyword in call.keywords:
-            if keyword.value.__class__ in _FOLDED:
-                self._path(call, keyword.value, scope)
+        follow = self._linked or not self._readers.isdisjoint(names)
+        if not self._arguments(call, scope, follow=follow) and not follow:
+            self._later.append((call, scope))
+
+    def _arguments(self, call: ast.Call, scope: Scope, *, follow: bool) -> bool:
+        """Report every argument that names a secret's place."""
+        given = [*call.args, *(item.value for item in call.keywords)]
+        found = [self._path(call, item, scope, follow) for item in given if item.__class__ in _FOLDED]
+        return any(found)
 
     def _is_local(self, call: ast.Call, scope: Scope) -> bool:
         """True for a call of a function or class that this file defines: its body is judged with what it is given."""
@@ -106,16 +127,45 @@ class Credentials:
         bound = scope.lookup(call.func.id)
         return bound is not None and all(item.kind == "define" for item in bound[1])
 
-    def _path(self, call: ast.Call, item: ast.expr, scope: Scope) -> bool:
-        if isinstance(item, ast.Constant) and not isinstance(item.value, str):
-            return False
-        for text in alternatives(self._site.fold(item, scope)):
-            if not isinstance(text, str) or len(text) < _SHORTEST_PATH:
-                continue
-            what = self._known[text] if text in self._known else self._known.setdefault(text, secrets().path(text))
-            if what is not None:
-                self._covered.update(map(id, ast.walk(item)))
-                shown = str(text).replace(HOLE, "…")[:120]
-                self._site.report("code-credential-file", call, f"reaches for {what}: {shown}")
-                return True
-        return False
+    def _named(self, item: ast.expr, scope: Scope, follow: bool) -> tuple[str, str]:
+        """The secret path that `item` may hold and what it is, or two empty texts."""
+        kind = item.__class__
+        if isinstance(item, ast.Tuple | ast.List):
+            for each in item.elts:
+                if each.__class__ in _MADE and (found := self._named(each, scope, follow))[1]:
+                    return found
+            return "", ""
+        if kind is ast.Constant:
+            known_text = self._texts.get(id(item))
+            return known_text[1:] if known_text is not None else ("", "")
+        if kind is ast.Name and not follow:
+            return self._of_name(item, scope)  # type: ignore[arg-type]
+        return self._folded(item, scope, follow) if kind in _FOLDED else ("", "")
+
+    def _of_name(self, name: ast.Name, scope: Scope) -> tuple[str, str]:
+        bound = scope.lookup(name.id)
+        if bound is None:
+            return self._folded(name, scope, False) if scope.module.stars else ("", "")
+        key = (id(bound[0]), name.id)
+        known = self._named_by.get(key)
+        if known is None:
+            known = self._named_by[key] = self._folded(name, scope, False)
+        return known
+
+    def _folded(self, item: ast.expr, scope: Scope, follow: bool) -> tuple[str, str]:
+        folder = self._site.folder
+        for text in alternatives(folder.fold(item, scope) if follow else folder.near(item, scope)):
+            if isinstance(text, str) and len(text) >= _SHORTEST_PATH:
+                known = self._known.get(text)
+                if known is None:
+                    known = self._known[text] = secrets().path(text) or ""
+                if known:
+                    return text, known
+        return "", ""
+
+    def _path(self, call: ast.Call, item: ast.expr, scope: Scope, follow: bool) -> bool:
+        text, what = self._named(item, scope, follow)
+        if what:
+            self._covered.update(map(id, ast.walk(item)))
+            self._site.report("code-credential-file", call, f"reaches for {what}: {text.replace(HOLE, '…')[:120]}")
+        return bool(what)

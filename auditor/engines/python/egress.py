@@ -32,7 +32,9 @@ class Egress:
         self._site = site
         self._flow = flow
         self._table = table
+        self._environment = frozenset(table["environment"])
         self._sends = frozenset(table["send"])
+        self._write_methods = frozenset(table["write_methods"])
         self._programs = frozenset(table["network_programs"])
         self._hosts: set[str] = set()
         self.opens_socket = False
@@ -50,7 +52,8 @@ class Egress:
             if (where := self._table["process"].get(name)) is not None:
                 self._program(call, scope, self._site.argument(call, where))
         else:
-            self._url_method(call, scope)
+            if self._environment.isdisjoint(names):  # ``os.environ.get(name, "https://…")`` is no request
+                self._url_method(call, scope)
         self._writes(call, scope, names)
 
     def _url_method(self, call: ast.Call, scope: Scope) -> None:
@@ -139,8 +142,7 @@ class Egress:
             elif name in _OPENERS:
                 self._opened(call, scope)
         if isinstance(call.func, ast.Attribute) and (
-            call.func.attr in self._table["write_methods"]
-            or (call.func.attr == "open" and self._mode_writes(call, scope, 0))
+            call.func.attr in self._write_methods or (call.func.attr == "open" and self._mode_writes(call, scope, 0))
         ):
             self._write(call, call.func.value, scope)
 

@@ -10,7 +10,7 @@ from skillkeep.auditor.engines.examples import example_severity
 from skillkeep.auditor.engines.interface import Context
 from skillkeep.auditor.engines.python.callers import arguments_for
 from skillkeep.auditor.engines.python.flow import Flow, secret_labels
-from skillkeep.auditor.engines.python.scopes import Scope
+from skillkeep.auditor.engines.python.scopes import Binding, Scope
 from skillkeep.auditor.engines.python.site import Site
 from skillkeep.auditor.engines.python.values import HOLE, UNKNOWN, Unknown, Value, alternatives, is_whole
 from skillkeep.auditor.interface import Severity
@@ -22,6 +22,15 @@ _ONLY_SYNTAX: Final = 0x400  # ast.PyCF_ONLY_AST: compile() returns a tree and n
 _SAFE_LOADERS: Final = ("SafeLoader", "CSafeLoader", "BaseLoader", "CBaseLoader")
 _SPREAD_ARGUMENTS: Final = ("os.execl", "os.spawnl", "asyncio.create_subprocess_exec")
 _KINDS: Final = ("code", "shell", "process", "deserialise", "deserialise_file", "import", "import_soft", "native")
+_HOLDERS: Final = frozenset({"value", "import", "element", "item"})
+_HOLDING: Final = frozenset(
+    {ast.Name, ast.Attribute, ast.Call, ast.Subscript, ast.IfExp, ast.BoolOp, ast.NamedExpr, ast.Await, ast.List,
+     ast.Tuple, ast.Set}
+)  # fmt: skip
+_GETTERS: Final = frozenset(
+    {"getattr", "get", "pop", "__getattribute__", "__getattr__", "__import__", "import_module", "partial", "closing",
+     "attrgetter", "wraps", "methodcaller", "vars"}
+)  # fmt: skip
 _REFERENCES: Final = frozenset({ast.Name, ast.Attribute, ast.Subscript})
 _PROGRAM_FIRST: Final = ("os.execv", "os.spawnv", "os.posix_spawn")
 
@@ -153,7 +162,9 @@ class Execution:
         elif rule == "python-os-command" and secret_labels(labels):
             self._site.report(rule, call, f"{message}, and a secret flows into it")
         else:
-            self._site.report(rule, call, message, severity=example_severity(self._site.segment))
+            self._site.report(
+                rule, call, message, severity=example_severity(self._site.segment, self._site.excerpt(call))
+            )
 
     def _shell(self, call: ast.Call, scope: Scope, name: str, argument: ast.expr | None) -> None:
         value, layers = self._judged(argument, scope)
@@ -247,7 +258,13 @@ class Execution:
             origin = " that comes from the network" if "download" in labels else ""
             # An example that loads a file of its own is no payload; one that carries its bytes along is.
             example = name.endswith(".load") and not labels and "fence" in "".join(self._site.segment.provenance[:1])
-            severity = Severity.WARN if example else None if labels else example_severity(self._site.segment)
+            severity = (
+                Severity.WARN
+                if example
+                else None
+                if labels
+                else example_severity(self._site.segment, self._site.excerpt(call))
+            )
             self._site.report(rule, call, f"{name} runs code that the data{origin} chooses", severity=severity)
         elif not self._safe_loading(call, scope, name):
             self._site.report("python-unsafe-load", call, f"{name} can run code that the file chooses")
@@ -269,7 +286,9 @@ class Execution:
         probing = any(first <= call.lineno <= last for first, last in self._site.found.import_guards)
         harmless = probing and not self._flow.labels(self._site.argument(call, where), scope)
         message = f"{name.removeprefix('builtins.')} imports a module chosen at run time"
-        shown = None if rule == "python-chosen-import" else example_severity(self._site.segment)
+        shown = (
+            None if rule == "python-chosen-import" else example_severity(self._site.segment, self._site.excerpt(call))
+        )
         self._site.report(rule, call, message, severity=Severity.WARN if harmless else shown)
 
     def _hidden(self, call: ast.Call, name: str) -> None:
@@ -289,17 +308,34 @@ class Execution:
                 self._reference(call, keyword.value, scope)
 
     def _reference(self, call: ast.Call, item: ast.expr, scope: Scope) -> None:
-        if isinstance(item, ast.Attribute) and not self._may_be_handed(item):
+        if not self._may_be_handed(item, scope):
             return
         for name in self._site.names.resolve(item, scope):
             if name in self._handed and not self._only_looked_at(call, scope):
                 message = f"{name} is handed to other code, so what it will run cannot be judged"
                 self._site.report("python-handed-execution", item, message)
 
-    def _may_be_handed(self, item: ast.Attribute) -> bool:
-        """False, at little cost, for most attributes: nothing of that name runs anything, and none is set here."""
-        known = item.attr in self._handed_ends or item.attr in self._site.found.attributes
-        return known or self._site.names.program.linked
+    def _may_be_handed(self, item: ast.AST | None, scope: Scope) -> bool:
+        """False, at little cost, for most expressions: nothing of that name runs anything, and none is set here."""
+        kind = item.__class__
+        if self._site.names.program.linked:
+            return kind in _REFERENCES
+        if kind is ast.Name:
+            bound = scope.lookup(item.id)  # type: ignore[union-attr]
+            if bound is None:
+                return item.id in self._handed_ends or bool(scope.module.stars)  # type: ignore[union-attr]
+            return any(each.kind in _HOLDERS and self._may_hold(each, bound[0]) for each in bound[1])
+        if kind is ast.Attribute:
+            return item.attr in self._handed_ends or item.attr in self._site.found.attributes  # type: ignore[union-attr]
+        return kind in _REFERENCES
+
+    def _may_hold(self, binding: Binding, home: Scope) -> bool:
+        if binding.kind == "import":
+            return binding.name.rpartition(".")[2] in self._handed_ends
+        node = binding.node
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            return node.func.attr in _GETTERS or node.func.attr in self._site.found.attributes
+        return node.__class__ in _HOLDING and (not isinstance(node, ast.Attribute) or self._may_be_handed(node, home))
 
     def _only_looked_at(self, call: ast.Call, scope: Scope) -> bool:
         names = self._site.names.resolve(call.func, scope)

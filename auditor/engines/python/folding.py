@@ -41,6 +41,11 @@ _CONSTANTS: Final[dict[str, Any]] = {
 }  # fmt: skip
 
 
+_LINE: Final = operator.attrgetter("line")
+_UNTOLD: Final = frozenset({"param", "rest", "more", "opaque", "define"})
+_CONSTANT_ENDS: Final = frozenset(name.rpartition(".")[2] for name in _CONSTANTS)
+
+
 class Folder:
     """Folds expressions of a program. `layers` collects the decoders that the last folded expression went through.
 
@@ -58,6 +63,8 @@ class Folder:
         self.frames: list[dict[str, Value]] = []
         self.applied: list[int] = []  # ids of the functions that are being applied
         self._memo: dict[tuple[int, str], tuple[Value, tuple[str, ...]]] = {}
+        self._near: dict[tuple[int, str], tuple[Value, tuple[str, ...]]] = {}
+        self._passed = True  # whether what callers pass for a parameter is looked at
 
     @property
     def exhausted(self) -> bool:
@@ -75,6 +82,14 @@ class Folder:
             return handler(self, node, scope)
         finally:
             self._depth -= 1
+
+    def near(self, node: ast.AST, scope: Scope) -> Value:
+        """The value of `node` as far as its own function and what lies around it tell: much cheaper than `fold`."""
+        outer, self._passed = self._passed, False
+        try:
+            return self.fold(node, scope)
+        finally:
+            self._passed = outer
 
     def judged(self, node: ast.AST, scope: Scope) -> tuple[Value, tuple[str, ...]]:
         """The value of `node` and the decoding layers it went through, outermost first."""
@@ -98,17 +113,20 @@ class Folder:
     def of_name(self, name: str, home: Scope, bindings: list[Binding]) -> Value:
         """The value of a name in the scope that binds it."""
         key = (id(home), name)
-        if key in self._memo:
-            value, layers = self._memo[key]
-            self.layers.extend(layers)
-            return value
+        memo = self._memo if self._passed else self._near
+        known = memo.get(key) or self._memo.get(key)
+        if known is not None:
+            self.layers.extend(known[1])
+            return known[0]
         if id(bindings) in self._open:
+            return UNKNOWN
+        if not self._passed and len(bindings) == 1 and bindings[0].kind in _UNTOLD:
             return UNKNOWN
         self._open.add(id(bindings))
         outer, self.layers, frames, self.frames = self.layers, [], self.frames, []
         value = self._of_bindings(bindings, home)
         self._open.discard(id(bindings))
-        self._memo[key] = (value, tuple(self.layers))
+        memo[key] = (value, tuple(self.layers))
         self.layers, self.frames = [*outer, *self.layers], frames
         return value
 
@@ -126,7 +144,8 @@ class Folder:
         """Plain assignments are alternatives; augmented ones build on what stands before them."""
         value: Value = None
         seen: list[Value] = []
-        for binding in sorted(bindings[:2048], key=lambda item: item.line):
+        ordered = sorted(bindings[:2048], key=_LINE) if len(bindings) > 1 else bindings
+        for binding in ordered:
             if binding.kind == "augment" and binding.node is not None and seen:
                 step = self.fold(binding.node, home)
                 value = binary(binding.operator, one_of(seen), step)
@@ -139,7 +158,8 @@ class Folder:
             elif binding.kind == "item" and binding.node is not None:
                 seen.append(lift(lambda items, at=binding.index: items[at], self.fold(binding.node, home)))
             elif binding.kind == "param":
-                seen += [self.fold(given, scope) for given, scope in arguments_for(self.names, binding, home)]
+                given = arguments_for(self.names, binding, home) if self._passed else []
+                seen += [self.fold(item, scope) for item, scope in given]
                 seen.append(UNKNOWN)
             elif binding.kind == "import":
                 seen.append(self.members((binding.name,), home))
@@ -148,12 +168,15 @@ class Folder:
         return one_of(seen)
 
     def _attribute(self, node: ast.Attribute, scope: Scope) -> Value:
-        names = self.names.resolve(node, scope)
-        for name in names:
-            if name in _CONSTANTS:
-                return _CONSTANTS[name]
-        value = self.members(names, scope) if names and self.names.program.linked else UNKNOWN
-        return self._stored(node.attr, scope) if isinstance(value, Unknown) else value
+        linked = self.names.program.linked
+        if linked or node.attr in _CONSTANT_ENDS:
+            names = self.names.resolve(node, scope)
+            for name in names:
+                if name in _CONSTANTS:
+                    return _CONSTANTS[name]
+            if linked and not isinstance(value := self.members(names, scope), Unknown):
+                return value
+        return self._stored(node.attr, scope)
 
     def _stored(self, attribute: str, scope: Scope) -> Value:
         """What the file of `scope` stores under an attribute's name."""
@@ -194,9 +217,10 @@ class Folder:
         return lift(lambda item: format(item, spec), value)
 
     def _subscript(self, node: ast.Subscript, scope: Scope) -> Value:
-        if "os.environ" in self.names.resolve(node.value, scope):
-            return "~" if self.fold(node.slice, scope) in HOME_VARIABLES else UNKNOWN
         base = self.fold(node.value, scope)
+        if isinstance(base, Unknown):
+            of_environment = "os.environ" in self.names.resolve(node.value, scope)
+            return "~" if of_environment and self.fold(node.slice, scope) in HOME_VARIABLES else UNKNOWN
         if isinstance(node.slice, ast.Slice):
             ends = (node.slice.lower, node.slice.upper, node.slice.step)
             bounds = [self.fold(end, scope) if end else None for end in ends]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Final
+from typing import Any, Final
 
 from skillkeep.auditor.engines.interface import Context, Emitter, Segment
 from skillkeep.auditor.interface import Location, Severity
@@ -25,6 +25,11 @@ class Held:
     def __init__(self, emit: Emitter) -> None:
         self._emit = emit
         self._later: list[Callable[[], None]] = []
+
+    @property
+    def notes(self) -> dict[str, Any]:
+        """See `Emitter.notes`."""
+        return self._emit.notes
 
     def release(self) -> None:
         """Report what was kept back."""

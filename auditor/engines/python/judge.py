@@ -52,7 +52,10 @@ def judge(parts: Sequence[Part]) -> bool:
             _part(Site(part.segment, part.emit, part.source.found, names, folder), flow, sinks)
         return names.exhausted or folder.exhausted or flow.exhausted
     finally:
-        names.folder = None  # else the whole tree waits for the garbage collector
+        names.folder = None  # else the whole tree waits for the garbage collector, as for what scopes feed each other
+        for part in parts:
+            for scope in (part.source.found.module, *part.source.found.scopes.values()):
+                scope.fed.clear()
 
 
 def _part(site: Site, flow: Flow, sinks: dict[str, Any]) -> None:
@@ -84,7 +87,7 @@ def _part(site: Site, flow: Flow, sinks: dict[str, Any]) -> None:
         execution.decorated(decorator, scope)
     execution.stored()
     execution.joined(connects=egress.opens_socket)
-    credentials.mentions()
+    credentials.finish()
 
 
 @cache

@@ -80,7 +80,7 @@ class Collected:
     attributes: dict[str, list[tuple[Binding, Scope]]] = field(default_factory=lambda: defaultdict(list))
     scopes: dict[int, Scope] = field(default_factory=dict)  # id of a function or class node -> its scope
     callers: dict[str, list[tuple[ast.Call, Scope]]] = field(default_factory=lambda: defaultdict(list))
-    nodes: int = 0
     unused: set[int] = field(default_factory=set)  # ids of calls whose result nothing takes
     import_guards: list[tuple[int, int]] = field(default_factory=list)  # lines of ``try`` that expect ImportError
+    imports: set[str] = field(default_factory=set)  # modules as they are written, and names taken from them
     stored: list[tuple[str, str, ast.expr, Scope]] = field(default_factory=list)  # name, part, what is put there

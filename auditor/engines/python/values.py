@@ -54,6 +54,7 @@ UNKNOWN: Final = Unknown()
 def one_of(values: list[Value]) -> Value:
     """Join what several assignments give into one value."""
     flat: list[Value] = []
+    hashed: set[tuple[type, Value]] = set()
     complete = True
     for value in values:
         if isinstance(value, Unknown):
@@ -62,7 +63,12 @@ def one_of(values: list[Value]) -> Value:
         if isinstance(value, OneOf):
             complete = complete and value.complete
         for item in value.values if isinstance(value, OneOf) else (value,):
-            if not any(type(known) is type(item) and known == item for known in flat):
+            try:
+                fresh = (item.__class__, item) not in hashed
+                hashed.add((item.__class__, item))
+            except TypeError:  # a dictionary, or something that holds one
+                fresh = not any(known.__class__ is item.__class__ and known == item for known in flat)
+            if fresh:
                 flat.append(item)
     if not flat:
         return UNKNOWN
