@@ -8,25 +8,28 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from functools import cache
 from typing import Any
 
 from skillkeep.auditor.engines.interface import Context, SourceFile
 from skillkeep.auditor.frontmatter import parse_frontmatter
+from skillkeep.auditor.patterns import PatternSet
 
-__all__ = ["declared_names"]
+__all__ = ["declared_names", "named_services"]
 
-_VARIABLE = re.compile(r"\b[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+\b")
-_ASSIGNED = re.compile(
-    r"^[ \t$>]*(?:export[ \t]+|set[ \t]+|setx[ \t]+|\$env:)?([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)[ \t]*=(.*)$"
-    r"|\"([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)\"[ \t]*:[ \t]*\"(.*)$",
-    re.MULTILINE,
+_VARIABLE = r"\b[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+\b"
+_ASSIGNED = (
+    r"^[ \t$>]*(?:export[ \t]+|set[ \t]+|setx[ \t]+|\$env:)?(?P<shell>[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)[ \t]*="
+    r"(?P<value>.*)$"
+    r"|\"(?P<json>[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)\"[ \t]*:[ \t]*\"(?P<text>.*)$"
 )
 _READS = re.compile(r"environ|getenv|process\.env|\bENV\b|Deno\.env")
 _SERVICE = re.compile(r"\b[A-Z][A-Za-z]{3,30}\b")
-# Keys of the agent itself and of the user's whole machine: naming their service declares nothing.
-_NOT_BY_SERVICE = frozenset({"OPENAI", "ANTHROPIC", "CLAUDE", "GEMINI", "GOOGLE", "GITHUB", "AMAZON", "AZURE"})
+_WORD = re.compile(r"[A-Za-z][A-Za-z0-9]{1,30}")
 _COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
 _TEMPLATES = (".env.example", ".env.sample", ".env.template", "env.example", ".mcp.json", "plugin.json", "server.json")
+_PACKAGES = frozenset({"package.json", "pyproject.toml", "server.json", "plugin.json"})
+_TITLED = re.compile(r"^[ \t]*\"?(?:name|description)\"?[ \t]*[:=][ \t]*\"([^\"\n]*)\"", re.MULTILINE)
 _MAX_NODES = 2_000
 
 
@@ -40,11 +43,9 @@ def declared_names(files: Iterable[SourceFile]) -> frozenset[str]:
         if file.text is None:
             continue
         if file.path.rpartition("/")[2].lower() in _TEMPLATES:
-            names.update(_VARIABLE.findall(file.text))
+            names.update(_variables(file.text))
         for segment in file.of(Context.INSTRUCTION, Context.METADATA):
-            visible = _COMMENT.sub(" ", segment.text)
-            names.update(_VARIABLE.findall(visible))
-            names.update(f"{word}_API_KEY" for word in _services(visible))
+            names.update(_variables(_without_comments(segment.text)))
         for segment in file.of(Context.FENCED):
             names.update(_set_in(segment.text))
         if file.of(Context.METADATA):
@@ -52,17 +53,61 @@ def declared_names(files: Iterable[SourceFile]) -> frozenset[str]:
     return frozenset(names)
 
 
+def named_services(files: Iterable[SourceFile]) -> frozenset[str]:
+    """Services the tool says it works with, as upper-case words.
+
+    All that prose names count; words of its own name and description (front matter or package) are marked by ``=``.
+
+    A key that everybody has (`Services.is_shared`) is implied by the marked words alone: prose names OpenAI, Claude or
+    GitHub for many reasons.
+    """
+    names: set[str] = set()
+    for file in files:
+        if file.text is None:
+            continue
+        for segment in file.of(Context.INSTRUCTION):
+            names.update(_services(_without_comments(segment.text)))
+        if file.of(Context.METADATA):
+            front = parse_frontmatter(file.text)
+            names.update(f"={word.upper()}" for word in _WORD.findall(f"{front.name} {front.description}"))
+        if file.path.rpartition("/")[2] in _PACKAGES:
+            head = " ".join(_TITLED.findall(file.text)[:2])
+            names.update(f"={word.upper()}" for word in _WORD.findall(head))
+    return frozenset(names)
+
+
+def _without_comments(text: str) -> str:
+    return _COMMENT.sub(" ", text) if "<!--" in text else text
+
+
+@cache
+def _patterns() -> PatternSet:
+    return PatternSet([_VARIABLE, _ASSIGNED])
+
+
+def _variables(text: str) -> Iterator[str]:
+    if "_" in text:
+        data = text.encode()
+        for hit in _patterns().find(0, data, len(data)):
+            yield data[hit.start : hit.end].decode()
+
+
 def _set_in(code: str) -> Iterator[str]:
     """Variables that the user is shown how to set; a line that reads one shows nothing."""
-    for shell_name, shell_value, json_name, json_value in _ASSIGNED.findall(code):
-        name, value = shell_name or json_name, shell_value or json_value
+    if "_" not in code:
+        return
+    data = code.encode()
+    for hit in _patterns().find(1, data, len(data)):
+        told = {key: data[start:end].decode(errors="replace") for key, (start, end) in hit.groups.items()}
+        name = told.get("shell") or told.get("json") or ""
+        value = told.get("value") or told.get("text") or ""
         if name not in value and not _READS.search(value):
             yield name
 
 
 def _services(text: str) -> set[str]:
     """Services that prose names: a tool that says it asks Perplexity has said that it needs Perplexity's API key."""
-    return {word.upper() for word in _SERVICE.findall(text)} - _NOT_BY_SERVICE
+    return {word.upper() for word in _SERVICE.findall(text)}
 
 
 def _requirements(fields: Any) -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -9,13 +10,17 @@ from dataclasses import replace
 from skillkeep.auditor.collect import Raw
 from skillkeep.auditor.interface import Capability, Finding, Severity, Verdict, fingerprint_of
 from skillkeep.auditor.rulebook import Rulebook
+from skillkeep.auditor.services import services
 
-__all__ = ["listed", "own_services", "settle", "settle_capabilities", "verdict_of"]
+__all__ = ["implied", "listed", "own_services", "settle", "settle_capabilities", "verdict_of"]
 
 _VERDICTS = {Severity.INFO: Verdict.PASS, Severity.WARN: Verdict.WARN, Severity.FAIL: Verdict.FAIL}
 _MOST_LISTED = 100
 _SENT = "code-credential-sent"
-_GENERIC = frozenset({"api", "auth", "access", "app", "the", "user", "service", "client", "secret", "token", "key"})
+_SECRET_RULES = frozenset({_SENT, "code-credential-env", "code-credential-store"})
+_LOGIN = re.compile(r"(?i)(?:\s-H|--header|\s-u|--user|authorization|bearer|\bx-[\w-]+|api-?key|-token\b)[^\n]{0,80}$")
+_HEADERS = re.compile(r"\bheaders\b|\bauth\s*=|Authorization|\bcookies\s*=")
+_CARGO = re.compile(r"\b(?:data|json|params|files|content)\s*=|\bbody\s*:")
 
 
 def verdict_of(findings: Iterable[Finding]) -> Verdict:
@@ -61,28 +66,58 @@ def settle_capabilities(found: Iterable[Capability], declared: frozenset[str]) -
 
 def own_services(raws: Sequence[Raw], capabilities: Iterable[Capability]) -> frozenset[str]:
     """Variables that are only ever sent to the service they are named after (OPENAI_API_KEY to api.openai.com)."""
+    good: set[str] = set()
+    bad: set[str] = set()
+    for subject, reached in _sent(raws, capabilities):
+        own = bool(reached) and all(services().owns(subject, host) for host in reached)
+        (good if own else bad).add(subject)
+    return frozenset(good - bad)
+
+
+def implied(raws: Sequence[Raw], capabilities: Iterable[Capability], named: frozenset[str]) -> frozenset[str]:
+    """Variables of a service that the tool says it works with (`named`).
+
+    A key that many tools share is implied only by what the tool says it *is* (its own name and description), and not
+    when it goes to a host of somebody else.
+    """
+    known = services()
+    found = set()
+    for name in {raw.subject for raw in raws if raw.subject and raw.finding.rule in _SECRET_RULES}:
+        words = known.words(name)
+        marks = {f"={word}" for word in (*words[:1], "".join(words))}
+        marks |= set() if known.is_shared(name) else {mark[1:] for mark in marks}
+        if words and not named.isdisjoint(marks):
+            found.add(name)
+    strays = {
+        subject
+        for subject, reached in _sent(raws, capabilities)
+        if known.is_shared(subject) and any("*" not in host and not known.owns(subject, host) for host in reached)
+    }
+    return frozenset(found - strays)
+
+
+def _sent(raws: Sequence[Raw], capabilities: Iterable[Capability]) -> list[tuple[str, set[str]]]:
+    """Each variable that flows into a connection, with the hosts of that line."""
     hosts: dict[tuple[str, int], set[str]] = defaultdict(set)
     for item in capabilities:
         if item.kind == "network":
             hosts[item.evidence.path, item.evidence.line].add(item.value)
-    good: set[str] = set()
-    bad: set[str] = set()
-    for raw in raws:
-        if raw.finding.rule == _SENT and raw.subject:
-            reached = hosts.get((raw.finding.location.path, raw.finding.location.line), set())
-            own = bool(reached) and all(_names(raw.subject, host) for host in reached)
-            (good if own else bad).add(raw.subject)
-    return frozenset(good - bad)
+    return [
+        (raw.subject, hosts.get((raw.finding.location.path, raw.finding.location.line), set()))
+        for raw in raws
+        if raw.finding.rule == _SENT and raw.subject
+    ]
 
 
-def _names(variable: str, host: str) -> bool:
-    """True when the registered name of `host` is the first word of `variable`."""
-    labels = host.lower().rstrip(".").split(".")
-    word = variable.lower().split("_")[0]
-    if len(labels) < 2 or word in _GENERIC or len(word) < 3:
+def _is_login(raw: Raw) -> bool:
+    """True for a key of no other tool that an example puts where a login goes: a header, never the data."""
+    name, shown = raw.subject, raw.finding.excerpt
+    if not name or services().is_shared(name):
         return False
-    country = len(labels) > 2 and len(labels[-1]) == 2 and labels[-2] in {"co", "com", "net", "org", "ac"}
-    return labels[-3 if country else -2].replace("-", "") == word
+    places = [found.start() for found in re.finditer(rf"\b{re.escape(name)}\b", shown)]
+    if places:
+        return all(_LOGIN.search(shown[:at]) for at in places)
+    return bool(_HEADERS.search(shown)) and not _CARGO.search(shown)
 
 
 def _in_context(raw: Raw, declared: frozenset[str], rulebook: Rulebook) -> Finding:
@@ -90,7 +125,8 @@ def _in_context(raw: Raw, declared: frozenset[str], rulebook: Rulebook) -> Findi
     rule = rulebook.rule(finding.rule)
     if rule.when_declared and raw.subject in declared:
         return _instead(finding, rule.when_declared, rulebook)
-    if rule.when_fenced and any(step.startswith("fence") for step in finding.provenance):
+    fenced = any(step.startswith("fence") for step in finding.provenance)
+    if rule.when_fenced and fenced and (rule.id != _SENT or _is_login(raw)):
         return _instead(finding, rule.when_fenced, rulebook)
     return finding
 

@@ -14,14 +14,14 @@ from pathlib import Path
 from typing import Any
 
 from skillkeep.auditor.collect import Collector
-from skillkeep.auditor.declared import declared_names
+from skillkeep.auditor.declared import declared_names, named_services
 from skillkeep.auditor.engines import file_engines
 from skillkeep.auditor.engines.interface import Engine, SourceFile, SourceTree
 from skillkeep.auditor.interface import AuditOptions, EngineRun, LedgerEntry, Location, Observation
 from skillkeep.auditor.rulebook import Rulebook, default_rulebook
 from skillkeep.auditor.sources import cut_file, decode, derived_file, source_file
 from skillkeep.auditor.store import FileStore
-from skillkeep.auditor.verdict import listed, own_services, settle, settle_capabilities
+from skillkeep.auditor.verdict import implied, listed, own_services, settle, settle_capabilities
 from skillkeep.auditor.watch import TooSlowError, Watch
 from skillkeep.digest import sha256_bytes
 from skillkeep.errors import SkillkeepError
@@ -204,7 +204,10 @@ def _answer(audit: _Audit, tree: SourceTree, digest: str) -> dict[str, Any]:
         for engine in audit.engines
     ]
     cut = collector.flooded or collector.capabilities_cut
-    own = frozenset() if cut else own_services(collector.raws, collector.capabilities)
+    own: frozenset[str] = frozenset()
+    if not cut and any(raw.subject for raw in collector.raws):
+        own = own_services(collector.raws, collector.capabilities)
+        own |= implied(collector.raws, collector.capabilities, named_services(tree.files))
     findings, left_out = listed(settle(collector.raws, tree.declared | own, audit.rulebook))
     more = [LedgerEntry("", "audit", "skipped", f"{count} more of {rule}") for rule, count in left_out.items()]
     return {

@@ -16,6 +16,7 @@ from skillkeep.auditor.strict_yaml import load_yaml
 __all__ = ["Persistence", "Secrets", "secrets", "table"]
 
 _LONGEST_PATH = 4096
+_NO_SECRET = (".pub", ".ssh/known_hosts")
 
 
 @cache
@@ -69,7 +70,7 @@ class Secrets:
             return None
         lowered = text.lower().replace("\\", "/")
         near = self._filter.candidates(lowered.encode("utf-8", "replace"))  # most texts end here, ten times cheaper
-        if not near or lowered.endswith(".pub"):
+        if not near or lowered.endswith(_NO_SECRET):
             return None
         return next((what for what, pattern in map(self._paths.__getitem__, near) if pattern.search(lowered)), None)
 

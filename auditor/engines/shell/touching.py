@@ -66,7 +66,8 @@ class Touching:
         joined = " ".join(call.arguments)
         if asked and not any(joined.startswith(item) or f" {item}" in f" {joined}" for item in asked):
             return _NOTHING
-        self._site.report("code-credential-store", call.command, f"{call.name} reads a stored secret")
+        message = f"{call.name} reads a stored secret"
+        self._site.report("code-credential-store", call.command, message, subject=call.name)
         return frozenset({f"secret:{call.name}"})
 
     def _printed(self, call: Call) -> frozenset[str]:

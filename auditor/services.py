@@ -1,0 +1,63 @@
+"""Whose key a variable is, and whether a host belongs to that service; the words are rules/tables/services.yaml."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+
+from skillkeep.auditor.engines.tables import table
+
+__all__ = ["Services", "services"]
+
+_SHORTEST = 3
+
+
+@dataclass(frozen=True)
+class Services:
+    """What names of variables say about their service. `shared` keys lie on users' machines for other tools, too."""
+
+    generic: frozenset[str]
+    shared: dict[str, tuple[str, ...]]
+    known_as: dict[str, tuple[str, ...]]
+
+    def words(self, variable: str) -> tuple[str, ...]:
+        """The words of `variable` that name a service: ``OPEN_BANKING_IO_KEY`` is OPEN, BANKING, IO."""
+        return tuple(word for word in variable.upper().split("_") if word and word not in self.generic)
+
+    def is_shared(self, variable: str) -> bool:
+        """True for a key that a thief finds on many machines; False for one that only this tool would ask for."""
+        words = self.words(variable)
+        return any(word in self.shared for word in words)
+
+    def owns(self, variable: str, host: str) -> bool:
+        """True when `host` belongs to the service that `variable` is named after.
+
+        A shared key belongs to the listed domains only. Another name is compared with the registered name of the host,
+        so that ``OPEN_BANKING_IO_KEY`` fits ``api.open-banking.io``.
+        """
+        words = self.words(variable)
+        if not words:
+            return False
+        host = host.lower().rstrip(".")
+        listed = self.shared.get(words[0]) or self.known_as.get(words[0])
+        if listed is not None or self.is_shared(variable):
+            return any(host == domain or host.endswith(f".{domain}") for domain in listed or ())
+        labels = [label.replace("-", "") for label in host.split(".")]
+        if len(labels) < 2:
+            return False
+        country = len(labels) > 2 and len(labels[-1]) == 2 and labels[-2] in {"co", "com", "net", "org", "ac"}
+        registered = labels[-3 if country else -2]
+        joined = "".join(words).lower()
+        own = {registered, registered + labels[-1]}
+        return any(len(name) >= _SHORTEST and name in own for name in (joined, words[0].lower()))
+
+
+@cache
+def services() -> Services:
+    """The services that this version knows."""
+    data = table("services")
+    return Services(
+        frozenset(data["generic"]),
+        {word: tuple(domains) for word, domains in data["shared"].items()},
+        {word: tuple(domains) for word, domains in data["known_as"].items()},
+    )
