@@ -49,7 +49,8 @@ def parse_git(text: str, ref: str | None, path: str) -> SourceRef:
     match = _URL.match(bare)
     if not match:
         scp = _SCP.match(bare)
-        assert scp is not None  # looks_like_git leaves nothing else
+        if scp is None:  # its path is empty without the fragment
+            raise _malformed("path")
         source = _remote("ssh", scp["user"], scp["host"], 0, scp["path"].removeprefix("/"), (chosen, path))
         return replace(source, text=bare, url=bare)  # without a leading slash the path begins in the user's home
     scheme, rest = match["scheme"].lower(), match["rest"]

@@ -41,6 +41,8 @@ def unpack_zip(stream: IO[bytes], order: FetchOrder, writer: TreeWriter, notes: 
         if sum(member.file_size for member in members) > order.limits.total_bytes * 4:
             raise too_much("bytes", order.limits.total_bytes)
         for member in members:
+            if not member.filename:
+                raise bad_archive("a member has no name")
             path = inner_path(member.filename, order.path)
             if path is not None:
                 _take(archive, member, path, writer, notes)

@@ -11,6 +11,7 @@ from skillkeep.ingest.fetchers.git_errors import from_stderr
 __all__ = ["GitEntry", "parse_listing"]
 
 _LONGEST_RECORD = 1 << 20
+_MOST_DIGITS = 20
 
 
 @dataclass(frozen=True)
@@ -39,7 +40,7 @@ def parse_listing(chunks: Iterable[bytes]) -> Iterator[GitEntry]:
 def _parse(record: bytes) -> GitEntry:
     facts, tab, path = record.partition(b"\t")
     fields = facts.decode("ascii", "replace").split()
-    if not tab or len(fields) != 4 or not (fields[3] == "-" or fields[3].isdigit()):
+    if not tab or len(fields) != 4 or not (fields[3] == "-" or (fields[3].isdigit() and len(fields[3]) < _MOST_DIGITS)):
         raise from_stderr("corrupt: a tree entry is malformed")
     size = 0 if fields[3] == "-" else int(fields[3])
     return GitEntry(fields[0], fields[1], fields[2], size, os.fsdecode(path))
