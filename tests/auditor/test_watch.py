@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 
 import pytest
+from support.waiting import later
 
 from skillkeep.auditor.watch import TooSlowError, Watch
 
@@ -53,3 +54,16 @@ def test_the_clock_on_the_wall_counts_too() -> None:
     watch = Watch()
     with watch.ticking(), pytest.raises(TooSlowError):
         watch.run(_forever, 60.0, 0.05)
+
+
+def test_time_that_other_programs_take_does_not_count_as_its_own() -> None:
+    """Waiting stands for a busy machine: the wall's clock goes on, ours does not."""
+    watch, done = Watch(), []
+
+    def interrupted_by_others() -> None:
+        later(0.5)
+        done.append(1)
+
+    with watch.ticking():
+        watch.run(interrupted_by_others, 0.2, 60.0)
+    assert done == [1]
