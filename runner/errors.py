@@ -20,7 +20,7 @@ class RunnerError(SkillkeepError):
         "sandbox_layer_failed": Code(
             "A layer of the sandbox could not be set up; the context names it, nothing ran.", Exit.RUN_FAILED
         ),
-        "sandbox_died": Code("The sandbox supervisor died or broke its protocol.", Exit.RUN_FAILED),
+        "sandbox_died": Code("The fork server died or broke its protocol.", Exit.RUN_FAILED),
         "tier_needs_sandbox": Code("Only a tier 1 tool may run without a sandbox.", Exit.RUN_BLOCKED),
         "not_granted": Code("The run wants something that was not granted to the tool.", Exit.RUN_BLOCKED),
         "tool_changed": Code("The name now stands for another version than the one to be run.", Exit.RUN_BLOCKED),

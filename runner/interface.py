@@ -1,6 +1,6 @@
 """What a run is asked with, what it answers, and the one interface every sandbox backend implements.
 
-Standard library only: the native supervisor and the fast command path import it.
+Standard library only: the fork server and the fast command path import it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A run request resolved into plain data: all that the supervisor needs, as JSON over a pipe."""
+"""A run request resolved into plain data: all that the fork server needs, as JSON."""
 
 from __future__ import annotations
 
