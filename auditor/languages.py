@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 
 from skillkeep.auditor.engines.interface import Context
+from skillkeep.auditor.patterns import PatternSet
 
 __all__ = ["command_lines", "is_other_language", "language_of_label", "languages_of_file", "looks_like", "sniff"]
 
@@ -53,39 +55,30 @@ _SHELL_WORDS = (
     "base64 nc ncat socat ssh scp rsync openssl crontab systemctl launchctl nohup xattr osascript open "
     "clawhub openclaw claude"
 )
-_SNIFFS: tuple[tuple[Context, re.Pattern[str]], ...] = (
+_SNIFFS: tuple[tuple[Context, str], ...] = (
     (
         Context.SHELL,
-        re.compile(
-            r"^[ \t]*(?:[$%❯][ \t]+)?(?:[A-Z_][A-Z0-9_]*=\S*[ \t]+)*(?:/(?:usr/)?(?:local/)?s?bin/)?"
-            rf"(?:{'|'.join(_SHELL_WORDS.split())})(?:[ \t]+[^\s=(:].*|[ \t]*\|.*|[ \t]+\(.*)?$"
-            r"|\|[ \t]*(?:sudo[ \t]+)?(?:ba|z|da|k)?sh\b"
-            r"|^[ \t]*(?:if[ \t]+\[|for[ \t]+\w+[ \t]+in\b.*;[ \t]*do\b)|\$\(\w+[ \t]",
-            re.MULTILINE,
-        ),
+        (r"^[ \t]*(?:[$%❯][ \t]+)?(?:[A-Z_][A-Z0-9_]*=\S*[ \t]+)*(?:/(?:usr/)?(?:local/)?s?bin/)?"
+        rf"(?:{'|'.join(_SHELL_WORDS.split())})(?:[ \t]+[^\s=(:].*|[ \t]*\|.*|[ \t]+\(.*)?$"
+        r"|\|[ \t]*(?:sudo[ \t]+)?(?:ba|z|da|k)?sh\b"
+        r"|^[ \t]*(?:if[ \t]+\[|for[ \t]+\w+[ \t]+in\b.*;[ \t]*do\b)|\$\(\w+[ \t]"),
     ),
     (
         Context.PYTHON,
-        re.compile(
-            r"^[ \t]*(?:>>>[ \t]+)?(?:import[ \t]+\w[\w.]*(?:[ \t]*,[ \t]*\w+)*(?:[ \t]+as[ \t]+\w+)?[ \t]*(?:#.*)?$"
-            r"|from[ \t]+[\w.]+[ \t]+import[ \t(]|(?:async[ \t]+)?def[ \t]+\w+\(.*\).*:|class[ \t]+\w+.*:[ \t]*$"
-            r"|(?:exec|eval|__import__|print)\(|if[ \t]+__name__)",
-            re.MULTILINE,
-        ),
+        (r"^[ \t]*(?:>>>[ \t]+)?(?:import[ \t]+\w[\w.]*(?:[ \t]*,[ \t]*\w+)*(?:[ \t]+as[ \t]+\w+)?[ \t]*(?:#.*)?$"
+        r"|from[ \t]+[\w.]+[ \t]+import[ \t(]|(?:async[ \t]+)?def[ \t]+\w+\(.*\).*:|class[ \t]+\w+.*:[ \t]*$"
+        r"|(?:exec|eval|__import__|print)\(|if[ \t]+__name__)"),
     ),
     (
         Context.JAVASCRIPT,
-        re.compile(
-            r"^[ \t]*(?:(?:const|let|var)[ \t]+[\w{\[]|import[ \t].*[ \t]from[ \t]+['\"]"
-            r"|export[ \t]+(?:default|const|function)\b"
-            r"|(?:async[ \t]+)?function\b[ \t]*\w*\(|module\.exports|console\.log\()|\brequire\(['\"]|=>[ \t]*\{",
-            re.MULTILINE,
-        ),
+        (r"^[ \t]*(?:(?:const|let|var)[ \t]+[\w{\[]|import[ \t].*[ \t]from[ \t]+['\"]"
+        r"|export[ \t]+(?:default|const|function)\b"
+        r"|(?:async[ \t]+)?function\b[ \t]*\w*\(|module\.exports|console\.log\()|\brequire\(['\"]|=>[ \t]*\{"),
     ),
     (
         Context.POWERSHELL,
-        re.compile(r"^[ \t]*(?:PS[^>\n]*>[ \t]*)?(?:powershell|pwsh)(?:\.exe)?[ \t]|\b(?:iex|iwr|irm)\b|\$env:|"
-                   r"\b(?:Invoke|New|Set|Get|Start|Write|Import)-[A-Z]\w+", re.MULTILINE),
+        (r"^[ \t]*(?:PS[^>\n]*>[ \t]*)?(?:powershell|pwsh)(?:\.exe)?[ \t]|\b(?:iex|iwr|irm)\b|\$env:|"
+        r"\b(?:Invoke|New|Set|Get|Start|Write|Import)-[A-Z]\w+"),
     ),
 )  # fmt: skip
 # Labels of languages nobody runs by pasting: there only lines that are commands by themselves count as shell.
@@ -144,16 +137,25 @@ def looks_like(context: Context, text: str) -> bool:
     """True when typical lines of `context` occur in the first Mi characters of `text`."""
     head = text[:_SNIFF_CHARACTERS]
     wanted = Context.JAVASCRIPT if context is Context.TYPESCRIPT else context
-    return any(each is wanted and pattern.search(head) for each, pattern in _SNIFFS)
+    data = head.encode("utf-8", "replace")
+    return any(each is wanted and _sniffers().occurs(index, data) for index, (each, _) in enumerate(_SNIFFS))
 
 
 def sniff(text: str) -> tuple[Context, ...]:
     """Every language whose typical lines occur in the first Mi characters of `text`."""
     head = text[:_SNIFF_CHARACTERS]
-    found = [context for context, pattern in _SNIFFS if pattern.search(head)]
+    data = head.encode("utf-8", "replace")
+    found = [context for index, (context, _) in enumerate(_SNIFFS) if _sniffers().occurs(index, data)]
     if head.startswith("#!") and (context := _by_shebang(head)) and context not in found:
         found.insert(0, context)
     return tuple(found)
+
+
+@cache
+def _sniffers() -> PatternSet:
+    """With words of any script, as Python and JavaScript have them."""
+    words = [pattern.replace(r"[\w", r"[\pL\pN_").replace(r"\w", r"[\pL\pN_]") for _, pattern in _SNIFFS]
+    return PatternSet(words)
 
 
 def _by_shebang(text: str) -> Context | None:

@@ -38,6 +38,7 @@ _ZERO_WIDTH = re.compile(
 )
 _INVISIBLE = re.compile("[\u200b\u200c\u200d\u2060\ufeff\u00ad\u180e]")
 _WIDE = re.compile(r"[ \t]{200}|\n(?:[ \t\r]*+\n){99}")
+_BLOCK = 50  # half of the shortest gap
 _GAP = re.compile(r"(?<=\S)(?:[ \t]{200,}+(?![|#/*\\=─│-])|(?:[ \t\r]*+\n){100,}+[ \t]*+)(?=\S)")
 _SELECTORS = re.compile("[\ufe00-\ufe0f\U000e0100-\U000e01ef]{3,}")
 _MOST = 10
@@ -72,6 +73,8 @@ class InstructionEngine(Engine):
 
 
 def _at_load(segment: Segment, emit: Emitter) -> None:
+    if "!`" not in segment.text:
+        return
     for match in _AT_LOAD.finditer(segment.text):
         at = segment.locate(*match.span())
         emit.finding("autorun-load-command", at, match.group(), segment=segment)
@@ -86,7 +89,7 @@ def _commands(segment: Segment, emit: Emitter) -> None:
             continue
         emit.derive(match.group(1), Context.SHELL, segment.locate(*match.span(1)), "command line", segment)
     for match in _CODE_SPAN.finditer(segment.text):
-        if " " in match.group(1) and Context.SHELL in sniff(match.group(1)) and _is_told(segment.text, match.start()):
+        if " " in match.group(1) and _is_told(segment.text, match.start()) and Context.SHELL in sniff(match.group(1)):
             at = segment.locate(*match.span(1))
             emit.derive(match.group(1), Context.SHELL, at, "inline code", segment)
 
@@ -151,11 +154,17 @@ def _without_invisible(file: SourceFile, emit: Emitter) -> None:
 
 def _padding(file: SourceFile, emit: Emitter) -> None:
     whole = Segment(file.path, Context.TEXT, file.text or "", anchor=file.place)
-    if not _WIDE.search(whole.text):
+    if not _wide(whole.text):
         return
     for match in itertools.islice(_GAP.finditer(whole.text), _MOST):
         place = match.end()
         emit.finding("prose-padding", whole.locate(place, place + 1), whole.line_at(place)[-200:])
+
+
+def _wide(text: str) -> bool:
+    """True when `text` may hold a wide gap: that holds a whole block of `_BLOCK` characters, wherever it begins."""
+    blank = any(text[at : at + _BLOCK].isspace() for at in range(0, len(text), _BLOCK))
+    return blank and _WIDE.search(text) is not None
 
 
 def _metadata(at: Location, front: Frontmatter, emit: Emitter) -> None:
