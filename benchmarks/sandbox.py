@@ -1,11 +1,16 @@
 """The native sandbox from the API, against bubblewrap with all namespaces and against a plain process.
 
-Wall clock, medians, taken in turns so that all see the same machine. Report only: the bar (at most 1.0x bwrap)
-belongs to the fork server, which does not exist yet; now each run starts an interpreter of its own.
+Wall clock, medians and the fastest of the rounds, taken in turns so that all see the same machine; once in a tight
+loop and once with a pause between rounds, which shows the price of moving processes between control groups. Then the
+CPU that one run costs its caller and the fork server, and what happens at a time limit. Report only.
+
+    python benchmarks/sandbox.py [--rounds 40] [--json]
 """
 
 from __future__ import annotations
 
+import argparse
+import json
 import os
 import shutil
 import statistics
@@ -13,19 +18,33 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
 
 from skillkeep.runner.interface import RunRequest, SandboxPolicy
 from skillkeep.runner.native import NativeBackend
+from skillkeep.runner.native.place import server_folder
 
-ROUNDS = 25
 SPARSE_SECONDS = 0.15
-"""Between rounds: a tight loop hides the price of moving processes between control groups."""
 LIMIT = 0.3
+PYTHON = (shutil.which("python3", path="/usr/bin:/bin") or sys.executable, "-c", "pass")
 BWRAP = [
     "bwrap", "--unshare-all", "--die-with-parent", "--ro-bind", "/usr", "/usr", "--symlink", "usr/bin", "/bin",
     "--symlink", "usr/lib", "/lib", "--symlink", "usr/lib64", "/lib64", "--proc", "/proc", "--dev", "/dev",
     "--tmpfs", "/tmp",
 ]  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Row:
+    """One way of running one command: seconds, and the ratio of the medians and of the fastest to bubblewrap's."""
+
+    way: str
+    spacing: str
+    median: float
+    fastest: float
+    median_ratio: float
+    fastest_ratio: float
 
 
 def seconds(work: Callable[[], object]) -> float:
@@ -35,42 +54,103 @@ def seconds(work: Callable[[], object]) -> float:
     return time.perf_counter() - start
 
 
-def plain(argv: list[str]) -> Callable[[], object]:
+def plain(*argv: str) -> Callable[[], object]:
     """A plain child process."""
     return lambda: subprocess.run(argv, check=True, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
 
 
-def sandboxed(backend: NativeBackend, argv: list[str]) -> Callable[[], object]:
+def sandboxed(backend: NativeBackend, *argv: str) -> Callable[[], object]:
     """One run from the API."""
-    return lambda: backend.run(RunRequest(tuple(argv)))
+    return lambda: backend.run(RunRequest(argv))
+
+
+def ways(backend: NativeBackend) -> dict[str, Callable[[], object]]:
+    """Everything that is compared, by name; the first is the unit."""
+    found: dict[str, Callable[[], object]] = {}
+    if shutil.which("bwrap"):
+        found["bwrap /bin/true"] = plain(*BWRAP, "/bin/true")
+        found["bwrap python3 -c pass"] = plain(*BWRAP, *PYTHON)
+    found["plain /bin/true"] = plain("/bin/true")
+    found["plain python3 -c pass"] = plain(*PYTHON)
+    found["native /bin/true"] = sandboxed(backend, "/bin/true")
+    found["native python3 -c pass"] = sandboxed(backend, *PYTHON)
+    return found
+
+
+def compare(backend: NativeBackend, rounds: int, spacing: str) -> list[Row]:
+    """All ways in turn, `rounds` times."""
+    compared = ways(backend)
+    taken: dict[str, list[float]] = {name: [] for name in compared}
+    for _ in range(rounds):
+        for name, work in compared.items():
+            taken[name].append(seconds(work))
+        if spacing == "sparse":
+            time.sleep(SPARSE_SECONDS)
+    unit = next(iter(taken.values()))
+    median, fastest = statistics.median(unit), min(unit)
+    return [
+        Row(name, spacing, own := statistics.median(values), min(values), own / median, min(values) / fastest)
+        for name, values in taken.items()
+    ]
+
+
+def processor_seconds(backend: NativeBackend, rounds: int) -> dict[str, float]:
+    """CPU seconds of one run: in the caller, and in the fork server (its children not counted)."""
+    server = _server()
+    before, here = _schedule(server), time.process_time()
+    for _ in range(rounds):
+        backend.run(RunRequest(("/bin/true",)))
+    return {
+        "caller": (time.process_time() - here) / rounds,
+        "server": (_schedule(server) - before) / rounds,
+    }
+
+
+def _server() -> int:
+    """The fork server that this process uses."""
+    mark = f"boot.py\0{server_folder()}".encode()
+    own = [int(name) for name in os.listdir("/proc") if name.isdigit() and mark in _command_line(name)]
+    return max(own, key=lambda pid: os.stat(f"/proc/{pid}").st_mtime)
+
+
+def _command_line(pid: str) -> bytes:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:
+        return b""
+
+
+def _schedule(pid: int) -> float:
+    return int(Path(f"/proc/{pid}/schedstat").read_text(encoding="ascii").split()[0]) / 1e9
 
 
 def main() -> int:
-    """Measure and print a row for each way."""
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--rounds", type=int, default=40)
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    wanted = parser.parse_args()
     backend = NativeBackend()
     state = backend.probe()
     if not state.available:
         print(f"no native sandbox here: {state.reason}; {state.mend}")
         return 0
-    ways = {"plain /bin/true": plain(["/bin/true"]), "plain python3 -c pass": plain([sys.executable, "-c", "pass"])}
-    if shutil.which("bwrap"):
-        ways["bwrap /bin/true"] = plain([*BWRAP, "/bin/true"])
-        ways["bwrap python3 -c pass"] = plain([*BWRAP, "python3", "-c", "pass"])
-    ways["native /bin/true"] = sandboxed(backend, ["/bin/true"])
-    ways["native python3 -c pass"] = sandboxed(backend, ["python3", "-c", "pass"])
-    taken: dict[str, list[float]] = {name: [] for name in ways}
-    for _ in range(ROUNDS):
-        for name, work in ways.items():
-            taken[name].append(seconds(work))
-        time.sleep(SPARSE_SECONDS)
-    base = statistics.median(taken.get("bwrap /bin/true", taken["plain /bin/true"]))
-    unit = "bwrap /bin/true" if "bwrap /bin/true" in taken else "plain /bin/true"
-    print(f"assurance {state.level.name.lower()}, uid {os.geteuid()}, {ROUNDS} rounds, unit: {unit}")
-    for name, values in taken.items():
-        median = statistics.median(values)
-        print(f"{name:<24} {median / base:6.2f}x  {median * 1000:7.2f} ms")
-    late = backend.run(RunRequest(("sleep", "9"), SandboxPolicy(wall_seconds=LIMIT)))
-    print(f"a run over its time limit ended {1000 * (late.wall_seconds - LIMIT):.1f} ms after it")
+    rows = [row for spacing in ("tight", "sparse") for row in compare(backend, wanted.rounds, spacing)]
+    costs = processor_seconds(backend, wanted.rounds)
+    late = backend.run(RunRequest(("sleep", "9"), SandboxPolicy(wall_seconds=LIMIT))).wall_seconds - LIMIT
+    if wanted.json:
+        print(json.dumps({"rows": [asdict(row) for row in rows], "processor_seconds": costs, "late_seconds": late}))
+        return 0
+    load = os.getloadavg()[0]
+    print(f"assurance {state.level.name.lower()}, uid {os.geteuid()}, {wanted.rounds} rounds, load {load:.1f}")
+    print(f"{'':<8} {'':<24} {'median':>10} {'x':>6} {'fastest':>10} {'x':>6}   unit: {rows[0].way}")
+    for row in rows:
+        print(
+            f"{row.spacing:<8} {row.way:<24} {row.median * 1000:>7.2f} ms {row.median_ratio:>6.2f} "
+            f"{row.fastest * 1000:>7.2f} ms {row.fastest_ratio:>6.2f}"
+        )
+    print(f"CPU of one run: caller {costs['caller'] * 1000:.2f} ms, fork server {costs['server'] * 1000:.2f} ms")
+    print(f"a run over its time limit ended {late * 1000:.1f} ms after it")
     return 0
 
 
