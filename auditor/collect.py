@@ -128,7 +128,7 @@ class Bound:
             excerpt=shown,
             message=message or known.title,
             engine=self._engine,
-            provenance=segment.provenance if segment else (),
+            provenance=segment.steps(at, excerpt) if segment else (),
             fingerprint=fingerprint_of(rule, at.path, shown),
         )
         self._all.admit(Raw(finding, subject))

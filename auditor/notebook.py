@@ -11,8 +11,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from skillkeep.auditor.engines.interface import Context
+from skillkeep.auditor.engines.interface import Context, Mark
 from skillkeep.auditor.languages import language_of_label, languages_of_file
+from skillkeep.auditor.notebook_lines import source_marks
 
 __all__ = ["Cell", "cells_of"]
 
@@ -28,11 +29,12 @@ _LONGEST_SCRIPT = 20_000
 
 @dataclass(frozen=True)
 class Cell:
-    """A part of a notebook: `step` says where it comes from, such as ``cell 3``."""
+    """A part of a notebook: `step` says where it comes from, such as ``cell 3``, `marks` where its lines stand."""
 
     context: Context
     text: str
     step: str
+    marks: tuple[Mark, ...] = ()
 
 
 def cells_of(text: str) -> list[Cell] | None:
@@ -45,23 +47,28 @@ def cells_of(text: str) -> list[Cell] | None:
     if not isinstance(cells, list):
         return None
     language = _kernel(book.get("metadata"))
-    return [
-        part for number, cell in enumerate(cells, 1) if isinstance(cell, dict) for part in _cell(number, cell, language)
-    ]
+    known = source_marks(text)
+    marked = known if len(known) == len(cells) else [("", ())] * len(cells)
+    found: list[Cell] = []
+    for number, (cell, (source, marks)) in enumerate(zip(cells, marked, strict=True), 1):
+        if isinstance(cell, dict):
+            body = _joined(cell.get("source"))
+            found += _cell(f"cell {number}", cell, body, marks if source == body else (), language)
+    return found
 
 
-def _cell(number: int, cell: dict[str, Any], language: Context) -> Iterator[Cell]:
-    body, step = _joined(cell.get("source")), f"cell {number}"
+def _cell(step: str, cell: dict[str, Any], body: str, marks: tuple[Mark, ...], language: Context) -> Iterator[Cell]:
     if cell.get("cell_type") != "code":
-        yield Cell(Context.INSTRUCTION, body, step)
+        yield Cell(Context.INSTRUCTION, body, step, marks)
         return
     magic = _CELL_MAGIC.match(body)
     if magic:
-        yield from _magic_cell(magic, body[magic.end() :], step, language)
+        whole = Cell(language, body, step, marks)
+        yield from _magic_cell(magic, whole, language)
     elif language is Context.PYTHON:
-        yield from _python(body, step)
+        yield from _python(body, step, marks)
     else:
-        yield Cell(language, body, step)
+        yield Cell(language, body, step, marks)
     outputs = cell.get("outputs")
     for output in outputs if isinstance(outputs, list) else ():
         data = output.get("data") if isinstance(output, dict) else None
@@ -70,40 +77,44 @@ def _cell(number: int, cell: dict[str, Any], language: Context) -> Iterator[Cell
             yield Cell(Context.JAVASCRIPT, script, f"output of {step}")
 
 
-def _magic_cell(magic: re.Match[str], body: str, step: str, language: Context) -> Iterator[Cell]:
-    name, rest = magic["name"].lower(), magic["rest"]
+def _magic_cell(magic: re.Match[str], whole: Cell, language: Context) -> Iterator[Cell]:
+    name, rest, step = magic["name"].lower(), magic["rest"], whole.step
+    body = whole.text[magic.end() :]
+    marks = whole.marks[whole.text.count("\n", 0, magic.end()) :]
     if name in {"!", "sx", "system"}:
-        yield Cell(Context.SHELL, body, step)
+        yield Cell(Context.SHELL, body, step, marks)
     elif name == "writefile":
         target = rest.split()[-1] if rest.split() else ""
         for context in languages_of_file(target, body, False):
-            yield Cell(context, body, f"{step} writes {target[:80]}")
+            yield Cell(context, body, f"{step} writes {target[:80]}", marks)
     elif claimed := language_of_label(
         rest.split()[0].rpartition("/")[2] if name == "script" and rest.split() else name
     ):
-        yield Cell(claimed, body, step)
+        yield Cell(claimed, body, step, marks)
     else:  # timers and the like run the body as it is
-        yield from _python(body, step) if language is Context.PYTHON else iter([Cell(language, body, step)])
+        yield from _python(body, step, marks) if language is Context.PYTHON else [Cell(language, body, step, marks)]
         if language is Context.PYTHON and rest.strip():
-            yield from _python(rest, step)
+            yield from _python(rest, step, whole.marks[:1])
 
 
-def _python(body: str, step: str) -> Iterator[Cell]:
+def _python(body: str, step: str, marks: tuple[Mark, ...]) -> Iterator[Cell]:
     commands: list[str] = []
+    places: list[Mark] = []
 
     def cut(match: re.Match[str]) -> str:
-        if match["shell"]:
-            commands.append(match["shell"])
-        elif match["magic"] in _SHELL_MAGICS:
-            commands.append(
-                f"{match['magic']} {match['rest']}" if match["magic"] not in {"sx", "system", "sc"} else match["rest"]
-            )
+        command = match["shell"] or ""
+        if match["magic"] in _SHELL_MAGICS:
+            named = match["magic"] not in {"sx", "system", "sc"}
+            command = f"{match['magic']} {match['rest']}" if named else match["rest"]
+        if command:
+            commands.append(command)
+            places.extend(marks[(line := body.count("\n", 0, match.start())) : line + 1])
         return f"{match['indent']}{match['target']}None" if match["target"] else f"{match['indent']}pass"
 
     code = _LINE_MAGIC.sub(cut, body) if re.search(r"[!%?]", body) else body
-    yield Cell(Context.PYTHON, code, step)
+    yield Cell(Context.PYTHON, code, step, marks)
     if commands:
-        yield Cell(Context.SHELL, "\n".join(commands) + "\n", f"{step} shell")
+        yield Cell(Context.SHELL, "\n".join(commands) + "\n", f"{step} shell", tuple(places))
 
 
 def _kernel(metadata: Any) -> Context:

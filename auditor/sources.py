@@ -23,7 +23,7 @@ from skillkeep.auditor.languages import (
     sniff,
 )
 from skillkeep.auditor.markdown import Fence, code_blocks, without_blocks
-from skillkeep.auditor.notebook import cells_of
+from skillkeep.auditor.notebook import Cell, cells_of
 
 __all__ = ["CODE", "Decoded", "cut_file", "decode", "derived_file", "source_file"]
 
@@ -118,7 +118,14 @@ def _member_file(found: Derived, raw: bytes) -> SourceFile:
     """A container's member, cut like a file of the tree with its name."""
     cut = source_file(found.name, raw, decode(found.name, raw), executable=False)
     moved = tuple(
-        replace(each, path=found.at.path, anchor=found.at, provenance=(*found.via, *each.provenance))
+        replace(
+            each,
+            path=found.at.path,
+            anchor=found.at,
+            provenance=(*found.via, *each.provenance),
+            marks=(),
+            member=len(found.via),
+        )
         for each in cut.segments
     )
     return SourceFile(found.at.path, raw, cut.text, False, moved, found.depth, found.name)
@@ -214,5 +221,14 @@ def _notebook_segments(path: str, text: str) -> list[Segment]:
     for cell in cells:
         plain = Segment(path, cell.context, cell.text)
         cut = _instruction_segments(path, cell.text) if cell.context is Context.INSTRUCTION else [plain]
-        segments += (replace(each, anchor=Location(path), provenance=(cell.step, *each.provenance)) for each in cut)
+        segments += (_in_cell(each, cell) for each in cut)
     return segments
+
+
+def _in_cell(piece: Segment, cell: Cell) -> Segment:
+    """A piece of a cell as a piece of the notebook, where its lines are known; else the whole file is its place."""
+    steps = (cell.step, *piece.provenance)
+    marks = cell.marks[piece.first_line - 1 :]
+    if not marks:
+        return replace(piece, anchor=Location(piece.path), provenance=steps)
+    return replace(piece, first_line=marks[0].line, provenance=steps, marks=marks)

@@ -15,18 +15,19 @@ One thing has one id, whichever engine sees it; the same id on the same line is 
 
 from __future__ import annotations
 
+import sys
 from abc import ABC, abstractmethod
 from bisect import bisect_right
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 from skillkeep.auditor.interface import AuditOptions, Capability, Location, Observation, Severity
 from skillkeep.tree import TreeEntry, Unread
 
-__all__ = ["Context", "Emitter", "Engine", "ProgramEngine", "Segment", "SourceFile", "SourceTree"]
+__all__ = ["Context", "Emitter", "Engine", "Mark", "ProgramEngine", "Segment", "SourceFile", "SourceTree"]
 
 
 class Context(StrEnum):
@@ -46,11 +47,20 @@ class Context(StrEnum):
     TEXT = "text"  # anything else that decodes
 
 
+class Mark(NamedTuple):
+    """Where a line of a segment's text stands: its line and column in the file, and its line in the cell it is of."""
+
+    line: int
+    column: int
+    in_cell: int
+
+
 @dataclass(frozen=True)
 class Segment:
     """A piece of one file in one context.
 
     `first_line` is the file's line of the text's first line; `indent` the columns cut from every line.
+    `marks` say where each line stands when they do not simply follow each other, as in a notebook's JSON.
     When `anchor` is set (derived text), every place in the segment is shown as that location.
     """
 
@@ -61,6 +71,8 @@ class Segment:
     indent: int = 0
     anchor: Location | None = None
     provenance: tuple[str, ...] = ()
+    marks: tuple[Mark, ...] = ()
+    member: int = 0  # how many steps lead to the container's member that the text is of; 0 for none
 
     @cached_property
     def _starts(self) -> list[int]:
@@ -88,12 +100,33 @@ class Segment:
         """The place of a span given in `text`'s own lines (1-based) and columns (1-based, characters)."""
         if self.anchor is not None:
             return self.anchor
+        if self.marks:
+            return Location(self.path, *self._marked(line - 1, column - 1), *self._marked(end_line - 1, end_column - 1))
         shift = self.first_line - 1
         return Location(self.path, line + shift, column + self.indent, end_line + shift, end_column + self.indent)
 
     def _point(self, offset: int) -> tuple[int, int]:
         index = bisect_right(self._starts, offset) - 1
+        if self.marks:
+            return self._marked(index, offset - self._starts[index])
         return self.first_line + index, offset - self._starts[index] + 1 + self.indent
+
+    def _marked(self, index: int, column: int) -> tuple[int, int]:
+        mark = self.marks[min(index, len(self.marks) - 1)]
+        return mark.line, mark.column + column + self.indent
+
+    def steps(self, at: Location, excerpt: str) -> tuple[str, ...]:
+        """The provenance of what is shown `at` a place of this segment, with the line in its cell or member."""
+        if self.marks and at.line:
+            number = self.marks[max(bisect_right(self.marks, (at.line, at.column, sys.maxsize)) - 1, 0)].in_cell
+            return (f"{self.provenance[0]}, line {number}", *self.provenance[1:])
+        found = self.text.find(excerpt) if self.member and excerpt else -1
+        if found >= 0:
+            number = self.first_line + self.text.count("\n", 0, found)
+            at_member = self.member - 1
+            named = f"{self.provenance[at_member]}, line {number}"
+            return (*self.provenance[:at_member], named, *self.provenance[self.member :])
+        return self.provenance
 
     def line_at(self, offset: int) -> str:
         """The whole line of `text` that holds the character at `offset`."""
