@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from skillkeep.auditor.engines.interface import Context, Emitter, Engine, Segment, SourceFile
+from skillkeep.auditor.engines.interface import Context, Emitter, Engine, Segment, SourceFile, SourceTree
 from skillkeep.auditor.engines.javascript.judge import judge
 from skillkeep.auditor.engines.javascript.modules import ALONE
 from skillkeep.auditor.engines.javascript.program import read_program
+from skillkeep.auditor.engines.javascript.tool import Tool
 from skillkeep.auditor.syntax import UnparsedError, parse
 
 __all__ = ["ENGINE", "JavaScriptEngine"]
@@ -24,6 +25,18 @@ class JavaScriptEngine(Engine):
         """Judge every segment of these languages."""
         for segment in file.of(Context.JAVASCRIPT, Context.TYPESCRIPT):
             self._segment(segment, emit)
+
+    def scan_tree(self, tree: SourceTree, emit: Emitter) -> None:
+        """Judge again, with what the others give it, each module that imports a source or a sender of secrets."""
+        tool = Tool(
+            segment
+            for file in tree.files
+            for segment in file.of(Context.JAVASCRIPT, Context.TYPESCRIPT)
+            if not segment.provenance
+        )
+        for module in tool.connected():
+            if module.program is not None:
+                judge(module.program, module.segment, emit, module)
 
     def _segment(self, segment: Segment, emit: Emitter) -> None:
         try:

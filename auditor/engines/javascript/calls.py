@@ -58,8 +58,8 @@ class Calls:
         arguments = self._resolver.arguments(node)
         target = node.child_by_field_name("function")
         receiver, method = self._receiver(target, scope)
-        if method in {"bind", "promisify"} and (adapted := self._adapted(method, receiver, callee, arguments, scope)):
-            return adapted
+        if method == "bind" and receiver is not None and (receiver.paths or receiver.functions):
+            return receiver
         found = [value for path in callee.paths if (value := self._of_path(path, arguments, scope)) is not None]
         found += [self.applied(function, arguments, scope) for function in callee.functions]
         if receiver is not None and (made := self._on_receiver(method, receiver, arguments, scope)) is not None:
@@ -77,15 +77,6 @@ class Calls:
             return receiver, self._resolver.program.name(key) if key is not None else ""
         return receiver, self._resolver.value(target.child_by_field_name("index"), scope).text or ""
 
-    def _adapted(
-        self, method: str, receiver: Value | None, callee: Value, arguments: list[Node], scope: Scope
-    ) -> Value | None:
-        if method == "bind" and receiver is not None and (receiver.paths or receiver.functions):
-            return receiver
-        if method == "promisify" and arguments and any(path.endswith("promisify") for path in callee.paths):
-            return self._resolver.value(arguments[0], scope)
-        return None
-
     def _of_path(self, path: str, arguments: list[Node], scope: Scope) -> Value | None:
         """The value of a call of one known path."""
         if path in self._resolver.words.importers or path.endswith(_LOADERS):
@@ -93,7 +84,7 @@ class Calls:
         if path in _BINDINGS:
             name = self._resolver.value(arguments[0], scope).text if arguments else None
             return Value(paths=("child_process" if name in {"spawn_sync", "process_wrap"} else "?",))
-        if path == "promisify" and arguments:
+        if path.endswith("promisify") and arguments:
             return self._resolver.value(arguments[0], scope)
         if path == "Reflect.apply" and len(arguments) > 1:
             return Value(paths=self._resolver.value(arguments[0], scope).suffixed("()"))
@@ -216,7 +207,7 @@ class Calls:
             values = tuple(self._resolver.value(argument, scope) for argument in arguments[:16])
             if any(value.texts or value.paths or value.items is not None for value in values):
                 return self.followed(function, values)
-        return self._any(function)
+        return self.returned(function)
 
     def _follows(self, function: Scope) -> bool:
         """True for a short function, whose result its arguments may decide; a long one is read once for all calls."""
@@ -224,7 +215,7 @@ class Calls:
         short = node is not None and node.end_byte - node.start_byte <= _SHORT and len(function.returns) <= 2
         return short and self._resolver.names.frame_depth > function.depth and self._frames < _MOST_FRAMES
 
-    def _any(self, function: Scope) -> Value:
+    def returned(self, function: Scope) -> Value:
         """What a function returns whoever calls it."""
         assert function.node is not None
         known = self._returned.get(function.node.id)
@@ -238,7 +229,7 @@ class Calls:
         """What a function returns when its parameters are `values`."""
         names = self._resolver.names
         if not function.returns or not self._follows(function):
-            return self._any(function)
+            return self.returned(function)
         if not self._resolver.spend(8):
             return UNKNOWN
         frame = {

@@ -31,7 +31,8 @@ class Declarations:
         """Bind what was assigned where its name is declared; a name that nothing declares belongs to the file."""
         for name, binding, scope in self._waiting:
             found = scope.lookup(name)
-            self._program.bind(found[0] if found else self._program.top, name, binding)
+            if found or binding.kind != "part":
+                self._program.bind(found[0] if found else self._program.top, name, binding)
         self._waiting.clear()
 
     def pattern(self, node: Node, binding: Binding, scope: Scope | None) -> None:

@@ -12,6 +12,7 @@ from skillkeep.auditor.engines.javascript.site import Site
 from skillkeep.auditor.engines.javascript.texts import HOLE
 from skillkeep.auditor.engines.javascript.values import UNKNOWN, Value
 from skillkeep.auditor.engines.javascript.words import Words
+from skillkeep.auditor.syntax import walk
 
 if TYPE_CHECKING:
     from skillkeep.auditor.syntax.grammars import Node
@@ -19,9 +20,11 @@ if TYPE_CHECKING:
 __all__ = ["Execution"]
 
 _UNKNOWN_WORD: Final = '"$NOT_KNOWN"'
+_WAITING: Final = frozenset({"-i", "-l", "-li", "-il"})
 _CALLERS: Final = frozenset({"call", "apply"})
 _CHOSEN: Final = frozenset({"child_process", "vm", "globalThis", "window", "global"})
 _MAKERS: Final = frozenset({"Function", "AsyncFunction", "GeneratorFunction"})
+_MOST_NESTED: Final = 256
 _PASSABLE: Final = frozenset(
     {"identifier", "member_expression", "subscript_expression", "shorthand_property_identifier"}
 )
@@ -34,10 +37,19 @@ class Execution:
         self._site = site
         self._words = words
         self._value = site.resolver.value
+        self._connects = False
+        self._bare_shell: Node | None = None
+
+    def joined(self) -> None:
+        """After every call: a shell that waits for orders where a socket is opened."""
+        if self._connects and self._bare_shell is not None:
+            message = "a shell without a command is started beside a network connection"
+            self._site.report("javascript-reverse-shell", self._bare_shell, message)
 
     def judge(self, node: Node, scope: Scope, path: str, arguments: list[Node]) -> None:
         """Judge the call `node` of `path`."""
         words = self._words
+        self._connects = self._connects or path in words.sockets
         base, _, method = path.rpartition(".")
         if method in _CALLERS and (base in words.code or base in words.shell or self._is_maker(base)):
             self.judge(node, scope, base, arguments[1:])
@@ -125,8 +137,11 @@ class Execution:
         program = _pick(arguments, 0)
         if program is None:
             return
-        if self._with_shell(arguments[1:], scope):
+        if self._has_option("shell", arguments[1:], scope):
             self._shell(node, scope, path, program)
+            return
+        if path.endswith("Worker") and self._has_option("eval", arguments[1:], scope):
+            self._code(node, scope, path, program)
             return
         value = self._value(program, scope)
         known = [text for text in value.texts if text.strip(HOLE)]
@@ -136,14 +151,24 @@ class Execution:
         if value.decoded:
             message = f"{path} starts a program whose name is hidden"
             self._site.report("javascript-decoded-execution", node, message)
-        rest = self._value(arguments[1], scope) if len(arguments) > 1 else Value(items=())
+        rest = self._listed(arguments[1], scope) if len(arguments) > 1 else Value(items=())
         items = (rest.items if rest.items is not None else (UNKNOWN,))[:256]
         words = [_word(item) for item in items]
+        if all(word in _WAITING for word in words) and any(_name(text) in self._words.shells for text in known):
+            self._bare_shell = node
         for text in known:
             command = shlex.quote(text.replace(HOLE, "NOT_KNOWN"))
             self._site.derive(" ".join((command, *words)), Context.SHELL, node, path)
         if len(arguments) > 1:
             self._sends(node, scope, arguments[1], value)
+
+    def _listed(self, argument: Node, scope: Scope) -> Value:
+        """The arguments of a program: a list, or the ``args`` of options."""
+        value = self._value(argument, scope)
+        if value.objects:
+            inner = self._site.resolver.names.member(Value(objects=value.objects), "args")
+            return inner if inner.items is not None else Value(items=())
+        return value
 
     def _sends(self, node: Node, scope: Scope, argument: Node, command: Value) -> None:
         """A secret on the command line of a program that talks to other machines."""
@@ -158,13 +183,14 @@ class Execution:
                 message = f"{what} flows into {min(programs)}"
                 self._site.report("code-credential-sent", node, message, subject=subject)
 
-    def _with_shell(self, options: list[Node], scope: Scope) -> bool:
+    def _has_option(self, name: str, options: list[Node], scope: Scope) -> bool:
+        """True when an option object switches `name` on."""
         for option in options:
             literals = self._value(option, scope).objects if option.type not in FUNCTIONS else ()
             for literal, home in literals:
                 for child in literal.named_children:
                     key = child.child_by_field_name("key") if child.type == "pair" else None
-                    if key is None or self._site.resolver.program.name(key).strip("'\"") != "shell":
+                    if key is None or self._site.resolver.program.name(key).strip("'\"") != name:
                         continue
                     given = child.child_by_field_name("value")
                     if given is not None and given.type not in {"false", "undefined", "null"}:
@@ -191,7 +217,8 @@ class Execution:
         """``lines.forEach(eval)``: whoever gets such a function decides what it runs."""
         if path.endswith("promisify") or path in {"Reflect.apply"}:
             return
-        for argument in arguments:
+        nested = [child for each in arguments if each.type == "array" for child in walk(each)][:_MOST_NESTED]
+        for argument in (*arguments, *nested):
             if argument.type not in _PASSABLE:
                 continue
             for name in self._value(argument, scope).paths:
@@ -210,6 +237,10 @@ def _pick(arguments: list[Node], position: int) -> Node | None:
 def _arguments_start(node: Node) -> int:
     listed = node.child_by_field_name("arguments")
     return listed.start_byte if listed is not None else -1
+
+
+def _name(program: str) -> str:
+    return program.replace("\\", "/").rpartition("/")[2].lower().removesuffix(".exe")
 
 
 def _word(item: Value) -> str:

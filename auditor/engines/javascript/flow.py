@@ -47,7 +47,7 @@ class Flow:
     """Labels of expressions in one file."""
 
     def __init__(self, resolver: Resolver) -> None:
-        self._resolver = resolver
+        self.resolver = resolver
         self._program = resolver.program
         self._words = resolver.words
         self._memo: dict[Key, _Summary] = {}
@@ -74,7 +74,7 @@ class Flow:
 
     def _walk(self, start: _Summary) -> tuple[set[str], set[Key]]:
         found, seen, queue = set(start.labels), set(start.mentions), list(start.mentions)
-        while queue and len(seen) < _REACH and self._resolver.spend(1):
+        while queue and len(seen) < _REACH and self.resolver.spend(1):
             summary = self._summary(queue.pop())
             found |= summary.labels
             fresh = summary.mentions - seen
@@ -107,32 +107,32 @@ class Flow:
             for node, scope in sources:
                 self._read(node, scope, into)
         elif binding.node is not None and binding.kind != "class" and binding.node.type not in FUNCTIONS:
-            if binding.members and self._of_paths(self._resolver.names.binding(binding), into):
+            if binding.members and self._of_paths(self.resolver.names.binding(binding), into):
                 return
             self._read(binding.node, binding.scope, into)
 
     def _imported(self, path: str, into: _Summary) -> None:
-        into.labels |= self._resolver.surroundings.labels(path)
+        into.labels |= self.resolver.surroundings.labels(path)
         if path.partition(".")[0].partition(":")[0] not in _OWN_MODULES:
             into.labels.add("outside")
 
     def _arguments(self, binding: Binding) -> Iterator[tuple[Node, Scope]]:
         """The expressions that may become a parameter; what cannot be seen is marked by the caller's absence."""
-        function, names = binding.scope, self._resolver.names
+        function, names = binding.scope, self.resolver.names
         call = function.call
         if call is not None and function.parent is not None:
             yield from self._around(call, binding, function.parent)
             return
         for site, scope in (names.callers(function) or ([], False))[0]:
-            arguments = self._resolver.arguments(site)
+            arguments = self.resolver.arguments(site)
             for argument in arguments[binding.index :] if binding.kind == "rest" else arguments[binding.index :][:1]:
                 yield argument, scope
 
     def _around(self, call: Node, binding: Binding, scope: Scope) -> Iterator[tuple[Node, Scope]]:
         """A function handed to a call gets what the call works on: its object and its other arguments."""
-        arguments = self._resolver.arguments(call)
+        arguments = self.resolver.arguments(call)
         callee = call.child_by_field_name("function")
-        if callee is not None and self._resolver.names.is_called(callee, binding.scope):
+        if callee is not None and self.resolver.names.is_called(callee, binding.scope):
             arguments = arguments[binding.index :][:1]
         elif callee is not None:
             yield call, scope
@@ -142,7 +142,7 @@ class Flow:
     def _read(self, root: Node, scope: Scope, into: _Summary) -> None:
         """Add what the expression `root` carries and mentions; names are not followed here."""
         queue = [root]
-        while queue and self._resolver.spend(1):
+        while queue and self.resolver.spend(1):
             node = queue.pop()
             kind = node.type
             if kind in _NAMES:
@@ -173,12 +173,12 @@ class Flow:
     def _parameter(self, function: Scope, into: _Summary) -> None:
         """A parameter whose callers are not all in sight may hold anything."""
         if function.call is None:
-            callers = self._resolver.names.callers(function)
+            callers = self.resolver.names.callers(function)
             if callers is None or not callers[1]:
                 into.labels.add("outside")
 
     def _member(self, node: Node, scope: Scope, into: _Summary) -> list[Node]:
-        if self._of_paths(self._resolver.value(node, scope), into):
+        if self._of_paths(self.resolver.value(node, scope), into):
             return []
         target = node.child_by_field_name("object")
         index = node.child_by_field_name("index")
@@ -204,13 +204,13 @@ class Flow:
                 into.labels |= {"environment", "outside"}
                 done = True
             elif path.startswith("file:"):
-                into.labels |= self._resolver.surroundings.labels(path)
+                into.labels |= self.resolver.surroundings.labels(path)
         return done
 
     def _called(self, node: Node, scope: Scope, into: _Summary) -> list[Node]:
         target = node.child_by_field_name("function") or node.child_by_field_name("constructor")
-        value = self._resolver.value(target, scope)
-        arguments = self._resolver.arguments(node)
+        value = self.resolver.value(target, scope)
+        arguments = self.resolver.arguments(node)
         if any(self._of_call(path, arguments, scope, into) for path in value.paths):
             return []
         for function in value.functions:
@@ -223,8 +223,13 @@ class Flow:
             rest.extend(filter(None, (target.child_by_field_name("object"),)))
             self._method(target, value, into)
         elif target is not None and not value.functions:
-            rest.append(target)
+            rest.extend(() if self._is_known(value) else (target,))
         return rest
+
+    def _is_known(self, value: Value) -> bool:
+        """True for a bare name of a function that the table tells all about."""
+        tables = (self._words.shell, self._words.process, self._words.harmless, self._words.builtins)
+        return bool(value.paths) and all(any(path in table for table in tables) for path in value.paths)
 
     def _method(self, target: Node, value: Value, into: _Summary) -> None:
         """A method of an object that is not known: any of that name in the file."""
@@ -239,13 +244,14 @@ class Flow:
     def _of_call(self, path: str, arguments: list[Node], scope: Scope, into: _Summary) -> bool:
         """Labels of a call of a known path; True when its arguments do not matter any more."""
         words = self._words
-        if path in words.network:
+        if path in words.network:  # an answer is not what was sent to get it
             into.labels |= {"download", "outside"}
+            return True
         if path in words.decoders:
             into.labels.add("decoded")
         if path.startswith("file:"):
-            into.labels |= self._resolver.surroundings.labels(path)
-        first = self._resolver.value(arguments[0], scope) if arguments else Value()
+            into.labels |= self.resolver.surroundings.labels(path)
+        first = self.resolver.value(arguments[0], scope) if arguments else Value()
         if path in words.read:
             found = {what for text in first.texts if (what := secrets().path(text.replace(HOLE, "")))}
             into.labels |= {f"secret:{what}" for what in found} | {"outside"}
@@ -255,12 +261,14 @@ class Flow:
             into.labels |= {f"secret:{name}" for name in first.known if secrets().variable(name)} | {"outside"}
             return True
         if path in words.shell or path in words.process:
-            return self._output(first, into)
+            self._output(first, into)
+            if arguments and any(HOLE in text for text in first.texts or (HOLE,)):
+                self._read(arguments[0], scope, into)
+            return True
         return False
 
-    def _output(self, command: Value, into: _Summary) -> bool:
-        """What a program of this machine prints is the file's own choice, when the command is fixed."""
+    def _output(self, command: Value, into: _Summary) -> None:
+        """What a program of this machine prints is the file's own choice, when the command is."""
         programs = [text.split()[0].rpartition("/")[2] for text in command.texts if text.strip()]
         if not programs or not self._words.local_programs.issuperset(programs):
             into.labels.add("outside")
-        return bool(programs) and "outside" not in into.labels and not any(HOLE in text for text in command.texts)

@@ -27,6 +27,7 @@ def judge(program: Program, segment: Segment, emit: Emitter, surroundings: Surro
     execution, reach = Execution(site, words()), Reach(site, words())
     for node, scope in program.calls:
         _call(node, scope, resolver, execution, reach)
+    execution.joined()
     if _reads_environment(program):
         for node, scope in program.members:
             reach.member(node, scope)

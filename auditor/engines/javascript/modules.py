@@ -1,8 +1,13 @@
-"""What one module of a tool knows of the others that it imports."""
+"""What one JavaScript module may know of the others of its tool: the questions, and the answers of a file by itself.
+
+A path of a module is ``file:`` and its name with the dots under another sign (`module_path`); members follow after
+dots.
+"""
 
 from __future__ import annotations
 
-from typing import Protocol
+from collections.abc import Mapping
+from typing import Final, Protocol
 
 from skillkeep.auditor.engines.javascript.values import Value
 
@@ -21,6 +26,9 @@ class Surroundings(Protocol):
     def labels(self, path: str) -> frozenset[str]:
         """The labels of ``module.name`` and of what it returns when called."""
 
+    def senders(self, path: str) -> Mapping[int, str]:
+        """The parameters of the function ``module.name`` that it sends somewhere, and through what."""
+
 
 class Alone:
     """A file by itself."""
@@ -37,5 +45,9 @@ class Alone:
         """None."""
         return frozenset()
 
+    def senders(self, path: str) -> Mapping[int, str]:
+        """None."""
+        return {}
 
-ALONE = Alone()
+
+ALONE: Final = Alone()

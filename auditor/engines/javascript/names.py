@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from skillkeep.auditor.engines.javascript.scopes import Binding, Scope
+from skillkeep.auditor.engines.javascript.scopes import Binding, Scope, is_getter
 from skillkeep.auditor.engines.javascript.values import UNKNOWN, Value, joined, text_value, union
 
 if TYPE_CHECKING:
@@ -17,6 +18,7 @@ _GLOBALS: Final = frozenset({"globalThis", "window", "global", "self", "top", "p
 _GLOBAL_CODE: Final = frozenset({"eval", "Function", "fetch", "require", "process"})
 _HOMES: Final = frozenset({"process.env.HOME", "process.env.USERPROFILE", "os.homedir()"})
 _IMPORTED: Final = frozenset({"ws", "got", "ky", "request", "needle", "superagent", "execa", "zx", "bun", "undici"})
+_MOST_ITEMS: Final = 1024
 _EACH: Final = frozenset({"forEach", "map", "filter", "find", "some", "every", "flatMap", "then"})
 
 Key = tuple[Scope, str]
@@ -96,7 +98,10 @@ class Names:
         """The union of the bindings; ``+=`` goes on from the value before it."""
         values: list[Value] = []
         for binding in bindings:
-            if binding.kind in {"part", "none", "class"}:
+            if binding.kind in {"none", "class"}:
+                continue
+            if binding.kind == "part":
+                values = self._pushed(values, binding)
                 continue
             value = self.binding(binding)
             if binding.kind == "append":
@@ -105,6 +110,13 @@ class Names:
             elif not any(value == known for known in values[-4:]):
                 values.append(value)
         return self._united(values)
+
+    def _pushed(self, values: list[Value], binding: Binding) -> list[Value]:
+        """``list.push(a)``: its items go on; what else is put into something changes no value."""
+        if binding.node is None or binding.node.type != "arguments" or not values or values[-1].items is None:
+            return values
+        more = tuple(self._resolver.value(child, binding.scope) for child in binding.node.named_children)
+        return [*values[:-1], replace(values[-1], items=(*(values[-1].items or ()), *more)[:_MOST_ITEMS])]
 
     def _united(self, values: list[Value]) -> Value:
         hot = [self._hot(value) for value in values] if len(values) > 1 else values
@@ -118,10 +130,17 @@ class Names:
             return self._through(self._argument(binding), binding.members)
         if binding.kind in {"value", "append"}:
             return self._through(self._resolver.value(binding.node, binding.scope), binding.members)
+        if binding.kind == "getter" and binding.node is not None:
+            return self._got(binding.node)
         if binding.kind == "element":
             whole = self._resolver.value(binding.node, binding.scope)
             return self._through(union(whole.items), binding.members) if whole.items else UNKNOWN
         return UNKNOWN
+
+    def _got(self, node: Node) -> Value:
+        """What a getter gives."""
+        function = self._program.functions.get(node.id)
+        return self._resolver.calls.returned(function) if function is not None else UNKNOWN
 
     def _through(self, value: Value, members: tuple[str, ...]) -> Value:
         for member in members:
@@ -173,13 +192,16 @@ class Names:
         if key in self._open:
             return UNKNOWN
         self._open.add(key)
-        literal = self._literal(node, scope)
-        found = [self._resolver.value(child, scope) for child in literal.get(name, ())]
+        literal = self.literal(node, scope)
+        found = [
+            self._got(child) if is_getter(child) else self._resolver.value(child, scope)
+            for child in literal.get(name, ())
+        ]
         found += [self.member(self._resolver.value(child, scope), name) for child in literal.get("...", ())]
         self._open.discard(key)
         return union([*found, *self._assigned(name)]) if found else self.stored(name)
 
-    def _literal(self, node: Node, scope: Scope) -> dict[str, list[Node]]:
+    def literal(self, node: Node, scope: Scope) -> dict[str, list[Node]]:
         """The values of an object literal by key; what is spread into it under ``...``."""
         known = self._literals.get(node.id)
         if known is not None:
@@ -229,7 +251,7 @@ class Names:
         for binding in self._program.properties[name]:
             if not self._resolver.spend(1):
                 break
-            values.append(self.binding(binding) if binding.kind == "value" else UNKNOWN)
+            values.append(self.binding(binding) if binding.kind in {"value", "getter"} else UNKNOWN)
         self._open.discard(key)
         value = self._united(values)
         self._stored[name] = value

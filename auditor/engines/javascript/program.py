@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from skillkeep.auditor.engines.javascript.declare import Declarations
-from skillkeep.auditor.engines.javascript.scopes import FUNCTIONS, Binding, Scope
+from skillkeep.auditor.engines.javascript.scopes import FUNCTIONS, Binding, Scope, is_getter
 from skillkeep.auditor.engines.javascript.texts import unescape_name
 
 if TYPE_CHECKING:
@@ -156,7 +156,8 @@ class _Walk:
             name = program.name(method) if method is not None else ""
             program.method_calls.setdefault(name, []).append((node, scope))
             if name in _INTO and arguments is not None:
-                self._declare.part(callee.child_by_field_name("object"), arguments, scope)
+                target = arguments.named_children[:1] if name == "assign" else [callee.child_by_field_name("object")]
+                self._declare.part(target[0] if target else None, arguments, scope)
         if arguments is not None:
             for child in arguments.named_children:
                 if child.type in FUNCTIONS:
@@ -272,7 +273,8 @@ class _Walk:
         name = node.child_by_field_name("name")
         if node.type == "method_definition":
             if name is not None:
-                program.store(self._declare.key(name), Binding("value", node, scope))
+                kind = "getter" if is_getter(node) else "value"
+                program.store(self._declare.key(name), Binding(kind, node, scope))
         elif name is not None:
             home = inner if node.type in {"function_expression", "generator_function"} else scope
             program.bind(home, program.name(name), Binding("value", node, scope))

@@ -42,6 +42,8 @@ class Reach:
             self._write(node, scope, arguments[position] if position < len(arguments) else None)
         if path in words.credential_calls:
             self._site.report("code-credential-store", node, f"{path} reads {words.credential_calls[path]}")
+        if path.startswith("file:"):
+            self._handed_over(node, scope, path, arguments)
         if path in words.copiers and any(self._is_environment(item, scope) for item in arguments):
             self._site.report("code-environment-read", node, "every variable of the environment is read")
         if path in words.environment_calls and arguments:
@@ -95,6 +97,13 @@ class Reach:
         for item in arguments:
             labels |= self._site.flow.labels(item, scope)
         self.sent(node, path, labels)
+
+    def _handed_over(self, node: Node, scope: Scope, path: str, arguments: list[Node]) -> None:
+        """A function of another file that sends what it gets."""
+        for index, through in self._site.resolver.surroundings.senders(path).items():
+            if index < len(arguments):
+                labels = self._site.flow.labels(arguments[index], scope)
+                self.sent(node, f"{through} in another file", labels)
 
     def sent(self, node: Node, path: str, labels: frozenset[str]) -> None:
         """Report every secret among `labels`, which the call `node` of `path` sends."""

@@ -41,7 +41,7 @@ class Resolver:
         self.words = words
         self.surroundings = surroundings
         self.names = Names(self)
-        self._calls = Calls(self)
+        self.calls = Calls(self)
         self._left = _STEPS + _STEPS_A_NODE * len(program.syntax.text)
         self._memo: dict[int, Value] = {}
         self._shallow: dict[Hashable, int] = {}
@@ -130,7 +130,7 @@ class Resolver:
         if node.type == "subscript_expression":
             return self._subscript(node, value, scope)
         if node.type == "call_expression":
-            return self._calls.result(node, value, scope)
+            return self.calls.result(node, value, scope)
         return value
 
     def _subscript(self, node: Node, value: Value, scope: Scope) -> Value:
@@ -176,7 +176,7 @@ class Resolver:
         if kind == "binary_expression":
             return self._binary(node, scope)
         if kind == "new_expression":
-            return self._calls.made(node, self.value(node.child_by_field_name("constructor"), scope), scope)
+            return self.calls.made(node, self.value(node.child_by_field_name("constructor"), scope), scope)
         if kind == "ternary_expression":
             branches = (node.child_by_field_name("consequence"), node.child_by_field_name("alternative"))
             return union(self.value(branch, scope) for branch in branches)

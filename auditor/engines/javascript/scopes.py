@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from skillkeep.auditor.syntax.grammars import Node
 
-__all__ = ["FUNCTIONS", "Binding", "Scope"]
+__all__ = ["FUNCTIONS", "Binding", "Scope", "is_getter"]
 
 FUNCTIONS: Final = frozenset(
     {
@@ -22,9 +22,9 @@ FUNCTIONS: Final = frozenset(
 class Binding:
     """One value of a name: an expression read in `scope`, then the `members` of it that a pattern took.
 
-    `kind`: ``value``; ``append`` (``+=``); ``element`` of a value; ``part`` that was put into it; ``import`` of `path`;
-    ``parameter`` number `index` of `scope`, or the ``rest`` from there; ``class``;
-    ``none`` for a name without a value. A property's binding has the path ``=`` when it was assigned.
+    `kind`: ``value``; ``append`` (``+=``); ``element`` of a value; ``part`` that was put into it; ``getter``;
+    ``import`` of `path`; ``parameter`` number `index` of `scope`, or the ``rest`` from there; ``class``; ``none`` for
+    a name without a value. A property's binding has the path ``=`` when it was assigned.
     """
 
     kind: str
@@ -66,3 +66,8 @@ class Scope:
                 return scope, found
             scope = scope.parent
         return None
+
+
+def is_getter(node: Node) -> bool:
+    """True for ``get name() {…}``."""
+    return node.type == "method_definition" and node.children[0].type == "get"

