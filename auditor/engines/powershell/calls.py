@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from skillkeep.auditor.engines.powershell.folding import Folder
 from skillkeep.auditor.engines.powershell.site import Site
-from skillkeep.auditor.engines.powershell.values import NOTHING, UNKNOWN, Value
+from skillkeep.auditor.engines.values import NOTHING, UNKNOWN, Value
 
 if TYPE_CHECKING:
     from skillkeep.auditor.syntax.grammars import Node

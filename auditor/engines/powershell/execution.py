@@ -9,7 +9,7 @@ from skillkeep.auditor.engines.interface import Context
 from skillkeep.auditor.engines.powershell.calls import Call
 from skillkeep.auditor.engines.powershell.operators import decoded_bytes
 from skillkeep.auditor.engines.powershell.site import Site
-from skillkeep.auditor.engines.powershell.values import HOLE, Value
+from skillkeep.auditor.engines.values import HOLE, Value
 from skillkeep.auditor.interface import Severity
 
 if TYPE_CHECKING:

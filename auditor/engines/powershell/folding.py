@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Final
 
 from skillkeep.auditor.engines.powershell.operators import binary, cast, formatted, indexed
 from skillkeep.auditor.engines.powershell.site import Site
-from skillkeep.auditor.engines.powershell.values import HOLE, NOTHING, UNKNOWN, Value, joined, listed
 from skillkeep.auditor.engines.tables import secrets
+from skillkeep.auditor.engines.values import HOLE, NOTHING, UNKNOWN, Value, joined, listed
 
 if TYPE_CHECKING:
     from skillkeep.auditor.syntax.grammars import Node

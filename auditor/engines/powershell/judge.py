@@ -11,8 +11,8 @@ from skillkeep.auditor.engines.powershell.methods import Methods
 from skillkeep.auditor.engines.powershell.operators import binary
 from skillkeep.auditor.engines.powershell.reach import Reach
 from skillkeep.auditor.engines.powershell.site import Site
-from skillkeep.auditor.engines.powershell.values import HOLE, NOTHING, UNKNOWN, Value, listed
 from skillkeep.auditor.engines.tables import secrets
+from skillkeep.auditor.engines.values import HOLE, NOTHING, UNKNOWN, Value, listed
 
 if TYPE_CHECKING:
     from skillkeep.auditor.syntax.grammars import Node

@@ -10,7 +10,7 @@ from skillkeep.auditor.engines.powershell.folding import Folder
 from skillkeep.auditor.engines.powershell.operators import decoded_bytes, string_method, text_of_bytes
 from skillkeep.auditor.engines.powershell.reach import Reach
 from skillkeep.auditor.engines.powershell.site import Site
-from skillkeep.auditor.engines.powershell.values import HOLE, NOTHING, UNKNOWN, Value, listed
+from skillkeep.auditor.engines.values import HOLE, NOTHING, UNKNOWN, Value, listed
 
 if TYPE_CHECKING:
     from skillkeep.auditor.syntax.grammars import Node

@@ -8,7 +8,7 @@ import re
 from typing import Final
 
 from skillkeep.auditor.engines.inflate import INFLATERS
-from skillkeep.auditor.engines.powershell.values import HOLE, NOTHING, UNKNOWN, Value, joined, listed
+from skillkeep.auditor.engines.values import HOLE, NOTHING, UNKNOWN, Value, joined, listed
 
 __all__ = ["binary", "cast", "decoded_bytes", "formatted", "indexed", "string_method", "text_of_bytes"]
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from skillkeep.auditor.engines.powershell.calls import Call
 from skillkeep.auditor.engines.powershell.site import Site
-from skillkeep.auditor.engines.powershell.values import HOLE, NOTHING, Value
 from skillkeep.auditor.engines.tables import secrets
+from skillkeep.auditor.engines.values import HOLE, NOTHING, Value
 from skillkeep.auditor.interface import Severity
 
 if TYPE_CHECKING:

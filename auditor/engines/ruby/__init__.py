@@ -1,0 +1,1 @@
+"""The parts of the Ruby engine: expressions worked out, and what calls do judged."""

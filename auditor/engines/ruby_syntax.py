@@ -1,0 +1,49 @@
+"""The Ruby engine: parses every Ruby segment with tree-sitter-ruby and has its calls judged."""
+
+from __future__ import annotations
+
+import re
+from typing import ClassVar, Final
+
+from skillkeep.auditor.engines.interface import Context, Emitter, Engine, Segment, SourceFile
+from skillkeep.auditor.engines.ruby.judge import Judge, TooDeepError
+from skillkeep.auditor.engines.tables import table
+from skillkeep.auditor.engines.tree_site import TreeSite
+from skillkeep.auditor.syntax import UnparsedError, parse
+
+__all__ = ["ENGINE", "RubyEngine"]
+
+_FOREIGN: Final = re.compile(r"[^\0-\x7f]")
+_FILES: Final = (".rb", ".gemspec", ".rake", "gemfile", "rakefile")
+_PLUGIN: Final = "rubygems_plugin.rb"
+
+
+class RubyEngine(Engine):
+    """Ruby by its syntax tree."""
+
+    name: ClassVar[str] = "ruby"
+    order: ClassVar[int] = 14
+
+    def scan_file(self, file: SourceFile, emit: Emitter) -> None:
+        """Judge every Ruby segment of the file."""
+        for segment in file.of(Context.RUBY):
+            self._segment(segment, emit)
+        if file.known_as.rpartition("/")[2] == _PLUGIN and file.text:
+            place = Segment(file.path, Context.RUBY, file.text, anchor=file.place).locate(0, 0)
+            emit.finding("ruby-install-hook", place, _PLUGIN, "the gem command loads this file whenever it runs")
+
+    def _segment(self, segment: Segment, emit: Emitter) -> None:
+        text = segment.text if segment.text.isascii() else _FOREIGN.sub("x", segment.text)
+        try:
+            tree = parse(Context.RUBY, text)
+            Judge(TreeSite(segment, emit, segment.text), table("ruby")).script(tree.root)
+        except (TooDeepError, UnparsedError) as error:
+            emit.incomplete(segment.path, str(error) or "its expressions are nested too deep to be judged")
+            return
+        if tree.complete:
+            emit.understood(segment)
+        elif not segment.provenance and segment.path.lower().endswith(_FILES):
+            emit.incomplete(segment.path, "a part of it is no Ruby that the grammar knows")
+
+
+ENGINE = RubyEngine()
