@@ -1,4 +1,4 @@
-"""One analyser per file. A module that binds ``ENGINE`` is an engine; nothing else registers it."""
+"""One analyser per file. A module that binds ``ENGINE`` is an engine; one that is a program is named in `_PROGRAMS` too."""
 
 from __future__ import annotations
 
@@ -11,21 +11,26 @@ from skillkeep.auditor.engines.interface import Engine, ProgramEngine
 __all__ = ["file_engines", "program_engines"]
 
 
+# Engines that are programs of their own: who starts them does not import all the others.
+_PROGRAMS = frozenset({"semgrep"})
+
+
 @cache
-def _all() -> tuple[Engine | ProgramEngine, ...]:
+def _bound(programs: bool) -> tuple[Engine | ProgramEngine, ...]:
     found = []
     for module in sorted(pkgutil.iter_modules(__path__), key=lambda item: item.name):
-        engine = getattr(import_module(f"{__name__}.{module.name}"), "ENGINE", None)
-        if isinstance(engine, Engine | ProgramEngine):
-            found.append(engine)
+        if (module.name in _PROGRAMS) is programs:
+            engine = getattr(import_module(f"{__name__}.{module.name}"), "ENGINE", None)
+            if isinstance(engine, Engine | ProgramEngine):
+                found.append(engine)
     return tuple(found)
 
 
 def file_engines() -> tuple[Engine, ...]:
     """The engines that read files inside the confined worker, in their order."""
-    return tuple(sorted((e for e in _all() if isinstance(e, Engine)), key=lambda e: (e.order, e.name)))
+    return tuple(sorted((e for e in _bound(False) if isinstance(e, Engine)), key=lambda e: (e.order, e.name)))
 
 
 def program_engines() -> tuple[ProgramEngine, ...]:
     """The engines that are programs of their own."""
-    return tuple(engine for engine in _all() if isinstance(engine, ProgramEngine))
+    return tuple(engine for engine in _bound(True) if isinstance(engine, ProgramEngine))
