@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from skillkeep.auditor.collect import Raw
+from skillkeep.auditor.engines.tables import table
 from skillkeep.auditor.interface import Capability, Finding, Severity, Verdict, fingerprint_of
 from skillkeep.auditor.rulebook import Rulebook
 from skillkeep.auditor.services import services
@@ -39,7 +40,17 @@ def settle(raws: Sequence[Raw], declared: frozenset[str], rulebook: Rulebook) ->
         before = kept.get(key)
         if before is None or finding.severity.rank > before.severity.rank:
             kept[key] = finding
-    return tuple(sorted(kept.values(), key=lambda f: (-f.severity.rank, f.location, f.rule)))
+    found = _corroborated(list(kept.values()))
+    return tuple(sorted(found, key=lambda f: (-f.severity.rank, f.location, f.rule)))
+
+
+def _corroborated(found: list[Finding]) -> list[Finding]:
+    """Findings of a rule that says little by itself are warnings while nothing else blocks."""
+    weak = frozenset(table("verdict")["weak_alone"])
+    blocking = {finding.rule for finding in found if finding.severity is Severity.FAIL}
+    if len(blocking) != 1 or blocking.isdisjoint(weak):
+        return found
+    return [replace(each, severity=min(each.severity, Severity.WARN, key=lambda s: s.rank)) for each in found]
 
 
 def listed(findings: Sequence[Finding]) -> tuple[tuple[Finding, ...], dict[str, int]]:
