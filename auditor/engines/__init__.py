@@ -1,4 +1,4 @@
-"""One analyser per file. A module that binds ``ENGINE`` is an engine; one that is a program is named in `_PROGRAMS` too."""
+"""One analyser per file. A module that binds ``ENGINE`` is an engine; programs are named in `_PROGRAMS` as well."""
 
 from __future__ import annotations
 
