@@ -13,6 +13,7 @@ __all__ = ["alternatives_of", "pieces_of"]
 _SHORTEST: Final = 3
 _LETTERS: Final = re.compile(r"[a-z]+")
 _REPEAT: Final = re.compile(r"\{(\d+)(?:,\d*)?\}")
+_REPEATS: Final = frozenset("?*+{")
 _GROUP: Final = re.compile(r"\((?:\?(?:P<\w+>|:))?")
 _ENOUGH: Final = 5
 
@@ -60,6 +61,12 @@ def _sequence(text: str, at: int) -> tuple[Pieces, int]:
     run = ""
     while at < len(text) and text[at] not in "|)":
         start = at
+        if letters := _LETTERS.match(text, at):
+            end = letters.end()
+            at = end - 1 if text[end : end + 1] in _REPEATS else end  # a repetition is of the last letter
+            run += text[start:at]
+            if at > start:
+                continue
         single, found, at = _item(text, at)
         least, at = _least(text, at)
         if single and least == 1 and at == start + len(single):
