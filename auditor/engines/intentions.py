@@ -32,6 +32,7 @@ _RUNS: Final = re.compile(
 _WORDY: Final = re.compile(r"(?:[A-Za-z']{2,}[ ,]+){5}|[\u3040-\u9fff]{8}")
 _PLAIN: Final = re.compile(r"(?<!\S)[^\W\d_]{2,}[,.:;!?]?(?!\S)|[\u3040-\u9fff]{2}")
 _LOOK: Final = 400
+_BLOCKS: Final = (".yaml", ".yml")  # their texts need no quotes
 _MOST: Final = 40
 
 
@@ -67,7 +68,7 @@ def _topic(file: SourceFile, topics: dict[str, Topic]) -> Topic:
     while folder not in topics and folder:
         folder = folder.rpartition("/")[0]
     above = topics.get(folder)
-    return Topic(f"{own.text} . {above.text}") if above else own
+    return own.joined(above) if above and above != own else own
 
 
 def _judge(file: SourceFile, topic: Topic, emit: Emitter) -> None:
@@ -79,6 +80,8 @@ def _judge(file: SourceFile, topic: Topic, emit: Emitter) -> None:
 def _texts(segment: Segment) -> Iterator[tuple[str, int]]:
     """The prose of a segment with its offset: all of a document, or the comments and long texts of code."""
     if segment.context in _PROSE or (segment.context is Context.FENCED and _is_prose(segment.text)):
+        yield segment.text, 0
+    elif segment.context is Context.CONFIG and segment.path.endswith(_BLOCKS):
         yield segment.text, 0
     elif segment.context in _CODE:
         for run in _RUNS.finditer(segment.text):
@@ -105,6 +108,8 @@ def _report(segment: Segment, text: str, offset: int, topic: Topic, emit: Emitte
 
 
 def _declared(match: Match, topic: Topic) -> bool:
+    if match.frame.stranger and topic.knows(match.text):
+        return True
     return bool(match.frame.declared) and topic.declares(match.frame.declared)
 
 

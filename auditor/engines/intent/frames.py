@@ -36,6 +36,7 @@ class Frame:
     makes the finding a warning. With `near`, the parts may be spread over three sentences that follow each other.
     No end of a clause lies between the order and the parts that `tight` or `object` names, and those of `object`
     follow the order. With `english`, the order is an English word.
+    With `stranger`, an address counts only when the tool does not tell of it.
     """
 
     rule: str
@@ -48,6 +49,7 @@ class Frame:
     tight: str = ""
     object: str = ""
     english: bool = False
+    stranger: bool = False
 
     @cached_property
     def masks(self) -> tuple[int, ...]:
@@ -133,6 +135,8 @@ def _stands(frame: Frame, text: str, lead: str, tagger: Words, within: int) -> b
             others.append((part, places))
     if frame.but and tagger.places(frame.but, text):
         return False
+    if frame.stranger:
+        others = [(part, [at for at in places if text[max(0, at[0] - 2) : at[0]] != "]("]) for part, places in others]
     words_of_order = (at for at in tagger.places(frame.told, text) if not frame.english or text[slice(*at)].isascii())
     orders = (at for at in words_of_order if is_told(text, at, lead))
     return any(

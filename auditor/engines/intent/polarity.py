@@ -9,7 +9,9 @@ __all__ = ["is_told"]
 
 _REACH: Final = 110
 _CLAUSE: Final = re.compile(r"[.;:!?][ ]")
-_BASE: Final = re.compile(r"[a-z-]+(?<!ing)")
+_BASE: Final = re.compile(r"[a-z-]+(?<!ing)(?<!ed)(?<!sent)")
+_PARTICIPLE: Final = re.compile(r"[a-z]+ed|sent")
+_PASSIVE: Final = re.compile(r"\b(?:is|are|be|been|being|gets?|has|have)(?: \w+){0,3} $")
 _COMMANDING: Final = re.compile(
     r"(?:^|[^\w -] ?|(?:^|\s)- |\d+ |\b(?:and|then|or|also|always|please|must|should|shall|will|to|you"
     r"|agents?|assistant|claude|model|ai|first|finally|next|last|lastly|now|immediately"
@@ -99,6 +101,8 @@ def is_told(text: str, place: tuple[int, int], lead: str = "") -> bool:
     if lead and _LEAD_NOT.search(lead):
         return False
     if _BASE.fullmatch(text[start:end]) and (not _COMMANDING.search(clause) or text[end : end + 1] == "-"):
+        return False
+    if _PARTICIPLE.fullmatch(text, start, end) and not _PASSIVE.search(clause):
         return False
     if not text.isascii() and _NOT_AFTER.search(text[end : end + 40]):
         return False

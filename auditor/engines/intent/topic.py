@@ -15,17 +15,32 @@ __all__ = ["Topic", "topic_of"]
 
 _TITLE: Final = re.compile(r"^#[ \t]+(.{1,200})$", re.MULTILINE)
 _MOST: Final = 4_000
+_OFTEN: Final = 3
+_HOST: Final = re.compile(r"(?:://|@)(?:[^\s/@]{1,80}@)?((?:[a-z0-9-]{1,63}\.){1,8}[a-z]{2,24})")
 
 
 @dataclass(frozen=True)
 class Topic:
-    """The declared purpose, in lower case; empty when nothing is declared."""
+    """The declared purpose, in lower case; empty when nothing is declared. `pages` is what its documents say."""
 
     text: str
+    pages: tuple[str, ...] = ()
 
     def declares(self, activity: str) -> bool:
         """True when the purpose tells of `activity`, a key of ``activities`` in the table."""
         return bool(self.text) and bool(_activities()[activity].search(self.text))
+
+    def knows(self, sentence: str) -> bool:
+        """True when the tool tells of every address of `sentence`: by name, or three times and more."""
+        hosts = set(_HOST.findall(sentence))
+        return bool(hosts) and all(self.names(host) or self._often(host) for host in hosts)
+
+    def joined(self, other: Topic) -> Topic:
+        """The purpose that both tell of."""
+        return Topic(f"{self.text} . {other.text}", (*self.pages, *other.pages))
+
+    def _often(self, host: str) -> bool:
+        return sum(page.lower().count(host) for page in self.pages) >= _OFTEN
 
     def names(self, host: str) -> bool:
         """True when the registered name of `host` is a word of the purpose."""
@@ -39,7 +54,7 @@ def topic_of(text: str, path: str) -> Topic:
     front = parse_frontmatter(text)
     title = _TITLE.search(text[:20_000])
     words = [front.name, front.description, title[1] if title else "", path.rpartition("/")[2].partition(".")[0]]
-    return Topic(plain_text(" . ".join(words))[:_MOST])
+    return Topic(plain_text(" . ".join(words))[:_MOST], (text,))
 
 
 @cache
