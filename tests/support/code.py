@@ -8,7 +8,7 @@ from support.audited import audited
 
 from skillkeep.auditor.interface import AuditOptions, Finding, Report, Severity
 
-CODE_ENGINES = frozenset({"python", "javascript", "shell", "decoders", "code"})
+CODE_ENGINES = frozenset({"python", "javascript", "shell", "powershell", "ruby", "decoders", "code"})
 
 
 def audit_code(files: Mapping[str, str | bytes]) -> Report:

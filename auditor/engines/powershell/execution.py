@@ -49,6 +49,11 @@ _STARTING: Final = frozenset(
         "cmd",
     }
 )
+_STARTERS: Final = {
+    "start-process": (("-filepath", 0), ("-argumentlist", 1)),
+    "invoke-wmimethod": (("-argumentlist", 99),),
+    "invoke-cimmethod": (("-arguments", 99),),
+}
 _HIDDEN: Final = re.compile(r"(?i)^h(?:i(?:d(?:d(?:e(?:n)?)?)?)?)?$|^1$")
 _BYPASS: Final = re.compile(r"(?i)^(?:bypass|unrestricted)$")
 _COMMIT: Final = re.compile(r"[0-9a-fA-F]{40}")
@@ -73,6 +78,8 @@ class Execution:
             self._site.derive(rest.replace("\\", "/").replace("&", ";"), Context.SHELL, call.node, "cmd")
         elif call.name in _INTERPRETERS:
             self._interpreter(call)
+        elif call.name in _STARTERS:
+            self._starter(call)
         elif call.name == "add-type":
             self._added(call)
         elif call.invoked and call.program.kind != "block":
@@ -135,7 +142,7 @@ class Execution:
         if value.text == "-":
             return
         rest = list(call.words[call.words.index(value.text) :]) if value.text in call.words else [value.text]
-        self.text(Value(" ".join(rest), value.labels), call.node, call.name)
+        self.text(Value(" ".join(rest), call.labels), call.node, call.name)
 
     def _encoded(self, call: Call, value: Value) -> None:
         self._site.report("shell-decoded-execution", call.node, f"{call.name} runs an encoded command")
@@ -148,7 +155,7 @@ class Execution:
         option, context = _INTERPRETERS[call.name]
         code = call.options.get(option) if option else None
         if code is None and not option:
-            code = Value(" ".join(call.words), call.labels)
+            code = Value(self._site.source(call.node).partition(" ")[2], call.labels)
         if code is not None and code.text:
             if not code.known and code.text.strip(HOLE) == "":
                 self._site.report("shell-dynamic-command", call.node, f"{call.name} runs text that is made at run time")
@@ -158,6 +165,20 @@ class Execution:
             self.downloaded(call.node, call.name)
         elif "decoded" in call.piped.labels:
             self._site.report("shell-decoded-execution", call.node, f"{call.name} runs a text that was hidden")
+
+    def _starter(self, call: Call) -> None:
+        """``Start-Process program -ArgumentList …``, or the same by way of WMI."""
+        parts = [part.text for name, place in _STARTERS[call.name] for part in call.argument(name, place)[0].parts()]
+        program = (
+            parts[0].lower().replace("/", "\\").rpartition("\\")[2].removesuffix(".exe").split(" ")[0] if parts else ""
+        )
+        if program in _SHELLS or program in _INTERPRETERS or program == "cmd":
+            hidden = call.option("-windowstyle")
+            style = f" -windowstyle {hidden.text}" if hidden is not None and program in _SHELLS else ""
+            line = " ".join([parts[0] + style, *(part for part in parts[1:] if part != HOLE)])
+            self._site.derive(line, Context.POWERSHELL, call.node, call.name)
+        if "download" in call.labels:
+            self.downloaded(call.node, call.name)
 
     def _added(self, call: Call) -> None:
         source = call.option("-typedefinition", "-memberdefinition") or (call.operands[0] if call.operands else None)

@@ -47,6 +47,7 @@ _WRITING: Final = {
 }
 _REGISTRY: Final = frozenset({"set-itemproperty", "new-itemproperty", "new-item", "set-item", "reg"})
 _SCHEDULING: Final = frozenset({"register-scheduledtask", "register-scheduledjob", "set-scheduledtask"})
+_PATH: Final = re.compile(r"[^\n\"'|;<>]{1,300}")
 _WMI: Final = re.compile(r"(?i)__eventfilter|commandlineeventconsumer|activescripteventconsumer")
 _DEFENCES: Final = frozenset(
     {"set-mppreference", "add-mppreference", "uninstall-windowsfeature", "set-netfirewallprofile"}
@@ -99,10 +100,8 @@ class Reach:
     def touched(self, value: Value, node: Node, by: str) -> frozenset[str]:
         """A path handed to something that reads; the label of the secret that lies there."""
         text = value.text.lstrip("@")
-        what = secrets().path(text) if text.strip(HOLE) else None
-        if what is None or " " in text.strip().replace("User Data", "").replace("Login Data", "").replace(
-            "Local State", ""
-        ):
+        what = secrets().path(text) if text.strip(HOLE) and _PATH.fullmatch(text) else None
+        if what is None:
             return NOTHING
         self._site.report("code-credential-file", node, f"{by} reaches for {what}: {text.replace(HOLE, '…')[:120]}")
         return frozenset({f"secret:{what}"})
