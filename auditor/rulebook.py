@@ -157,22 +157,24 @@ Owner = Rule | RulePatterns | CapabilityRule
 
 @dataclass(frozen=True)
 class Compiled:
-    """Every pattern in one set: `owners[i]` is the rule of pattern `i`."""
+    """Every pattern once, in one set. `owners[i]` is the rule of entry `i`, `places[i]` the index of its pattern."""
 
     patterns: PatternSet
     owners: tuple[Owner, ...]
+    places: tuple[int, ...]
 
     @cached_property
-    def _wanted(self) -> dict[Context, frozenset[int]]:
-        numbered = list(enumerate(self.owners))
+    def _wanted(self) -> dict[Context, tuple[tuple[int, int], ...]]:
+        entries = list(enumerate(zip(self.owners, self.places, strict=True)))
         return {
-            context: frozenset(index for index, owner in numbered if context in owner.contexts) for context in Context
+            context: tuple((number, place) for number, (owner, place) in entries if context in owner.contexts)
+            for context in Context
         }
 
-    def candidates(self, context: Context, data: bytes) -> list[int]:
-        """Indexes of the patterns for `context` whose literals occur in `data` (UTF-8), sorted."""
-        wanted = self._wanted[context]
-        return [index for index in self.patterns.candidates(data) if index in wanted]
+    def candidates(self, context: Context, data: bytes) -> list[tuple[int, int]]:
+        """Entries for `context` whose literals occur in `data` (UTF-8), as (entry, index of the pattern), sorted."""
+        found = frozenset(self.patterns.candidates(data))
+        return [(number, place) for number, place in self._wanted[context] if place in found]
 
 
 class Rulebook:
@@ -230,7 +232,9 @@ class Rulebook:
         """The patterns of all rules. Raises `AuditError` (`bad_rule`) for one that RE2 refuses."""
         everything: tuple[Owner, ...] = (*self.rules.values(), *self.more, *self.capabilities.values())
         owners = tuple(rule for rule in everything for _ in rule.patterns)
-        return Compiled(PatternSet([pattern for rule in everything for pattern in rule.patterns]), owners)
+        spelled = [pattern for rule in everything for pattern in rule.patterns]
+        index = {pattern: number for number, pattern in enumerate(dict.fromkeys(spelled))}
+        return Compiled(PatternSet(list(index)), owners, tuple(index[pattern] for pattern in spelled))
 
     def check(self) -> None:
         """Compile every pattern by itself. Raises `AuditError` (`bad_rule`) naming the first bad one."""

@@ -42,7 +42,7 @@ class PatternEngine(Engine):
             understood = fenced or emit.was_understood(segment)
             groups.setdefault(segment.context, []).append(_Part(number, segment, understood))
         found = [hit for context, parts in groups.items() for hit in _found(context, parts)]
-        for hit in sorted(found, key=lambda each: (each.part.number, each.hit.index)):
+        for hit in sorted(found, key=lambda each: (each.part.number, each.entry)):
             _report(hit, emit)
 
 
@@ -64,6 +64,7 @@ class _Part:
 
 @dataclass(frozen=True)
 class _Found:
+    entry: int
     part: _Part
     rule: Owner
     data: bytes
@@ -76,8 +77,8 @@ def _found(context: Context, parts: list[_Part]) -> Iterator[_Found]:
     open_parts = [part for part in parts if not part.parsed]
     whole = _Joined(parts, bare=False)
     bare = _Joined(parts, bare=True)
-    for index in compiled.candidates(context, whole.data):
-        rule = compiled.owners[index]
+    for entry, index in compiled.candidates(context, whole.data):
+        rule = compiled.owners[entry]
         wanted = open_parts if rule.fallback else parts
         text = whole if rule.comments else bare
         if not wanted or (len(parts) > 1 and not compiled.patterns.occurs(index, text.data)):
@@ -85,7 +86,7 @@ def _found(context: Context, parts: list[_Part]) -> Iterator[_Found]:
         for part in wanted:
             data = part.whole if rule.comments else part.bare
             for hit in compiled.patterns.find(index, data, _MOST_HITS):
-                yield _Found(part, rule, data, hit)
+                yield _Found(entry, part, rule, data, hit)
 
 
 class _Joined:
