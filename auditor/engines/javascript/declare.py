@@ -235,10 +235,10 @@ class Declarations:
         name = node.child_by_field_name("name")
         if name is not None:
             shown = self._program.name(name)
-            self._program.used.setdefault(shown, []).append(scope)
+            self._program.used.append((name, scope))
             self._program.export("default" if default else shown, Binding("value", name, scope))
         for child in node.named_children:
             if child.type == "variable_declarator" and (inner := child.child_by_field_name("name")) is not None:
                 shown = self._program.name(inner)
-                self._program.used.setdefault(shown, []).append(scope)
+                self._program.used.append((inner, scope))
                 self._program.export(shown, Binding("value", inner, scope))

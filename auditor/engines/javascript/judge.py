@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import re
+from typing import TYPE_CHECKING, Final
 
 from skillkeep.auditor.engines.interface import Emitter, Segment
 from skillkeep.auditor.engines.javascript.execution import Execution
-from skillkeep.auditor.engines.javascript.modules import Surroundings
+from skillkeep.auditor.engines.javascript.modules import ALONE, Surroundings
 from skillkeep.auditor.engines.javascript.program import Program
 from skillkeep.auditor.engines.javascript.reach import Reach
 from skillkeep.auditor.engines.javascript.resolve import Resolver
@@ -19,16 +20,32 @@ if TYPE_CHECKING:
 
 __all__ = ["judge"]
 
+# A name that is written with an escape, or put together for a computed member or module.
+_PUT_TOGETHER: Final = (
+    r"\\[ux]|\b(?:globalThis|global|Reflect)\b|\brequire\s*[;,)\n]"
+    r"|\b(?:window|self|top|parent|frames|this|require|import)\s*(?:\?\.\s*)?"
+    r"(?:\[|\(\s*(?!['\"][^'\"\n]*['\"]\s*\)))"
+)
+_ENVIRONMENT: Final = re.compile(rf"\b(?:process|Deno|Bun)\b|import\s*\.\s*meta|{_PUT_TOGETHER}")
+_RUNNERS: Final = re.compile(
+    r"\b(?:eval|Function|execScript|vm2?|child_process|shelljs|execa|[bB]un|zx|dax-sh|node-cmd|_compile|constructor)\b|"
+    + _PUT_TOGETHER
+)
+
 
 def judge(program: Program, segment: Segment, emit: Emitter, surroundings: Surroundings) -> bool:
     """Judge every call and every variable that is read; True when a budget ran out before all was judged."""
     resolver = Resolver(program, words(), surroundings)
     site = Site(segment, emit, resolver)
     execution, reach = Execution(site, words()), Reach(site, words())
+    whole, text = surroundings is not ALONE, program.syntax.text
+    hands = whole or _RUNNERS.search(text) is not None
     for node, scope in program.calls:
-        _call(node, scope, resolver, execution, reach)
+        paths, arguments = _call(node, scope, resolver, (execution, reach))
+        if arguments and hands:
+            execution.handed(paths[0] if paths else "", arguments, scope)
     execution.joined()
-    if _reads_environment(program):
+    if whole or _ENVIRONMENT.search(text):
         for node, scope in program.members:
             reach.member(node, scope)
         reach.destructured()
@@ -36,18 +53,14 @@ def judge(program: Program, segment: Segment, emit: Emitter, surroundings: Surro
     return resolver.exhausted
 
 
-def _call(node: Node, scope: Scope, resolver: Resolver, execution: Execution, reach: Reach) -> None:
+def _call(
+    node: Node, scope: Scope, resolver: Resolver, judges: tuple[Execution, Reach]
+) -> tuple[tuple[str, ...], list[Node]]:
+    """Judge one call; what is called, and with what."""
     callee = node.child_by_field_name("function") or node.child_by_field_name("constructor")
     paths = resolver.value(callee, scope).paths
     arguments = resolver.arguments(node)
     for path in paths:
-        execution.judge(node, scope, path, arguments)
-        reach.judge(node, scope, path, arguments)
-    if arguments:
-        execution.handed(paths[0] if paths else "", arguments, scope)
-
-
-def _reads_environment(program: Program) -> bool:
-    """False when no name of the file can lead to the environment, so that its members need no look."""
-    text = program.syntax.text
-    return "\\" in text or any(word in text for word in ("env", "process", "require", "import", "global"))
+        for each in judges:
+            each.judge(node, scope, path, arguments)
+    return paths, arguments

@@ -317,7 +317,7 @@ class Names:
             known = self._calls[name] = {}
             for call, scope in self._program.callers.get(name, ()):
                 known.setdefault(_home(scope, name), ([], True))[0].append((call, scope))
-            for scope in self._program.used.get(name, ()):
+            for scope in self._program.scopes_of.get(name, ()):
                 home = _home(scope, name)
                 known[home] = (known.get(home, ([], True))[0], False)
         return known

