@@ -12,6 +12,8 @@ from skillkeep.auditor.engines.javascript.site import Site
 from skillkeep.auditor.engines.javascript.texts import HOLE
 from skillkeep.auditor.engines.javascript.values import UNKNOWN, Value
 from skillkeep.auditor.engines.javascript.words import Words
+from skillkeep.auditor.engines.tables import table
+from skillkeep.auditor.interface import Severity
 from skillkeep.auditor.syntax import walk
 
 if TYPE_CHECKING:
@@ -96,14 +98,24 @@ class Execution:
             message = f"{path} runs text that is made at run time"
             self._unknown("javascript-eval", message, node, scope, (argument, value))
 
-    def _unknown(self, rule: str, message: str, node: Node, scope: Scope, given: tuple[Node, Value]) -> None:
+    def _unknown(
+        self,
+        rule: str,
+        message: str,
+        node: Node,
+        scope: Scope,
+        given: tuple[Node, Value],
+        severity: Severity | None = None,
+    ) -> None:
         labels = self._site.flow.labels(given[0], scope)
         if "download" in labels:
             self._site.report("javascript-downloaded-execution", node, f"{message}, and it comes from the network")
         elif given[1].decoded or "decoded" in labels:
             self._site.report("javascript-decoded-execution", node, f"{message}, out of a decoder")
         else:
-            self._site.report(rule, node, message, severity=example_severity(self._site.segment))
+            start, end = self._site.resolver.program.syntax.span(node)
+            severity = severity or example_severity(self._site.segment, self._site.segment.text[start:end])
+            self._site.report(rule, node, message, severity=severity)
 
     def _shell(self, node: Node, scope: Scope, path: str, argument: Node | None) -> None:
         if argument is None:
@@ -124,7 +136,12 @@ class Execution:
         if unknown:
             shape = f": {unknown[0].replace(HOLE, '…')[:120]}" if unknown[0].strip(HOLE) else ""
             message = f"{path} has a shell run a command made at run time{shape}"
-            self._unknown("javascript-shell-command", message, node, scope, (argument, value))
+            plain = all(_is_argument(text) for text in unknown)
+            if plain:
+                for text in unknown:
+                    self._site.derive(text.replace(HOLE, "NOT_KNOWN"), Context.SHELL, node, path)
+            severity = Severity.WARN if plain else None
+            self._unknown("javascript-shell-command", message, node, scope, (argument, value), severity)
 
     def _is_own(self, text: str, argument: Node, scope: Scope) -> bool:
         """True when the file itself decides what the holes say, and the program is one it names."""
@@ -246,3 +263,23 @@ def _name(program: str) -> str:
 def _word(item: Value) -> str:
     text = item.text
     return _UNKNOWN_WORD if text is None or HOLE in text else shlex.quote(text)
+
+
+def _is_argument(text: str) -> bool:
+    """True for ``codesign --verify "${path}"``: the program is written down, and each unknown part is one quoted word.
+
+    A quote in the text still breaks out, which is a weakness and no hidden command.
+    """
+    words = text.split()
+    interpreters = table("shell")["interpreters"].keys() | {"cmd", "cmd.exe", "eval", "env", "xargs", "ssh"}
+    if not words or HOLE in words[0] or any(word.strip("\"'").rpartition("/")[2] in interpreters for word in words):
+        return False
+    if any(mark in text for mark in ("|", "`", "$(", "eval ")):
+        return False
+    parts = text.split(HOLE)
+    before = ""
+    for part in parts[:-1]:
+        before += part
+        if before.count('"') % 2 == 0 and before.count("'") % 2 == 0:
+            return False
+    return True

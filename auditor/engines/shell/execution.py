@@ -14,6 +14,8 @@ from skillkeep.auditor.interface import Severity
 
 __all__ = ["Execution"]
 
+_PROSE_BRACKET: Final = re.compile(r"[a-z]{2,} [a-z]{2,}[a-z, ]{0,40} \($")
+
 _CONTEXTS: Final[dict[str, Context | None]] = {
     "shell": Context.SHELL,
     "python": Context.PYTHON,
@@ -103,6 +105,7 @@ class Execution:
         commands = [command for pipeline in piece.script.pipelines for command in pipeline.commands]
         names = [self._site.scope.text(command.words[0]) for command in commands if command.words]
         marked = self._site.segment.text[first.start - 1 : first.start] == "!"  # an agent's command, judged inside
+        marked = marked or _is_in_prose(self._site.segment.text, first.start)
         if marked or (names and names[0] in self._table["safe_command"]):
             return
         if len(names) == 1 and names[0].isupper() and len(commands[0].words) == 1:
@@ -318,3 +321,8 @@ class Execution:
         if ".." in url or "%" in url or _COMMIT.search(url):
             return False
         return any(url == known or url.startswith(known.rstrip("/") + "/") for known in self._installers)
+
+
+def _is_in_prose(text: str, at: int) -> bool:
+    """True for a backtick after ``word (``: no shell reads that, so the block is prose with a name in backticks."""
+    return text[at : at + 1] == "`" and bool(_PROSE_BRACKET.search(text[max(0, at - 80) : at]))
