@@ -79,15 +79,20 @@ def _judge(file: SourceFile, topic: Topic, emit: Emitter) -> None:
 
 def _texts(segment: Segment) -> Iterator[tuple[str, int]]:
     """The prose of a segment with its offset: all of a document, or the comments and long texts of code."""
-    if segment.context in _PROSE or (segment.context is Context.FENCED and _is_prose(segment.text)):
-        yield segment.text, 0
-    elif segment.context is Context.CONFIG and segment.path.endswith(_BLOCKS):
+    if _is_whole(segment):
         yield segment.text, 0
     elif segment.context in _CODE:
         for run in _RUNS.finditer(segment.text):
             inside = next(group for group in run.groups() if group is not None)
             if _WORDY.search(inside):
                 yield inside, run.start()
+
+
+def _is_whole(segment: Segment) -> bool:
+    """True when all of a segment is to be read, not just the comments and long texts in it."""
+    if segment.context is Context.FENCED:
+        return _is_prose(segment.text)
+    return segment.context in _PROSE or (segment.context is Context.CONFIG and segment.path.endswith(_BLOCKS))
 
 
 def _is_prose(text: str) -> bool:

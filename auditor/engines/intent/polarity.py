@@ -8,6 +8,7 @@ from typing import Final
 __all__ = ["is_told"]
 
 _REACH: Final = 110
+_SHORT: Final = 5  # longer words of other languages hold their own negation
 _CLAUSE: Final = re.compile(r"[.;:!?][ ]")
 _BASE: Final = re.compile(r"[a-z-]+(?<!ing)(?<!ed)(?<!sent)")
 _PARTICIPLE: Final = re.compile(r"[a-z]+ed|sent")
@@ -50,7 +51,8 @@ _LIST_OF_NOT: Final = re.compile(
 _ABLE: Final = re.compile(
     r"\b(?:can|could|may|might|able to|allow\w* (?:\w+ ){0,3}to|lets? (?:\w+ ){1,3}|option to|ability to|how to"
     r"|used to|wants? to|like to|wish\w* to"
-    r"|need help|help (?:\w+ ){0,2}(?:to )?|possible to|lets|enables? (?:\w+ ){0,3}to|attempt\w*(?: to)?|tr(?:y"
+    r"|need help|help (?:\w+ ){0,2}(?:to )?|possible to|lets|offers? to"
+    r"|enables? (?:\w+ ){0,3}to|attempt\w*(?: to)?|tr(?:y"
     r"|ies|ying) to|intends? to|about to|plan\w* to|ways? to|supports?|used for|designed to|asks? to|asked to"
     r"|requests? to|whether to|when to|where to|what to|permission to|failed to|fails to|needs? to be)"
     r"[ ,]+(?:\w+[ ,]+){0,2}$"
@@ -104,7 +106,7 @@ def is_told(text: str, place: tuple[int, int], lead: str = "") -> bool:
         return False
     if _PARTICIPLE.fullmatch(text, start, end) and not _PASSIVE.search(clause):
         return False
-    if not text.isascii() and _NOT_AFTER.search(text[end : end + 40]):
+    if not text.isascii() and end - start < _SHORT and _NOT_AFTER.search(text[end : end + 40]):
         return False
     if _NEGATED.search(clause.rpartition(", ")[2]) and not _AFFIRMED.search(clause):
         return False
@@ -112,7 +114,9 @@ def is_told(text: str, place: tuple[int, int], lead: str = "") -> bool:
         return False
     if _NEVER.search(clause.rpartition(", ")[2]) or _ONLY.search(clause):
         return False
-    if any(pattern.search(clause) for pattern in (_LIST_OF_NOT, _ABLE, _OTHERS, _IF, _REPORTED)):
+    if text.isascii() and _OTHERS.search(clause):
+        return False
+    if any(pattern.search(clause) for pattern in (_LIST_OF_NOT, _ABLE, _IF, _REPORTED)):
         return False
     return not (_THREAT.search(text[:start]) or text.endswith("?") or _quoted(text, start))
 

@@ -14,10 +14,10 @@ _START: Final = re.compile(
     r"|[\w-]{1,40}:[ \t])"
 )
 _ITEM: Final = re.compile(r"[ \t]*(?:>[ \t]*)*(?:[-*+•‣◦][ \t]+|\(?\d{1,3}[.)][ \t]+|[a-zA-Z][.)][ \t]+|\|)")
-_END: Final = re.compile(r"(?<=[.!?])[\"'”’)\]*_`]*\s+(?=[\"'“‘(\[<*_`]*[^\Wa-z])|(?<=[。！？；])|\s\|\s")
+_END: Final = re.compile(r"(?<=[.!?])[\"'”’)\]*_`]*\s+(?=[\"'“‘(\[<*_`]*[^\Wa-z])|(?<=[。！？；])")
 _NOISE: Final = re.compile(r"[*`]+|(?<!\w)_{1,3}(?=\w)|(?<=\w)_{1,3}(?!\w)|<!--|-->|</?[a-z][\w-]{0,20}>|\\(?=\W)")
 _BLANKS: Final = re.compile(r"\s+")
-_STRAIGHT: Final = str.maketrans({"’": "'", "‘": "'", "“": '"', "”": '"', "–": "-", "—": "-", "\u00a0": " ", "|": " "})
+_STRAIGHT: Final = str.maketrans({"’": "'", "‘": "'", "“": '"', "”": '"', "–": "-", "—": "-", "\u00a0": " "})
 _LONGEST: Final = 1_200
 _OVERLAP: Final = 300
 
@@ -60,7 +60,9 @@ def blocks(text: str) -> Iterator[Block]:
 
 def sentences(text: str, block: Block) -> Iterator[Sentence]:
     """The sentences of one block of `text`. Takes linear time; one longer than 1200 characters comes in pieces."""
-    for piece in _END.split(text[block.start : block.end]):
+    raw = text[block.start : block.end]
+    cells = raw.split("|") if raw.lstrip().startswith("|") else [raw]
+    for piece in (piece for cell in cells for piece in _END.split(cell)):
         plain = plain_text(piece)
         if len(plain) > 3:
             for part in _pieces(plain):
