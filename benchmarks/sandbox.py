@@ -108,7 +108,7 @@ def processor_seconds(backend: NativeBackend, rounds: int) -> dict[str, float]:
 
 def _server() -> int:
     """The fork server that this process uses."""
-    mark = f"boot.py\0{server_folder()}".encode()
+    mark = f"\0server\0{server_folder()}\0".encode()
     own = [int(name) for name in os.listdir("/proc") if name.isdigit() and mark in _command_line(name)]
     return max(own, key=lambda pid: os.stat(f"/proc/{pid}").st_mtime)
 

@@ -129,7 +129,10 @@ def run(
     policy = pass_environment(policy, tool, os.environ, env or ())
     options = RunOptions(backend, _stdin(stdin), _level(min_assurance), paranoid)
     result = run_tool(tool, argv, policy, floor, options)
-    notes = [f"the grant {grant} is not honoured yet: the run has no network" for grant in unheld_grants(tool)]
+    notes = [
+        f"the grant {grant} is not honoured by {result.backend}: the run has no network"
+        for grant in unheld_grants(tool, result.backend)
+    ]
     if json_:
         about = run_facts(tool, argv, policy)
         emit({"ok": True, "schema": "skillkeep/run-v1", **about, **result.to_json(), "notes": notes})

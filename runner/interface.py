@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Assurance",
     "AssuranceLevel",
+    "Attempt",
     "Availability",
     "Backend",
     "Bind",
@@ -38,7 +39,7 @@ __all__ = [
 ]
 
 MIB = 1024 * 1024
-_NESTED = frozenset({"stdout", "stderr", "assurance", "denials", "passed_over"})
+_NESTED = frozenset({"stdout", "stderr", "assurance", "denials", "passed_over", "attempts"})
 
 
 @dataclass(frozen=True)
@@ -60,12 +61,12 @@ class Bind:
 class SandboxPolicy:
     """What a run may use; everything not granted here is refused. Sizes in bytes, times in seconds.
 
+    `egress` are ``HOST:PORT`` texts, the only places a run reaches, through a proxy; none: it has no network.
     `tool_mount` is where the vaulted tree appears (read-only). `workdir` None means the tool's folder, or the
     empty home when there is no tool. `env` is the whole environment the caller grants, on top of the
     backend's own PATH, HOME, TMPDIR and LANG; nothing is inherited from the host.
     """
 
-    network: str = "none"
     cpus: float = 1.0
     memory_bytes: int = 512 * MIB
     processes: int = 100
@@ -78,10 +79,11 @@ class SandboxPolicy:
     binds: tuple[Bind, ...] = ()
     workdir: str | None = None
     tool_mount: str = "/tool"
+    egress: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        if self.network != "none":
-            raise _bad(f"network {self.network!r} is not supported", "Leave the network at 'none'.")
+        if self.egress:
+            _check_egress(self.egress)
         for name in ("memory_bytes", "processes", "output_bytes", "tmp_bytes", "file_bytes", "open_files"):
             if not 0 < getattr(self, name) < 2**62:
                 raise _bad(f"{name} must be a positive number", f"Set {name} to a value above zero.")
@@ -96,7 +98,12 @@ class SandboxPolicy:
 
     def to_json(self) -> dict[str, Any]:
         """Every field, JSON-able; environment values are left out because they may be secret."""
-        return {**asdict(self), "env": [key for key, _ in self.env]}
+        return {**asdict(self), "env": [key for key, _ in self.env], "network": self.network}
+
+    @property
+    def network(self) -> str:
+        """``none`` or ``allow-list``."""
+        return "allow-list" if self.egress else "none"
 
     @property
     def digest(self) -> str:
@@ -165,6 +172,16 @@ class Denial:
     what: str
     detail: str
     hint: str
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """One attempt to reach something through the egress proxy. `reason` says why not, or why it was not reached."""
+
+    host: str
+    port: int
+    allowed: bool
+    reason: str = ""
 
 
 @dataclass(frozen=True)
@@ -247,6 +264,7 @@ class RunResult:
     tool_digest: str | None = None
     denials: tuple[Denial, ...] = ()
     passed_over: tuple[Availability, ...] = ()
+    attempts: tuple[Attempt, ...] = ()
 
     @property
     def ok(self) -> bool:
@@ -261,6 +279,7 @@ class RunResult:
             shape[name], shape[f"{name}_encoding"] = _text_or_base64(data)
         shape["denials"] = [asdict(denial) for denial in self.denials]
         shape["assurance"] = self.assurance.to_json()
+        shape["attempts"] = [asdict(attempt) for attempt in self.attempts]
         shape["passed_over"] = [rung.to_json() for rung in self.passed_over]
         return shape
 
@@ -312,6 +331,16 @@ class Backend(ABC):
 def _check_path(what: str, path: str) -> None:
     if not path.startswith("/") or "\0" in path or ".." in path.split("/"):
         raise _bad(f"{what} {path!r} is not an absolute path", "Give an absolute path without '..'.")
+
+
+def _check_egress(entries: tuple[str, ...]) -> None:
+    from skillkeep.runner.egress.allow import parse_entry  # ipaddress costs milliseconds; few runs have a network
+
+    for entry in entries:
+        try:
+            parse_entry(entry)
+        except ValueError as error:
+            raise _bad(f"not a place in a network: {error}", "Write HOST:PORT, such as api.example.com:443.") from error
 
 
 def _bad(message: str, hint: str) -> RunnerError:

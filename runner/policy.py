@@ -49,6 +49,7 @@ def build_policy(tool: VaultedTool, settings: SandboxSettings, home: Home, limit
         tmp_bytes=settings.tmp_bytes,
         binds=binds,
         tool_mount=TOOL_MOUNT,
+        egress=_granted(tool.grants, "net"),
     )
     wanted = {name: value for name, value in vars(limits).items() if value is not None}
     return replace(policy, **wanted)
@@ -86,14 +87,18 @@ def check_granted(policy: SandboxPolicy, tool: VaultedTool) -> None:
     for name, _ in policy.env:
         if name not in names:
             raise _not_granted(tool, f"env:{name}")
+    for place in policy.egress:
+        if place not in _granted(tool.grants, "net"):
+            raise _not_granted(tool, f"net:{place}")
     for bind in policy.binds:
         if bind.source not in paths:
             raise _not_granted(tool, f"write:{bind.source}")
 
 
-def unheld_grants(tool: VaultedTool) -> tuple[str, ...]:
-    """Grants that were given but that no backend can honour yet: the run has less than it may have."""
-    return tuple(grant for grant in tool.grants if grant.partition(":")[0] not in ("env", "write"))
+def unheld_grants(tool: VaultedTool, backend: str) -> tuple[str, ...]:
+    """Grants that were given but that `backend` does not honour: the run has less than it may have."""
+    held = ("env", "write", "net") if backend in ("native", "local") else ("env", "write")
+    return tuple(grant for grant in tool.grants if grant.partition(":")[0] not in held)
 
 
 def _granted(grants: Iterable[str], kind: str) -> tuple[str, ...]:

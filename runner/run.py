@@ -124,6 +124,8 @@ def _journaled_run(choice: Choice, request: RunRequest, floor: RunFloor, facts: 
         signal=result.signal,
         assurance=result.assurance.level.name.lower(),
         wall_seconds=round(result.wall_seconds, 3),
+        reached=sorted({f"{each.host}:{each.port}" for each in result.attempts if each.allowed}),
+        refused=sorted({f"{each.host}:{each.port}" for each in result.attempts if not each.allowed}),
     )
     write_record(
         floor.home, {"run_id": run_id, **facts}, (started, timestamp(floor.clock.now())), request.policy, result

@@ -39,7 +39,7 @@ def measure(plan: Plan, payload: int, landlock: int, identity: Identity, bounded
         lambda: _root(base),
         lambda: _capabilities(status),
         lambda: _no_new_privs(status),
-        lambda: _seccomp(status),
+        lambda: _seccomp(status, bool(plan.egress)),
         lambda: _rlimits(base, plan),
         lambda: _cgroup(base, bounded_by),
     )
@@ -51,6 +51,11 @@ def measure(plan: Plan, payload: int, landlock: int, identity: Identity, bounded
             raise LayerError("attestation", f"the waiting payload could not be measured: {error}") from error
     facts = {"abi": str(landlock), "source": "a step of the set-up, which stops at a refusal"}
     layers.append(Layer("landlock", landlock > 0, facts))
+    reach = {
+        "reaches": ", ".join(plan.egress) or "nothing",
+        "by": "the egress proxy" if plan.egress else "no interface",
+    }
+    layers.append(Layer("network", True, reach))
     level = AssuranceLevel.BOUNDED if bounded_by.keys() >= _BOUNDED else AssuranceLevel.ISOLATED
     if level < plan.min_level:
         raise LayerError(
@@ -145,10 +150,11 @@ def _no_new_privs(status: dict[str, str]) -> Layer:
     return Layer("no_new_privs", True, {"NoNewPrivs": "1"})
 
 
-def _seccomp(status: dict[str, str]) -> Layer:
+def _seccomp(status: dict[str, str], network: bool) -> Layer:
     if status["Seccomp"] != "2":
         raise LayerError("seccomp", "no filter is in force")
-    facts = {"mode": "filter", "filters": status.get("Seccomp_filters", "unknown"), "sha256": payload_filter().sha256}
+    sha256 = payload_filter(network).sha256
+    facts = {"mode": "filter", "filters": status.get("Seccomp_filters", "unknown"), "sha256": sha256}
     return Layer("seccomp", True, facts)
 
 

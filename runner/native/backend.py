@@ -15,6 +15,7 @@ from skillkeep.kernel.errors import KernelError
 from skillkeep.runner.errors import RunnerError
 from skillkeep.runner.interface import (
     Assurance,
+    Attempt,
     Availability,
     Backend,
     Cause,
@@ -153,6 +154,7 @@ def result_of(request: RunRequest, answer: dict[str, Any], seen: Captured) -> Ru
         policy_digest=policy.digest,
         tool_digest=None if tool is None else tool.digest,
         denials=_denials(answer, answer["stopped_for"], policy),
+        attempts=tuple(Attempt(**attempt) for attempt in answer["egress"]),
     )
 
 
@@ -181,6 +183,10 @@ def _denials(answer: dict[str, Any], stopped_for: str, policy: SandboxPolicy) ->
     if answer["refused_forks"] or stopped_for == "processes":
         times = max(answer["refused_forks"], 1)
         found.append(Denial("processes", f"{times} time(s) above {policy.processes} processes", "processes"))
+    refused = [each for each in answer["egress"] if not each["allowed"]]
+    for place in dict.fromkeys((each["host"], each["port"], each["reason"]) for each in refused):
+        host, port, reason = place
+        found.append(Denial("network", reason, f"net:{host}:{port}" if host else ""))
     return tuple(found)
 
 

@@ -1,22 +1,29 @@
-"""Starts the fork server in a bare interpreter (`python -I -S`), where no site-packages and no finder exist.
+"""Starts a program of ours in a bare interpreter (`python -I -S`), where no site-packages and no finder exist.
 
-Arguments: the server's folder, its socket's name, its idle time in seconds, then `package=folder` for each package
-that is needed. Their `__init__` modules are not run. The process that was started ends at once; the server is its
-child, and nobody's to wait for.
+Arguments: `package=folder` for each package that is needed (their `__init__` modules are not run), `--`, then
+``server FOLDER NAME IDLE_SECONDS`` or ``proxy PARENT GRANT...``. The process that starts a server ends at once; the
+server is its child, and nobody's to wait for.
 """
 
 import os
 import sys
 import types
 
-for _pair in sys.argv[4:]:
+_end = sys.argv.index("--")
+for _pair in sys.argv[1:_end]:
     _name, _, _folder = _pair.partition("=")
     _package = types.ModuleType(_name)
     _package.__path__ = [_folder]
     sys.modules[_name] = _package
+_what, *_words = sys.argv[_end + 1 :]
 
-from skillkeep.runner.native.server import main  # noqa: E402
+if _what == "server":
+    from skillkeep.runner.native.server import main as serve
 
-if os.fork():
-    os._exit(0)
-sys.exit(main(sys.argv[1], sys.argv[2], float(sys.argv[3])))
+    if os.fork():
+        os._exit(0)
+    sys.exit(serve(_words[0], _words[1], float(_words[2])))
+
+from skillkeep.runner.egress.proxy import main as proxy  # noqa: E402
+
+sys.exit(proxy(int(_words[0]), _words[1:]))

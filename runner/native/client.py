@@ -91,14 +91,14 @@ def _connect(folder: str, name: str) -> socket.socket | None:
 
 def _start(folder: str, name: str, folders: dict[str, str], idle_seconds: float) -> None:
     """Start a server and wait until it listens, or has found that another one does."""
-    packages = [f"{package}={place}" for package, place in folders.items()]
-    words = [sys.executable, "-I", "-S", "-B", os.path.join(_HERE, "boot.py"), folder, name, str(idle_seconds)]
+    words = [sys.executable, "-I", "-S", "-B", os.path.join(_HERE, "boot.py")]
+    words += [f"{package}={place}" for package, place in folders.items()]
     flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW
     with guarded(LAYER, "start it"):
         log = os.open(f"{folder}/{name}.log", flags, 0o600)
         try:
             process = subprocess.Popen(
-                [*words, *packages],
+                [*words, "--", "server", folder, name, str(idle_seconds)],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=log,
@@ -120,4 +120,5 @@ def _folders() -> dict[str, str]:
         "skillkeep.kernel": os.path.dirname(str(skillkeep.kernel.__file__)),
         "skillkeep.runner": os.path.dirname(_HERE),
         "skillkeep.runner.native": _HERE,
+        "skillkeep.runner.egress": os.path.join(os.path.dirname(_HERE), "egress"),
     }

@@ -6,6 +6,7 @@ above every kind. Nothing is read from the socket once the payload runs: its des
 
 from __future__ import annotations
 
+import os
 import select
 import socket
 import struct
@@ -21,6 +22,8 @@ __all__ = ["GO", "IDS", "Kind", "Message", "is_readable", "pair", "receive", "te
 GO, IDS = b"go......", b"ids....."
 _MOST = 4096
 _CREDENTIALS = struct.Struct("3i")
+_FD = struct.Struct("i")
+_CLOEXEC_FDS = 0x4000_0000  # MSG_CMSG_CLOEXEC
 
 
 class Kind(IntEnum):
@@ -34,6 +37,8 @@ class Kind(IntEnum):
     """The payload waits for the word."""
     ENDED = 4
     """The payload ended; its wait status."""
+    LISTENING = 6
+    """The socket of the sandbox's egress proxy comes along."""
     UNSTARTED = 5
     """The program could not be executed; -errno of each path tried, 0 for those that were not."""
 
@@ -45,6 +50,8 @@ class Message:
     kind: Kind
     numbers: tuple[int, ...]
     pid: int
+    fd: int | None = None
+    """A descriptor that came along, the receiver's to close."""
 
 
 def pair() -> tuple[socket.socket, socket.socket]:
@@ -69,18 +76,29 @@ def receive(sock: socket.socket, steps: Mapping[int, Step]) -> Message | None:
     the socket is set.
     """
     try:
-        data, ancillary, _, _ = sock.recvmsg(_MOST, socket.CMSG_SPACE(_CREDENTIALS.size))
+        room = socket.CMSG_SPACE(_CREDENTIALS.size) + socket.CMSG_SPACE(_FD.size)
+        data, ancillary, _, _ = sock.recvmsg(_MOST, room, _CLOEXEC_FDS)
     except ConnectionResetError:
         return None
     if not data:
         return None
+    pid = next((_CREDENTIALS.unpack(raw[:12])[0] for _, kind, raw in ancillary if kind == socket.SCM_CREDENTIALS), 0)
+    fd = next((_FD.unpack(raw[:4])[0] for _, kind, raw in ancillary if kind == socket.SCM_RIGHTS), None)
+    try:
+        return _message(data, steps, pid, fd)
+    except BaseException:
+        if fd is not None:
+            os.close(fd)
+        raise
+
+
+def _message(data: bytes, steps: Mapping[int, Step], pid: int, fd: int | None) -> Message:
     if len(data) % 8:
         raise ValueError(f"a message of {len(data)} bytes")
     first, *rest = struct.unpack(f"={len(data) // 8}q", data)
     if first >= BASE and len(data) == FAILURE.size and first in steps:
         raise KernelError(steps[first].layer, rest[0], steps[first].detail)
-    pid = next((_CREDENTIALS.unpack(raw[:12])[0] for _, kind, raw in ancillary if kind == socket.SCM_CREDENTIALS), 0)
-    return Message(Kind(first), tuple(rest), pid)
+    return Message(Kind(first), tuple(rest), pid, fd)
 
 
 def is_readable(sock: socket.socket) -> bool:

@@ -9,6 +9,7 @@ import sys
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from skillkeep.runner.egress.place import VARIABLES
 from skillkeep.runner.errors import RunnerError
 from skillkeep.runner.interface import Bind, RunRequest
 
@@ -42,6 +43,7 @@ class Plan:
     open_files: int
     min_level: int
     id_base: int
+    egress: tuple[str, ...] = ()
 
     def to_text(self) -> str:
         """JSON, one object."""
@@ -54,6 +56,7 @@ class Plan:
         try:
             data["argv"] = tuple(data["argv"])
             data["env"] = tuple((key, value) for key, value in data["env"])
+            data["egress"] = tuple(data["egress"])
             data["binds"] = tuple(Bind(**bind) for bind in data["binds"])
             plan = cls(**data)
             _check_types(plan)
@@ -64,6 +67,7 @@ class Plan:
 
 def _check_types(plan: Any) -> None:
     words = [*plan.argv, *(part for pair in plan.env for part in pair), plan.workdir, plan.policy_text, plan.run_id]
+    words += plan.egress
     words += [path for bind in plan.binds for path in (bind.source, bind.target)]
     if not plan.argv or any(not isinstance(word, str) or "\0" in word for word in words):
         raise TypeError("a text is missing, or holds a NUL byte")
@@ -97,7 +101,9 @@ def make_plan(request: RunRequest, id_base: int) -> Plan:
         binds.append(Bind(interpreter, interpreter))
         path.insert(0, f"{interpreter}/bin")
     _check_overlap(binds)
-    env = {"PATH": ":".join(path), "HOME": HOME, "TMPDIR": "/tmp", "LANG": "C.UTF-8", **dict(policy.env)}  # noqa: S108
+    env = {"PATH": ":".join(path), "HOME": HOME, "TMPDIR": "/tmp", "LANG": "C.UTF-8"}  # noqa: S108
+    env |= VARIABLES if policy.egress else {}
+    env |= dict(policy.env)
     return Plan(
         argv=request.argv,
         env=tuple(env.items()),
@@ -115,6 +121,7 @@ def make_plan(request: RunRequest, id_base: int) -> Plan:
         open_files=policy.open_files,
         min_level=int(request.min_assurance),
         id_base=id_base,
+        egress=policy.egress,
     )
 
 

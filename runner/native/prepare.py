@@ -53,6 +53,7 @@ def prepare(plan: Plan, group: Group) -> Prepared:
         cores=_cores(plan) if "cpu" not in group.enforces else (),
         tmp_bytes=plan.tmp_bytes,
         candidates=len(paths),
+        egress=bool(plan.egress),
     )
     program = _program(shape)
     values: dict[str, int] = {}

@@ -22,6 +22,7 @@ from skillkeep.kernel.process import tape_parent_death, tape_switch
 from skillkeep.kernel.rlimits import tape_limit
 from skillkeep.kernel.seccomp import Filter
 from skillkeep.kernel.tape import BASE, FAILURE, Cell, Label, Program, Tape, Word
+from skillkeep.runner.egress.place import PORT
 from skillkeep.runner.native.filters import init_filter, payload_filter
 from skillkeep.runner.native.layout import Host
 from skillkeep.runner.native.messages import Kind
@@ -37,6 +38,8 @@ _CONTROL_BYTES = 1040  # of SCM_MAX_FD descriptors
 _CONTROL_HEADER = 16
 _MESSAGE = struct.Struct("=QIxxxxQQQQi4x")  # struct msghdr
 _VECTOR = struct.Struct("=QQ")
+_ONE_FD, _ONE_FD_LENGTH = struct.Struct("=Qiiq"), 20  # struct cmsghdr and an int
+_SOL_SOCKET, _SCM_RIGHTS = 1, 1
 _STDERR = 2
 _ALL = 0xFFFF_FFFF
 
@@ -55,6 +58,7 @@ class Shape:
     cores: tuple[int, ...]
     tmp_bytes: int
     candidates: int
+    egress: bool = False
 
 
 def make_program(shape: Shape) -> Program:
@@ -96,6 +100,8 @@ class _Builder:
         self._die_with_starter()
         self._say(Kind.HELLO)
         sent = self._wait_for_ids()
+        if shape.egress:
+            self._open_way_out()
         for index in range(shape.groups):
             tape.call("cgroup", "write", GROUPS_AT + index, b"0", 1, why="join the control group")
             tape.call("cgroup", "close", GROUPS_AT + index)
@@ -133,6 +139,23 @@ class _Builder:
         tape.jump_if_equal(heard, self.zero, self.quit)
         count = sum(bind.mapped for bind in self.shape.binds)
         return [control.plus(_CONTROL_HEADER + 4 * number) for number in range(count)]
+
+    def _open_way_out(self) -> None:
+        """Listen in the sandbox's own network, and send the socket to the starter, whose proxy accepts there."""
+        tape = self.tape
+        namespaces.tape_loopback(tape)
+        listener = namespaces.tape_listen(tape, PORT)
+        word = tape.data(struct.pack("=Q", Kind.LISTENING))
+        vector, message = tape.space(bytes(_VECTOR.size)), tape.space(_MESSAGE.pack(0, 0, 0, 1, 0, _ONE_FD.size, 0))
+        control = tape.space(_ONE_FD.pack(_ONE_FD_LENGTH, _SOL_SOCKET, _SCM_RIGHTS, 0))
+        tape.point(vector, word)
+        tape.point(vector.plus(8), 8)
+        tape.point(message.plus(16), vector)
+        tape.point(message.plus(32), control)
+        tape.call("net_namespace", "dup", Word(listener), into=control.plus(_CONTROL_HEADER))
+        tape.call("net_namespace", "sendmsg", SOCKET, message, 0, why="send the listening socket")
+        tape.call("net_namespace", "close", Word(control.plus(_CONTROL_HEADER)))
+        tape.call("net_namespace", "close", Word(listener))
 
     def _become(self, inside_id: int) -> None:
         why = f"become id {inside_id}"
@@ -182,7 +205,7 @@ class _Builder:
         if shape.cores:
             mask = sum(1 << core for core in shape.cores).to_bytes(128, "little")
             tape.call("cpu", "sched_setaffinity", 0, len(mask), tape.data(mask))
-        self._filter(payload_filter())
+        self._filter(payload_filter(shape.egress))
         self._say(Kind.READY)
         heard, word = tape.cell(), tape.space(bytes(8))
         tape.call("setup", "read", SOCKET, word, 8, into=heard, why="wait for the word")
@@ -201,6 +224,8 @@ class _Builder:
         for bind in self.shape.binds:
             if bind.writable:
                 rules.allow(os.fsencode(bind.target), rights.access(all_of_it=True, folder=bind.folder))
+        if self.shape.egress:
+            rules.allow_connect(PORT)
         rules.restrict_self()
 
     def _execute(self) -> None:

@@ -15,6 +15,7 @@ import socket
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from skillkeep.kernel import namespaces
 from skillkeep.kernel.cgroup_choice import make_group
@@ -34,6 +35,7 @@ from skillkeep.runner.native.plan import Plan
 from skillkeep.runner.native.prepare import Prepared, prepare
 from skillkeep.runner.native.program import GROUPS_AT, INTO_GROUP, SOCKET, TAPE
 from skillkeep.runner.native.watch import Peaks, look
+from skillkeep.runner.native.way_out import WayOut
 
 __all__ = ["Outcome", "Sandbox"]
 
@@ -76,6 +78,8 @@ class Sandbox:
         self._status: int | None = None
         self._stopped_for = ""
         self._peaks = Peaks()
+        self._way_out: WayOut | None = None
+        self.attempts: list[dict[str, Any]] = []
         self._started = 0.0
         self.due = time.monotonic() + _SETUP_SECONDS
         try:
@@ -95,7 +99,8 @@ class Sandbox:
     @property
     def pids(self) -> tuple[int, ...]:
         """Children of this process that it waits for."""
-        return tuple(pid for pid in (self._launcher, self._init) if pid >= 0)
+        proxy = -1 if self._way_out is None else self._way_out.pid
+        return tuple(pid for pid in (self._launcher, self._init, proxy) if pid >= 0)
 
     def abandon(self) -> None:
         """Nobody wants it any more."""
@@ -104,6 +109,7 @@ class Sandbox:
     def drop(self) -> None:
         """Kill everything and keep nothing open; whoever owns this process's other children reaps init."""
         self.abandon()
+        self._end_way_out()
         if self.socket is not None:
             self.socket.close()
             self.socket = None
@@ -133,6 +139,7 @@ class Sandbox:
         self._init = -1
         os.close(self.pidfd)
         self.pidfd = -1
+        self._end_way_out()
         if self.failure is None and not self._started:
             self.failure = self._stopped_early()
         if self.failure is None:
@@ -161,6 +168,8 @@ class Sandbox:
     def _take(self, message: Message) -> None:
         if message.kind is Kind.HELLO and self._init < 0:
             self._give_ids(message.pid)
+        elif message.kind is Kind.LISTENING and message.fd is not None and self.plan.egress and self._way_out is None:
+            self._way_out = WayOut(message.fd, self.plan.egress)
         elif message.kind in (Kind.WAITING, Kind.READY) and not self._started:
             self._heard.add(message.kind)
             if message.kind is Kind.READY:
@@ -172,6 +181,8 @@ class Sandbox:
         elif message.kind is Kind.ENDED and message.pid == self._init:
             self._status = message.numbers[0]
         else:
+            if message.fd is not None:
+                os.close(message.fd)
             raise ValueError(f"an unexpected message: {message.kind}")
 
     def _give_ids(self, init: int) -> None:
@@ -203,6 +214,11 @@ class Sandbox:
         messages.tell(self.socket, messages.GO)
         self._started = time.monotonic()
         self._set_due(self._started)
+
+    def _end_way_out(self) -> None:
+        if self._way_out is not None:
+            way_out, self._way_out = self._way_out, None
+            self.attempts = way_out.end()
 
     def _set_due(self, now: float) -> None:
         end = self._started + self.plan.wall_seconds

@@ -162,7 +162,12 @@ def _whole(fd: int) -> str:
 
 def _describe(sandbox: Sandbox) -> dict[str, Any]:
     assert sandbox.outcome is not None
-    return {**vars(sandbox.outcome), "kind": "outcome", "assurance": sandbox.outcome.assurance.to_json()}
+    return {
+        **vars(sandbox.outcome),
+        "kind": "outcome",
+        "assurance": sandbox.outcome.assurance.to_json(),
+        "egress": sandbox.attempts,
+    }
 
 
 def _describe_failure(error: Exception) -> dict[str, Any]:

@@ -120,6 +120,12 @@ class TapeRuleset:
         self._tape.call(LAYER, "landlock_add_rule", Word(self._fd), _RULE_PATH, rule, 0)
         self._tape.call(LAYER, "close", Word(fd))
 
+    def allow_connect(self, port: int) -> None:
+        """Grant TCP connections to a port. Nothing where this version does not know the network."""
+        if "tcp" in self._rights.names:
+            rule = self._tape.data(bytes(_PortAttr(_CONNECT_TCP, port)))
+            self._tape.call(LAYER, "landlock_add_rule", Word(self._fd), _RULE_PORT, rule, 0)
+
     def restrict_self(self) -> None:
         """Confine whoever carries out the tape. Needs no_new_privs (or CAP_SYS_ADMIN)."""
         self._tape.call(LAYER, "landlock_restrict_self", Word(self._fd), 0)

@@ -4,14 +4,26 @@ from __future__ import annotations
 
 import ctypes
 import errno
+import os
+import struct
 from dataclasses import dataclass
 
 from skillkeep.kernel.errors import KernelError
 from skillkeep.kernel.libc import guarded
 from skillkeep.kernel.procfs import write_text
-from skillkeep.kernel.tape import Cell, Tape
+from skillkeep.kernel.tape import Cell, Tape, Word
 
-__all__ = ["KINDS", "LAYER", "IdMap", "mapped_extents", "tape_clone", "tape_leave_cgroup_view", "write_maps"]
+__all__ = [
+    "KINDS",
+    "LAYER",
+    "IdMap",
+    "mapped_extents",
+    "tape_clone",
+    "tape_leave_cgroup_view",
+    "tape_listen",
+    "tape_loopback",
+    "write_maps",
+]
 
 LAYER = "namespaces"
 KINDS = ("user", "mnt", "pid", "net", "ipc", "uts", "cgroup")
@@ -19,6 +31,8 @@ KINDS = ("user", "mnt", "pid", "net", "ipc", "uts", "cgroup")
 _NEW = {"mnt": 0x00020000, "uts": 0x04000000, "ipc": 0x08000000, "user": 0x10000000, "pid": 0x20000000}
 _NEW_NET, _NEW_CGROUP, _INTO_CGROUP = 0x40000000, 0x02000000, 0x200000000
 _PARENT = 0x8000
+_AF_INET, _STREAM, _DATAGRAM = 2, 1, 2
+_SET_FLAGS, _UP_AND_RUNNING = 0x8914, 0x41
 _SIGCHLD = 17
 
 
@@ -60,6 +74,25 @@ def tape_clone(tape: Tape, born: Cell, group_fd: int | None) -> None:
 def tape_leave_cgroup_view(tape: Tape) -> None:
     """Add the step after which the present cgroup is the root of what the process sees."""
     tape.call("cgroup_namespace", "unshare", _NEW_CGROUP)
+
+
+def tape_loopback(tape: Tape) -> None:
+    """Add the steps that bring the loopback of the present network namespace up."""
+    fd = tape.cell()
+    request = struct.pack("=16sH14x8x", b"lo", _UP_AND_RUNNING)
+    tape.call("net_namespace", "socket", _AF_INET, _DATAGRAM | os.O_CLOEXEC, 0, into=fd)
+    tape.call("net_namespace", "ioctl", Word(fd), _SET_FLAGS, tape.data(request), why="bring the loopback up")
+    tape.call("net_namespace", "close", Word(fd))
+
+
+def tape_listen(tape: Tape, port: int) -> Cell:
+    """Add the steps that listen on 127.0.0.1:`port`; the cell receives the descriptor."""
+    fd = tape.cell()
+    place = struct.pack("=H2s4s8x", _AF_INET, port.to_bytes(2, "big"), bytes((127, 0, 0, 1)))
+    tape.call("net_namespace", "socket", _AF_INET, _STREAM | os.O_CLOEXEC, 0, into=fd)
+    tape.call("net_namespace", "bind", Word(fd), tape.data(place), len(place))
+    tape.call("net_namespace", "listen", Word(fd), 128)
+    return fd
 
 
 def write_maps(pid: int, ids: IdMap) -> None:

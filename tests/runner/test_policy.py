@@ -109,6 +109,7 @@ def test_a_granted_path_that_is_missing_or_special_is_refused(home: Home) -> Non
         SandboxPolicy(env=(("OTHER", "1"),)),
         SandboxPolicy(env=(("A", "1"), ("OTHER", "1"))),
         SandboxPolicy(binds=(Bind("/", "/host"),)),
+        SandboxPolicy(egress=("other.example.com:443",)),
         SandboxPolicy(binds=(Bind("/granted/inner", "/x", writable=True),)),
     ],
 )
@@ -119,6 +120,14 @@ def test_a_policy_wider_than_the_grants_is_refused_right_before_the_run(home: Ho
 
 
 def test_a_grant_that_no_backend_honours_is_named(home: Home) -> None:
-    assert unheld_grants(tool_with(home, "net:api.example.com:443", "env:A", "write:/x")) == (
-        "net:api.example.com:443",
-    )
+    tool = tool_with(home, "net:api.example.com:443", "env:A", "write:/x")
+    assert unheld_grants(tool, "docker") == ("net:api.example.com:443",)
+    assert unheld_grants(tool, "native") == ()
+
+
+def test_what_a_run_may_reach_is_what_was_granted(home: Home) -> None:
+    tool = tool_with(home, "net:api.example.com:443", "net:*.cdn.example.com:443")
+    policy = build_policy(tool, SandboxSettings(), home)
+    assert policy.egress == ("api.example.com:443", "*.cdn.example.com:443")
+    assert policy.to_json()["network"] == "allow-list"
+    assert build_policy(tool_with(home), SandboxSettings(), home).network == "none"

@@ -16,6 +16,7 @@ def answer(asked: dict[str, Any]) -> dict[str, Any]:
     """Run what `Bench.request` asked for; the JSON object of the result or of the error."""
     policy = dict(asked["policy"])
     policy["binds"] = tuple(Bind(**bind) for bind in policy.get("binds", ()))
+    policy["egress"] = tuple(policy.get("egress", ()))
     policy["env"] = tuple((key, value) for key, value in policy.get("env", ()))
     stdin: bytes | int | None = None if asked["stdin"] is None else asked["stdin"].encode()
     opened: tuple[int, ...] = ()

@@ -21,6 +21,8 @@ from skillkeep.confined import _Conversation, _result
 from skillkeep.errors import SkillkeepError
 from skillkeep.kernel.errors import KernelError
 from skillkeep.kernel.tape import BASE, FAILURE, Step
+from skillkeep.runner.egress.allow import AllowList, Refused
+from skillkeep.runner.egress.requests import Incomplete, parse_http, parse_socks
 from skillkeep.runner.errors import RunnerError
 from skillkeep.runner.interface import RunRequest, RunResult
 from skillkeep.runner.native import client, messages
@@ -102,6 +104,18 @@ def _sandbox_word(data: bytes) -> None:
         assert message is None or (isinstance(message.kind, messages.Kind) and message.pid == os.getpid())
 
 
+def _proxy(data: bytes) -> None:
+    """What a payload sends to the egress proxy: a request for a granted place, refused, or not whole."""
+    allowed = AllowList.of(["api.example.com:443", "*.cdn.example.com:80", "192.0.2.7:8080"])
+    for parse in (parse_http, parse_socks):
+        try:
+            asked = parse(data)
+            name = allowed.check(asked.host, asked.port)
+        except (Incomplete, Refused):
+            continue
+        assert name in ("api.example.com", "192.0.2.7") or name.endswith(".cdn.example.com")
+
+
 def _reply(data: bytes) -> None:
     try:
         claims = parse_reply(text_of(data))
@@ -137,6 +151,7 @@ def _answer_seeds() -> list[bytes]:
         "kind": "outcome", "status": 0, "stopped_for": "", "wall_seconds": 0.1, "user_seconds": 0.1,
         "system_seconds": 0.1, "peak_memory": 1, "peak_processes": 1, "oom_kills": 0, "refused_forks": 0,
         "assurance": {"level": "bounded", "payload_host_uid": 1, "layers": [], "losses": []},
+        "egress": [{"host": "a", "port": 1, "allowed": False, "reason": "r"}],
     }  # fmt: skip
     words = (layer, outcome, {"kind": "start", "program": "x", "errno": 2}, {"kind": "layer"}, [1], {})
     return [json.dumps(each).encode() for each in words]
@@ -150,6 +165,15 @@ def _plan_seeds() -> list[bytes]:
 def _word_seeds() -> list[bytes]:
     failed = FAILURE.pack(BASE + 32, 1)
     return [failed, FAILURE.pack(BASE + 33, 1), *(bytes([kind]) + bytes(7) for kind in range(7)), b"\x04" + bytes(15)]
+
+
+def _proxy_seeds() -> list[bytes]:
+    return [
+        b"CONNECT api.example.com:443 HTTP/1.1\r\n\r\n",
+        b"GET http://a.cdn.example.com/x HTTP/1.1\r\nHost: x\r\n\r\n",
+        b"\x05\x01\x00\x03\x0fapi.example.com\x01\xbb",
+        b"\x05\x01\x00\x01\xc0\x00\x02\x07\x1f\x90",
+    ]
 
 
 def _reply_seeds() -> list[bytes]:
@@ -167,5 +191,6 @@ TARGETS = (
     Target("server-answer", "what the fork server answers", _server_answer, _answer_seeds),
     Target("server-request", "what the fork server is asked", _plan, _plan_seeds),
     Target("sandbox-word", "what a sandbox being built says", _sandbox_word, _word_seeds),
+    Target("proxy-request", "what a payload asks the egress proxy", _proxy, _proxy_seeds),
     Target("model-reply", "what a language model answers, and the proof it owes", _reply, _reply_seeds),
 )

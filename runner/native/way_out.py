@@ -1,0 +1,65 @@
+"""Starts and ends the egress proxy of a run, and reads what it noted."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+from skillkeep.kernel.errors import KernelError
+from skillkeep.kernel.libc import guarded
+
+__all__ = ["LAYER", "WayOut"]
+
+LAYER = "egress"
+_MOST_ATTEMPTS = 200
+_DEFAULTED = [number for number in range(1, signal.NSIG) if number not in (signal.SIGKILL, signal.SIGSTOP, 32, 33)]
+
+
+class WayOut:
+    """A running proxy for `listener`, a socket inside the sandbox; takes `listener` over. Raises KernelError."""
+
+    def __init__(self, listener: int, grants: Sequence[str]) -> None:
+        self._log = os.memfd_create("skillkeep-egress", os.MFD_CLOEXEC)
+        null = os.open("/dev/null", os.O_RDWR | os.O_CLOEXEC)
+        try:
+            with guarded(LAYER, "start the egress proxy"):
+                placed = ((0, listener), (1, self._log), (2, null))
+                self.pid = os.posix_spawn(
+                    sys.executable,
+                    [*_starter(), "proxy", str(os.getpid()), *grants],
+                    {},
+                    file_actions=[(os.POSIX_SPAWN_DUP2, fd, target) for target, fd in placed],
+                    setsigmask=(),
+                    setsigdef=_DEFAULTED,
+                )
+        except KernelError:
+            os.close(self._log)
+            raise
+        finally:
+            os.close(null)
+            os.close(listener)
+
+    def end(self) -> list[dict[str, Any]]:
+        """Kill the proxy; what it noted, oldest first. A proxy that had ended before says so as a refused attempt."""
+        early = os.waitpid(self.pid, os.WNOHANG)[0] == self.pid
+        if not early:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(self.pid, signal.SIGKILL)
+            os.waitpid(self.pid, 0)
+        text = os.pread(self._log, os.fstat(self._log).st_size, 0).decode("utf-8", "replace")
+        os.close(self._log)
+        attempts = [json.loads(line) for line in text.splitlines()[:_MOST_ATTEMPTS]]
+        if early:
+            attempts.append({"host": "", "port": 0, "allowed": False, "reason": "the egress proxy ended early"})
+        return attempts
+
+
+def _starter() -> list[str]:
+    """The command line of this very process up to what it was to do (see `boot`)."""
+    words = sys.orig_argv
+    return [sys.executable, *words[1 : words.index("--") + 1]]
