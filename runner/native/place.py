@@ -32,7 +32,10 @@ def server_folder() -> str:
     for base in (os.environ.get("XDG_RUNTIME_DIR", ""), f"/run/user/{uid}"):
         if base.startswith("/") and _is_private(base):
             return _made(os.path.join(base, "skillkeep"))
-    return _made(f"/tmp/skillkeep-{uid}")  # noqa: S108  ownership and mode are checked
+    # Uid 0 of another user namespace is somebody else, and may share this /tmp.
+    with guarded(LAYER, "look at this process"):
+        namespace = os.stat("/proc/self/ns/user").st_ino
+    return _made(f"/tmp/skillkeep-{uid}-{namespace}")  # noqa: S108  ownership and mode are checked
 
 
 def alone() -> bool:
