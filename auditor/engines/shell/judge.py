@@ -86,7 +86,7 @@ class Judge:
         if not command.words and command.heredoc is None:
             self._assignments(command)
             return own | self._reach.redirects(command, None, own) if command.redirects else own
-        if alone and not own and self._is_ordinary(command):
+        if alone and not own and command.words and self._is_ordinary(command):
             return own
         if command.assignments:
             self._assignments(command)
