@@ -120,21 +120,19 @@ class Changing:
                     self._site.derive(value.removeprefix("!"), Context.SHELL, call.command, "git config")
 
 
+def _set_to(arguments: list[str], at: int) -> str:
+    """What the setting at `at` becomes: after ``=``, else the next argument."""
+    return arguments[at].partition("=")[2] if "=" in arguments[at] else " ".join(arguments[at + 1 : at + 2])
+
+
 def _is_off(arguments: list[str], at: int) -> bool:
     """True for ``core.fsmonitor=false``, ``core.hooksPath=/dev/null``, ``--unset core.hooksPath``."""
-    value = arguments[at].partition("=")[2] if "=" in arguments[at] else " ".join(arguments[at + 1 : at + 2])
-    written = "=" in arguments[at] or at + 1 < len(arguments)
-    return (
-        value in {"false", "0", "/dev/null"}
-        or not {"--unset", "--get"}.isdisjoint(arguments)
-        or not (written and value)
-    )
+    asked = not {"--unset", "--get"}.isdisjoint(arguments)
+    return asked or _set_to(arguments, at) in {"", "false", "0", "/dev/null"}
 
 
 def _is_inside(arguments: list[str], at: int) -> bool:
     """True for ``git config core.hooksPath .githooks``: hooks of the repository, for who works in it."""
-    value = " ".join(arguments[at + 1 : at + 2])
-    plain = bool(value) and value[0].isprintable() and not value.startswith(("/", "~", "$", "-")) and ".." not in value
-    return (
-        plain and HOLE not in value and "hookspath" in arguments[at] and {"--global", "--system"}.isdisjoint(arguments)
-    )
+    value = _set_to(arguments, at)
+    outside = value.startswith(("/", "~", "$", "-")) or ".." in value or HOLE in value
+    return "hookspath" in arguments[at] and not outside and {"--global", "--system"}.isdisjoint(arguments)
