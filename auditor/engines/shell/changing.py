@@ -7,19 +7,19 @@ from typing import Any, Final
 
 from skillkeep.auditor.engines.interface import Context
 from skillkeep.auditor.engines.shell.evaluate import HOLE
+from skillkeep.auditor.engines.shell.lookup import CHANGING
 from skillkeep.auditor.engines.shell.model import Command, Word
 from skillkeep.auditor.engines.shell.site import Call, ShellSite
 from skillkeep.auditor.engines.tables import secrets
 from skillkeep.auditor.interface import Severity
 
-__all__ = ["CHANGING", "Changing"]
+__all__ = ["Changing"]
 
-_WIPED: Final = re.compile(r"^(?:/|~|/\*|~/|~/\*|/(?:home|root|Users|etc|usr|var|bin|lib|boot)(?:/[^/]*)?/?\*?)$")
+_WIPED: Final = re.compile(r"^(?:/|~|/\*|~/|~/\*|/(?:home|Users|etc|usr|var|bin|lib|boot)(?:/[^/]*)?/?\*?|/root(?:/[^/.][^/]*)?/?\*?)$")
 _DEVICE: Final = re.compile(r"^/dev/(?:sd|nvme|hd|vd|xvd|mmcblk|disk|mapper/)")
 _SYSTEM_TARGETS: Final = ("/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty", "/dev/fd/")
 _GIT_RUNS: Final = ("hookspath", "fsmonitor", "sshcommand", "core.editor", "core.pager", "credential.helper", "alias.")
 _COPYING: Final = frozenset({"cp", "mv", "ln", "install", "rsync"})
-CHANGING: Final = frozenset({"crontab", "launchctl", "systemctl", "git", "dd", "rm", "find", "shred", "wipefs", "cd"})
 
 
 class Changing:

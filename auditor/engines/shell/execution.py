@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from skillkeep.auditor.engines.interface import Context
 from skillkeep.auditor.engines.shell.evaluate import HOLE, Known
+from skillkeep.auditor.engines.shell.lookup import lookup
 from skillkeep.auditor.engines.shell.model import Command, Script, Substitution, Variable, Word
 from skillkeep.auditor.engines.shell.site import Call, ShellSite
 from skillkeep.auditor.interface import Severity
@@ -54,8 +55,8 @@ class Execution:
         self._site = site
         self._table = table
         self._inner = inner
-        self._installers = tuple(table["installers"])
-        self._builtins = frozenset(table["builtins"])
+        self._installers = lookup().installers
+        self._builtins = lookup().builtins
 
     def judge(self, call: Call, labels: frozenset[str], before: list[Call], printed: Known | None) -> None:
         """Judge `call`, fed by the calls `before` it, which print `printed` when that is known."""
