@@ -206,9 +206,11 @@ class Folder:
         return value
 
     def _joined(self, node: ast.JoinedStr, scope: Scope) -> Value:
+        parts = [self.fold(part, scope) for part in node.values]
+        if not any(isinstance(part, OneOf) for part in parts):
+            return bounded("".join(part if isinstance(part, str) else HOLE for part in parts))
         text: Value = ""
-        for part in node.values:
-            value = self.fold(part, scope)
+        for value in parts:
             text = binary(_ADD, text, value if not isinstance(value, Unknown) else HOLE)
         return text
 
