@@ -44,7 +44,8 @@ _SETTING_WORDS: Final = frozenset(
 _SWITCHING: Final = frozenset({"su", "runuser", "script"})  # a user or file may stand before the code
 _UNKNOWN: Final = "NOT_KNOWN"  # the variable that stands for what is not known in a text handed back
 _PROGRAM: Final = re.compile(r"[^\W_][\w.+-]*|[\w+-][\w.+-]*[^\W_][\w.+-]*")
-_COMMANDS: Final = re.compile(r"\w[^\n]*[|;&]|\$\(|`")
+_LONGEST_NAME: Final = 255  # of a file; the pattern is quadratic
+_COMMANDS: Final = re.compile(r"^[^\w\n]*\w[^\n]*[|;&]|\$\(|`", re.MULTILINE)
 _SEPARATORS: Final = re.compile(r"[\s;|&()\"'`]+")
 
 
@@ -98,7 +99,7 @@ class Execution:
         name = call.name
         if name in self._site.programs or name in self._builtins or name in self._site.functions:
             return
-        if _PROGRAM.fullmatch(name):
+        if len(name) <= _LONGEST_NAME and _PROGRAM.fullmatch(name):
             self._site.programs.add(name)
             self._site.capability("binary", name, call.command)
 
