@@ -3,7 +3,7 @@
 CPU time; engines in this process and without semgrep, bandit and model unless said otherwise. Whole public
 collections where their snapshots are (`--snapshots`), else files of this installation. Report only, never a test.
 
-    python benchmarks/audit.py [--peers FOLDER] [--quick] [--json]
+    python benchmarks/audit.py [--megabytes 4] [--peers FOLDER] [--quick] [--json]
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ def main() -> None:
     wanted = _arguments()
     with tempfile.TemporaryDirectory(prefix="skillkeep-bench-") as folder:
         space = Path(folder)
-        kinds, whole = gather(wanted.snapshots, space / "corpora")
+        kinds, whole = gather(wanted.snapshots, space / "corpora", wanted.megabytes)
         ten = skill_of_ten(kinds, space / "ten")
         audit(ten)
         results: dict[str, Any] = {
             "load": os.getloadavg(),
             "from": "collections" if whole else "this installation",
             "speeds": [measure_kind(kind, root) for kind, root in kinds.items()],
-            "warm": measure_skills(skills_below(whole) if whole else [ten]),
+            "warm": measure_skills(skills_below(whole)[:: wanted.every] if whole else [ten]),
             "cold": cold(ten, space / "home"),
             "cached": _cached(ten, space),
         }
@@ -60,7 +60,9 @@ def main() -> None:
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--snapshots", type=Path, default=Path("/work/.mirror"), help="folder of owner+name/ snapshots")
+    parser.add_argument("--megabytes", type=float, default=4.0, help="about as much of each kind of files")
     parser.add_argument("--peers", type=Path, help="install other scanners below this folder and run them too")
+    parser.add_argument("--every", type=int, default=3, help="of the collections' skills, take each so manieth")
     parser.add_argument("--quick", action="store_true", help="leave the large tree out")
     parser.add_argument("--json", action="store_true", help="print data")
     return parser.parse_args()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sysconfig
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from score.samples import Sample, stage
@@ -22,27 +22,34 @@ KINDS = {
     "JavaScript": (".js", ".mjs", ".cjs", ".jsx", ".ts", ".tsx"),
 }
 _LARGEST = 1 << 20
-_MOST_OF_INSTALLED = 4 << 20
 
 
-def gather(snapshots: Path, into: Path) -> tuple[dict[str, Path], Path | None]:
-    """A folder of links for each kind, and the folder of the whole collections where there are some."""
+def gather(snapshots: Path, into: Path, megabytes: float) -> tuple[dict[str, Path], Path | None]:
+    """A folder of copies for each kind, and the folder of the whole collections where there are some.
+
+    Of a kind with more than `megabytes`, every second, third, ... file is taken.
+    """
     whole = into / "collections"
     samples = [Sample(repo.replace("/", "__"), "", "", repo) for repo in COLLECTIONS]
     there = bool(stage(samples, snapshots, whole)) if snapshots.is_dir() else False
-    sources = whole.rglob("*") if there else _installed()
-    kinds = {name: into / "kinds" / name for name in KINDS}
-    sizes = dict.fromkeys(KINDS, 0)
-    for number, path in enumerate(sources):
-        kind = next((name for name, suffixes in KINDS.items() if path.suffix.lower() in suffixes), "")
-        if not kind or not path.is_file() or (size := path.stat().st_size) > _LARGEST:
-            continue
-        if there or sizes[kind] < _MOST_OF_INSTALLED:
-            sizes[kind] += size
+    kinds = {}
+    for kind, files in _by_kind(sorted(whole.rglob("*")) if there else _installed()).items():
+        total = sum(path.stat().st_size for path in files) / 1e6
+        kinds[kind] = into / "kinds" / kind
+        for number, path in enumerate(files[:: max(1, round(total / megabytes))]):
             place = kinds[kind] / f"{number // 200}" / f"{number}{path.suffix.lower()}"
             place.parent.mkdir(parents=True, exist_ok=True)
             place.write_bytes(path.read_bytes())
-    return {name: folder for name, folder in kinds.items() if folder.is_dir()}, whole if there else None
+    return kinds, whole if there else None
+
+
+def _by_kind(paths: Iterable[Path]) -> dict[str, list[Path]]:
+    found: dict[str, list[Path]] = {}
+    for path in paths:
+        kind = next((name for name, suffixes in KINDS.items() if path.suffix.lower() in suffixes), "")
+        if kind and path.is_file() and path.stat().st_size <= _LARGEST:
+            found.setdefault(kind, []).append(path)
+    return found
 
 
 def _installed() -> Iterator[Path]:
