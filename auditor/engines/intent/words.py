@@ -93,7 +93,7 @@ class Words:
             sets = pieces_of(alternative, whole=whole)
             if not sets and not needs:
                 self._always |= bit
-            elif len(sets) == 1 or min((piece.worth for piece in sets[0]), default=0) >= _RARE:
+            elif len(sets) == 1 or (sets and min((piece.worth for piece in sets[0]), default=0) >= _RARE):
                 self._note(sets[0], bit)
             elif sets:
                 one, other = 1 << self._next, 2 << self._next
