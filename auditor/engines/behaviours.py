@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from typing import ClassVar
 
 from skillkeep.auditor.engines.behaviour.acts import CODE, Act, acts_of, code_of
+from skillkeep.auditor.engines.behaviour.chains import chained
 from skillkeep.auditor.engines.behaviour.dropped import drops
 from skillkeep.auditor.engines.behaviour.scripts import scripts, spelled_out
 from skillkeep.auditor.engines.behaviour.strangers import Documents, is_remote, strangers
@@ -57,6 +58,8 @@ class BehaviourEngine(Engine):
         documents = Documents(tree.files)
         _redirected(tree, documents, emit)
         _tampered(tree, acts, emit)
+        for rule, act, message in chained(acts):
+            emit.finding(rule, Location(act.path, act.line), act.text, message)
         told: set[tuple[str, int]] = set()
         for act, _, why in strangers(tree, acts, documents):
             if (act.path, act.line) not in told:
@@ -93,7 +96,11 @@ def _redirected(tree: SourceTree, documents: Documents, emit: Emitter) -> None:
         for segment in code_of(file):
             for found in _REDIRECT.finditer(segment.text):
                 host = host_of(found["url"]).name
-                if is_remote(host) and not documents.names(host) and not services().owns(found["name"], host):
+                if (
+                    is_remote(host)
+                    and not documents.names(host, exact=True)
+                    and not services().owns(found["name"], host)
+                ):
                     at = segment.locate(found.start("name"), found.end("url"))
                     message = f"{found['name']} is set to {host}, which no document names"
                     emit.finding("behaviour-redirected-traffic", at, found[0].strip(), message, segment=segment)

@@ -55,14 +55,16 @@ class Documents:
         found = _promise().search(self._text)
         return found[0].strip() if found else ""
 
-    def names(self, host: str) -> bool:
-        """True when the documents name `host`, its registered name, or the service it is of."""
+    def names(self, host: str, *, exact: bool = False) -> bool:
+        """True when the documents name `host`, its registered name, or (unless `exact`) the service it is of."""
         host = host.lower().rstrip(".")
         labels = host.split(".")
         if host in self._text:
             return True
         if labels[-1] not in _RESERVED and len(labels) > 1 and ".".join(labels[-2:]) in self._text:
             return True
+        if exact:
+            return False
         for domain, words in table("acts")["shared_hosts"].items():
             if host == domain or host.endswith(f".{domain}"):
                 return any(word in self._text for word in words)
