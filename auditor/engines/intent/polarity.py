@@ -105,7 +105,8 @@ def is_told(text: str, place: tuple[int, int], lead: str = "") -> bool:
         return False
     if _BASE.fullmatch(text[start:end]) and (not _COMMANDING.search(clause) or text[end : end + 1] == "-"):
         return False
-    if _PARTICIPLE.fullmatch(text, start, end) and not _PASSIVE.search(clause):
+    passive = bool(_PARTICIPLE.fullmatch(text, start, end))
+    if passive and not _PASSIVE.search(clause):
         return False
     if not text.isascii() and end - start < _SHORT and _NOT_AFTER.search(text[end : end + 40]):
         return False
@@ -115,7 +116,7 @@ def is_told(text: str, place: tuple[int, int], lead: str = "") -> bool:
         return False
     if _NEVER.search(clause.rpartition(", ")[2]) or _ONLY.search(clause) or _PURPOSE.match(text[:start]):
         return False
-    if text.isascii() and _OTHERS.search(clause):
+    if text.isascii() and not passive and _OTHERS.search(clause):
         return False
     if any(pattern.search(clause) for pattern in (_LIST_OF_NOT, _ABLE, _IF, _REPORTED)):
         return False
