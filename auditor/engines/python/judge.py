@@ -66,7 +66,7 @@ def _part(site: Site, flow: Flow, sinks: dict[str, Any]) -> None:
     plain = _Plain(found.attributes, names.program.linked)
     for each, scope in found.calls:
         call, function = each, each.func
-        if function.__class__ is ast.Attribute and plain(function):  # type: ignore[arg-type]
+        if function.__class__ is ast.Attribute and plain(function):
             if call.args or call.keywords:
                 execution.handed_on(call, scope)
                 credentials.paths(call, scope, ())
