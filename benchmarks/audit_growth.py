@@ -25,6 +25,7 @@ from skillkeep.auditor.worker import read_tree
 FACTOR = 4
 ROUNDS = 3
 LEAST_SECONDS = 0.002
+TEXT_OF_PATTERNS = 10  # times longer than that of engines: a pattern reads half a gigabyte a second
 SHOWN = 12
 WITHOUT_LIMITS = AuditOptions(
     bandit=False, semgrep=False, file_seconds=3600.0, total_seconds=36000.0, file_bytes=64 << 20
@@ -168,7 +169,7 @@ def main() -> None:
     wanted = parser.parse_args()
     size = wanted.kilobytes * 1000
     if not wanted.engines:
-        show("patterns", list(of_patterns(size)))
+        show("patterns", list(of_patterns(size * TEXT_OF_PATTERNS)))
     if not wanted.patterns:
         show("engines", list(of_engines(size)))
 
