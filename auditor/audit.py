@@ -7,6 +7,7 @@ import re
 import time
 from collections.abc import Sequence
 from dataclasses import asdict, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,7 @@ __all__ = ["audit_tree"]
 
 _MOST_KILLERS = 3
 _MARK = re.compile(re.escape(FILE_MARK) + r"(\d+)")
+_SAID = re.compile(re.escape(FILE_MARK).encode() + rb"(\d{1,6})\b")
 _WORKER = "skillkeep.auditor.worker:scan"
 
 
@@ -48,7 +50,7 @@ def audit_tree(
         options = replace(options, advisories=os.path.abspath(options.advisories))
     progress.step("reading")
     collector = Collector(default_rulebook())
-    answer = _read(root, options, observations, collector)
+    answer = _read(root, options, observations, collector, progress)
     runs = [EngineRun(**run) for run in answer.pop("engines")]
     for engine in program_engines():
         progress.step(engine.name)
@@ -66,7 +68,7 @@ def audit_tree(
 
 
 def _read(
-    root: Path, options: AuditOptions, observations: Sequence[Observation], collector: Collector
+    root: Path, options: AuditOptions, observations: Sequence[Observation], collector: Collector, progress: Progress
 ) -> dict[str, Any]:
     """One worker, started again without the file that killed it, at most three times."""
     skip: list[str] = []
@@ -84,7 +86,7 @@ def _read(
             "skip": skip,
         }
         try:
-            return run_confined(_WORKER, request, confinement)
+            return run_confined(_WORKER, request, confinement, heard=partial(_tell, progress))
         except WorkerError as error:
             if error.code != "worker_failed":
                 raise
@@ -96,6 +98,12 @@ def _read(
                         "ruleset": collector.rulebook.digest, "declared": []}  # fmt: skip
             skip.append(killer)
             _lost(collector, killer, cause)
+
+
+def _tell(progress: Progress, said: bytes) -> None:
+    """Count the files by the last number the worker told."""
+    if marks := _SAID.findall(said):
+        progress.count(int(marks[-1]) + 1, 0)
 
 
 def _lost(collector: Collector, path: str | None, cause: str) -> None:

@@ -45,12 +45,24 @@ def settle(raws: Sequence[Raw], declared: frozenset[str], rulebook: Rulebook) ->
 
 
 def _corroborated(found: list[Finding]) -> list[Finding]:
-    """Findings of a rule that says little by itself are warnings while nothing else blocks."""
-    weak = frozenset(table("verdict")["weak_alone"])
-    blocking = {finding.rule for finding in found if finding.severity is Severity.FAIL}
-    if len(blocking) != 1 or blocking.isdisjoint(weak):
-        return found
-    return [replace(each, severity=min(each.severity, Severity.WARN, key=lambda s: s.rank)) for each in found]
+    """Findings that say little by themselves are warnings while nothing else blocks, or nothing at that place."""
+    words = table("verdict")
+    places: dict[tuple[str, int], set[str]] = defaultdict(set)
+    for each in found:
+        if each.severity is Severity.FAIL:
+            places[each.location.path, each.location.line].add(each.rule)
+    suffixes = tuple(words["code_suffixes"])
+    judged = [
+        replace(each, severity=Severity.WARN)
+        if each.engine == "intent" and each.severity is Severity.FAIL and each.location.path.endswith(suffixes)
+        and len(places[each.location.path, each.location.line]) < 2
+        else each
+        for each in found
+    ]  # fmt: skip
+    blocking = {each.rule for each in judged if each.severity is Severity.FAIL}
+    if len(blocking) != 1 or blocking.isdisjoint(words["weak_alone"]):
+        return judged
+    return [replace(each, severity=min(each.severity, Severity.WARN, key=lambda s: s.rank)) for each in judged]
 
 
 def listed(findings: Sequence[Finding]) -> tuple[tuple[Finding, ...], dict[str, int]]:

@@ -1,181 +1,112 @@
-"""How fast the auditor reads, in MB/s a core and against `ast.parse` and hashing of the same files in the same run.
+"""How fast the auditor reads and how much memory that takes, beside its peers, all in one run.
 
-CPU time of this process, engines in process (no worker), without semgrep; bandit's cost is shown apart. Corpora are
-made from this installation: the standard library for Python, Python's documentation strings as Markdown, JSON from
-its tables, and scripts built from the rules' own examples. Report only; the bars are in docs (budgets of the design).
+CPU time; engines in this process and without semgrep, bandit and model unless said otherwise. Whole public
+collections where their snapshots are (`--snapshots`), else files of this installation. Report only, never a test.
 
-    python benchmarks/audit.py [--megabytes 2] [--json]
+    python benchmarks/audit.py [--megabytes 4] [--peers FOLDER] [--quick] [--json]
 """
 
 from __future__ import annotations
 
 import argparse
-import ast
-import contextlib
-import hashlib
-import inspect
-import io
 import json
-import sysconfig
+import os
 import tempfile
-import time
-import warnings
-from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
-from skillkeep.auditor.interface import AuditOptions
-from skillkeep.auditor.rulebook import Example, default_rulebook
-from skillkeep.auditor.worker import read_tree
+import audit_cache
+from auditing.corpora import gather, skill_of_ten, skills_below, tree_of
+from auditing.programs import cold, compare, install_peers, peak_megabytes
+from auditing.speed import Speed, audit, measure_kind, measure_skills
 
-ALL_TIME = 3600.0
-
-
-@dataclass(frozen=True)
-class Measured:
-    """One corpus: its size, the speed of the audit, and ratios to its peers (higher is faster)."""
-
-    corpus: str
-    megabytes: float
-    megabytes_a_second: float
-    against_parse: float | None
-    against_hashing: float
-    bandit_seconds_a_megabyte: float | None
-    slowest: tuple[tuple[str, float], ...]
-
-
-def cpu(work: Callable[[], object]) -> float:
-    """CPU seconds of `work`."""
-    start = time.process_time()
-    work()
-    return time.process_time() - start
-
-
-def python_texts() -> Iterator[str]:
-    """Modules of the standard library."""
-    for path in sorted(Path(sysconfig.get_paths()["stdlib"]).glob("*.py")):
-        with contextlib.suppress(UnicodeDecodeError):
-            yield path.read_text(encoding="utf-8")
-
-
-def markdown_texts() -> Iterator[str]:
-    """Docstrings of the standard library as Markdown pages with a fenced example each."""
-    for text in python_texts():
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            tree = ast.parse(text)
-        pages = [inspect.cleandoc(doc) for node in ast.walk(tree) if (doc := _docstring(node))]
-        if pages:
-            body = "\n\n".join(f"## Part\n\n{page}\n\n```python\nprint(1)\n```" for page in pages)
-            yield f"# Module\n\n{body}\n"
-
-
-def _docstring(node: ast.AST) -> str | None:
-    kinds = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
-    return ast.get_docstring(node, clean=False) if isinstance(node, kinds) else None
-
-
-def config_texts() -> Iterator[str]:
-    """JSON documents of nested records."""
-    for number in range(10_000):
-        records = [{"id": n, "name": f"item {n}", "tags": ["a", "b"], "nested": {"on": True}} for n in range(200)]
-        yield json.dumps({"number": number, "records": records}, indent=2)
-
-
-def script_texts(suffix: str) -> Iterator[str]:
-    """The good examples of the rules in one language, repeated: short, typical, harmless code."""
-    examples = [item for rule in default_rulebook().rules.values() for item in rule.good]
-    bodies = [item.text for item in examples if isinstance(item, Example) and item.file.endswith(suffix)]
-    while bodies:
-        yield "\n".join(bodies * 20)
-
-
-def corpus(root: Path, texts: Iterator[str], suffix: str, megabytes: float) -> int:
-    """Write files of `texts` until they hold `megabytes`; the bytes written."""
-    size = 0
-    for number, text in enumerate(texts):
-        data = text.encode()
-        (root / f"file{number}{suffix}").write_bytes(data)
-        size += len(data)
-        if size >= megabytes * 1e6:
-            break
-    return size
-
-
-def audit(root: Path, *, bandit: bool) -> list[tuple[str, float]]:
-    """Audit the corpus in this process; seconds by engine."""
-    options = AuditOptions(bandit=bandit, semgrep=False, total_seconds=ALL_TIME, file_seconds=ALL_TIME)
-    with contextlib.redirect_stderr(io.StringIO()):
-        answer = read_tree(root, options)
-    return sorted(((run["name"], run["seconds"]) for run in answer["engines"]), key=lambda pair: -pair[1])
-
-
-def parse_all(root: Path) -> None:
-    """The peer: `ast.parse` of every file."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        for path in root.iterdir():
-            ast.parse(path.read_bytes())
-
-
-def hash_all(root: Path) -> None:
-    """The other peer: reading and hashing."""
-    for path in root.iterdir():
-        hashlib.sha256(path.read_bytes()).digest()
-
-
-def measure(name: str, texts: Iterator[str], suffix: str, megabytes: float) -> Measured:
-    """One corpus, warmed up once so that loading the rules does not count."""
-    with tempfile.TemporaryDirectory() as folder:
-        root = Path(folder)
-        size = corpus(root, texts, suffix, megabytes) / 1e6
-        engines: list[tuple[str, float]] = []
-        seconds = cpu(lambda: engines.extend(audit(root, bandit=False)))
-        python = suffix == ".py"
-        parse = cpu(lambda: parse_all(root)) if python else None
-        hashing = cpu(lambda: hash_all(root))
-        bandit = dict(audit(root, bandit=True))["bandit"] / size if python else None
-    return Measured(
-        corpus=name,
-        megabytes=round(size, 2),
-        megabytes_a_second=round(size / seconds, 2),
-        against_parse=round(parse / seconds, 2) if parse is not None else None,
-        against_hashing=round(hashing / seconds, 4),
-        bandit_seconds_a_megabyte=round(bandit, 2) if bandit is not None else None,
-        slowest=tuple((engine, round(spent, 3)) for engine, spent in engines[:3]),
-    )
+TREE_FILES = 10_000
+COMPARED = 8
+READ = ("Markdown", "config", "shell")
 
 
 def main() -> None:
-    """Measure every corpus and print a table, or JSON."""
+    """Measure everything and print it."""
+    wanted = _arguments()
+    with tempfile.TemporaryDirectory(prefix="skillkeep-bench-") as folder:
+        space = Path(folder)
+        kinds, whole = gather(wanted.snapshots, space / "corpora", wanted.megabytes)
+        ten = skill_of_ten(kinds, space / "ten")
+        audit(ten)
+        results: dict[str, Any] = {
+            "load": os.getloadavg(),
+            "from": "collections" if whole else "this installation",
+            "speeds": [measure_kind(kind, root) for kind, root in kinds.items()],
+            "warm": measure_skills(skills_below(whole)[:: wanted.every] if whole else [ten]),
+            "cold": cold(ten, space / "home"),
+            "cached": _cached(ten, space),
+        }
+        if not wanted.quick:
+            size = tree_of(TREE_FILES, kinds, space / "tree") / 1e6
+            results["tree"] = (size, *peak_megabytes(space / "tree"))
+        if wanted.peers:
+            skills = skills_below(whole) if whole else [ten]
+            every = max(1, len(skills) // COMPARED)
+            results["peers"] = compare(install_peers(wanted.peers), skills[::every][:COMPARED], space / "home")
+    if wanted.json:
+        results["speeds"] = [asdict(each) for each in results["speeds"]]
+        results["warm"] = asdict(results["warm"])
+        print(json.dumps(results))
+    else:
+        _show(results)
+
+
+def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--megabytes", type=float, default=2.0, help="size of each corpus")
-    parser.add_argument("--json", action="store_true", help="print JSON")
-    chosen = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder:  # loads rules, tables and engines
-        corpus(Path(folder), script_texts(".py"), ".py", 0.01)
-        audit(Path(folder), bandit=True)
-    results = [
-        measure("Markdown", markdown_texts(), ".md", chosen.megabytes),
-        measure("config", config_texts(), ".json", chosen.megabytes),
-        measure("Python", python_texts(), ".py", chosen.megabytes),
-        measure("JavaScript", script_texts(".js"), ".js", chosen.megabytes / 4),
-        measure("shell", script_texts(".sh"), ".sh", chosen.megabytes / 4),
-    ]
-    if chosen.json:
-        print(json.dumps([asdict(item) for item in results]))
-        return
-    print(
-        f"{'corpus':<11} {'MB':>6} {'MB/s':>7} {'x ast.parse':>12} {'x sha256':>9} {'bandit s/MB':>12}  slowest engines"
-    )
-    for item in results:
-        parse = "" if item.against_parse is None else f"{item.against_parse:.2f}"
-        bandit = "" if item.bandit_seconds_a_megabyte is None else f"{item.bandit_seconds_a_megabyte:.2f}"
-        slowest = ", ".join(f"{engine} {spent:.2f} s" for engine, spent in item.slowest)
+    parser.add_argument("--snapshots", type=Path, default=Path("/work/.mirror"), help="folder of owner+name/ snapshots")
+    parser.add_argument("--megabytes", type=float, default=4.0, help="about as much of each kind of files")
+    parser.add_argument("--peers", type=Path, help="install other scanners below this folder and run them too")
+    parser.add_argument("--every", type=int, default=3, help="of the collections' skills, take each so manieth")
+    parser.add_argument("--quick", action="store_true", help="leave the large tree out")
+    parser.add_argument("--json", action="store_true", help="print data")
+    return parser.parse_args()
+
+
+def _cached(ten: Path, space: Path) -> dict[str, float]:
+    """Audits out of the cache against hashing alone: the small skill, and a larger made tree."""
+    large = audit_cache.made(space / "large", 200, 20_000)
+    return {
+        "ten files": audit_cache.measure("ten files", ten, space / "cache-small"),
+        "4 MB": audit_cache.measure("200 files, 4 MB", large, space / "cache-large"),
+    }
+
+
+def _show(results: dict[str, Any]) -> None:
+    speeds: list[Speed] = results["speeds"]
+    print(f"\nfiles of {results['from']}, machine load {results['load'][0]:.1f}\n")
+    print(f"{'kind':<11} {'files':>6} {'MB':>6} {'MB/s':>6} {'x ast.parse':>11} {'x sha256':>9} {'bandit':>8}  slowest")
+    for each in speeds:
+        parse = "" if each.against_parse is None else f"{each.against_parse:.2f}"
+        bandit = "" if each.bandit_seconds is None else f"+{each.bandit_seconds:.1f} s"
+        slowest = ", ".join(f"{engine} {spent:.2f} s" for engine, spent in each.engines)
         print(
-            f"{item.corpus:<11} {item.megabytes:>6.2f} {item.megabytes_a_second:>7.2f} {parse:>12} "
-            f"{item.against_hashing:>9.4f} {bandit:>12}  {slowest}"
+            f"{each.kind:<11} {each.files:>6} {each.megabytes:>6.2f} {each.speed:>6.2f} {parse:>11} "
+            f"{each.against_hashing:>9.4f} {bandit:>8}  {slowest}"
         )
+    together = [each for each in speeds if each.kind in READ]
+    size = sum(each.megabytes for each in together)
+    seconds = sum(each.megabytes / each.speed for each in together)
+    print(f"\nMarkdown, config and shell together: {size / seconds:.2f} MB/s (bar: 5)")
+    warm = results["warm"]
+    print(
+        f"warm, {warm.skills} skills: median {warm.median:.1f} ms (bar: 20), 90 % {warm.ninetieth:.1f} ms, "
+        f"most {warm.most:.0f} ms"
+    )
+    ours, bare = results["cold"]
+    print(f"cold `auditor scan` of ten files: {ours / bare:.1f}x a bare interpreter ({ours * 1e3:.0f} ms, bar: 40x)")
+    cached = ", ".join(f"{name} {ratio:.2f}x" for name, ratio in results["cached"].items())
+    print(f"unchanged content out of the cache, against hashing: {cached} (bar: 2x)")
+    if "tree" in results:
+        megabytes, peak, files = results["tree"]
+        print(f"peak memory, {files} files of {megabytes:.0f} MB: {peak:.0f} MB (bar: 200)")
+    for name, median, statuses in results.get("peers", ()):
+        print(f"cold, a skill: {name:<14} {median:6.2f} s CPU  (exit codes {statuses})")
 
 
 if __name__ == "__main__":

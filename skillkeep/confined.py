@@ -17,7 +17,7 @@ import signal
 import subprocess
 import sys
 import sysconfig
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
@@ -75,9 +75,11 @@ def run_confined(
     request: dict[str, Any],
     confinement: Confinement,
     clock: Clock = SYSTEM_CLOCK,
+    heard: Callable[[bytes], None] | None = None,
 ) -> dict[str, Any]:
     """Run ``job`` (``"package.module:function"``, JSON object in, JSON object out) confined, and return its result.
 
+    `heard` is given what the job writes to its stderr, piece by piece: hostile bytes, good for progress at most.
     Raises what the job raised if that is a `SkillkeepError`, else `WorkerError`.
     """
     header = {
@@ -96,7 +98,7 @@ def run_confined(
         start_new_session=True,
     )
     try:
-        conversation = _Conversation(child)
+        conversation = _Conversation(child, heard)
         cause = conversation.hold(json.dumps(header).encode() + b"\n", clock, confinement.wall_seconds)
     finally:
         _end(child)
@@ -106,8 +108,9 @@ def run_confined(
 class _Conversation:
     """Feeds the request, collects reply lines and the tail of stderr, both bounded."""
 
-    def __init__(self, child: subprocess.Popen[bytes]) -> None:
+    def __init__(self, child: subprocess.Popen[bytes], heard: Callable[[bytes], None] | None = None) -> None:
         self._child = child
+        self._heard = heard
         self._partial = bytearray()
         self._seen = 0
         self.stderr = bytearray()
@@ -158,6 +161,8 @@ class _Conversation:
         if not is_reply:
             self.stderr += chunk
             del self.stderr[:-_STDERR_BYTES]
+            if self._heard is not None:
+                self._heard(chunk)
             return True
         self._seen += len(chunk)
         self._partial += chunk

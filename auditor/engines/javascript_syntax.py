@@ -46,7 +46,7 @@ class JavaScriptEngine(Engine):
             return
         program = read_program(syntax)
         if judge(program, segment, emit, ALONE):
-            emit.incomplete(segment.path, "its expressions are too costly to be folded")
+            emit.incomplete(segment.path, "its expressions are too many or too deep to be followed")
         elif program.too_deep:
             emit.incomplete(segment.path, "its functions are nested too deep to be judged")
         elif syntax.complete:

@@ -8,11 +8,24 @@ from typing import ClassVar, Final
 from skillkeep.auditor.engines.interface import Context, Emitter, Engine, Segment, SourceFile
 from skillkeep.auditor.engines.shell.judge import Judge
 from skillkeep.auditor.engines.shell.reading import TooDeepError, UnparsedError, read_shell
+from skillkeep.auditor.engines.shell.recipes import given_names, recipes
 from skillkeep.auditor.engines.shell.site import ShellSite
 from skillkeep.auditor.engines.tables import table
 
 __all__ = ["ENGINE", "ShellEngine"]
 
+_ELSEWHERE: Final = frozenset(
+    {
+        "shell-download-execution",
+        "shell-decoded-execution",
+        "shell-reverse-shell",
+        "shell-destructive",
+        "code-environment-sent",
+        "code-credential-sent",
+        "code-credential-file",
+        "code-credential-store",
+    }
+)
 _BOMB: Final = re.compile(r"([\w:.]{1,20})\s{0,4}\(\)\s{0,4}\{[^}]{0,80}?\1\s{0,4}\|\s{0,4}\1\s{0,4}&")
 _BOMB_NAME: Final = 24
 
@@ -27,18 +40,26 @@ class ShellEngine(Engine):
         """Judge every shell segment of the file."""
         for segment in file.of(Context.SHELL):
             self._segment(segment, emit)
+        for segment in recipes(file):
+            self._segment(segment, emit, given_names(file))
 
-    def _segment(self, segment: Segment, emit: Emitter) -> None:
+    def _segment(self, segment: Segment, emit: Emitter, given: frozenset[str] | None = None) -> None:
+        """Judge one segment; `given` are the variables of a build service, whose machine is not the user's."""
         try:
             reading = read_shell(segment.text, segment.path)
         except (TooDeepError, UnparsedError) as error:
             emit.incomplete(segment.path, str(error) or "its substitutions are nested too deep to be judged")
             return
         site = ShellSite(segment, emit)
+        if given is not None:
+            site.only = _ELSEWHERE
+            site.scope.own |= given
         Judge(site, table("shell")).script(reading.script)
         _bombs(segment, emit)
         if site.scope.exhausted:
             emit.incomplete(segment.path, "its words are too costly to be worked out")
+        elif given is not None:
+            return
         elif reading.whole:
             emit.understood(segment)
         elif reading.lost and not segment.provenance and segment.path.endswith((".sh", ".bash", ".zsh")):

@@ -9,6 +9,7 @@ __all__ = ["HOLE", "NOTHING", "UNKNOWN", "Value", "joined", "listed"]
 
 HOLE: Final = "\uf8ff"
 NOTHING: Final[frozenset[str]] = frozenset()
+_MOST_DIGITS: Final = 20
 _LONGEST: Final = 1 << 18
 
 
@@ -29,6 +30,12 @@ class Value:
     def known(self) -> bool:
         """True when nothing of the text is missing."""
         return HOLE not in self.text
+
+    @property
+    def number(self) -> int | None:
+        """The whole number that it is, or None."""
+        plain = self.kind == "int" and len(self.text) < _MOST_DIGITS and self.text.lstrip("-").isdecimal()
+        return int(self.text) if plain else None
 
     def labelled(self, labels: frozenset[str]) -> Value:
         """The same with more labels."""

@@ -158,3 +158,20 @@ def test_every_finding_says_where_what_and_why() -> None:
     assert (worst.severity, worst.location.path, worst.location.line) == (Severity.FAIL, "run.sh", 2)
     assert worst.excerpt.startswith("rm -rf")
     assert len(worst.fingerprint) == 16
+
+
+def test_progress_counts_the_files_as_they_are_read(tmp_path: Path) -> None:
+    for number in range(3):
+        (tmp_path / f"{number}.md").write_text("# A\n")
+    heard: list[tuple[str, int]] = []
+
+    class Listener:
+        def step(self, label: str) -> None:
+            heard.append((label, 0))
+
+        def count(self, done: int, total: int) -> None:
+            heard.append(("", done))
+
+    audit_tree(tmp_path, AuditOptions(semgrep=False), progress=Listener())
+    assert heard[0] == ("reading", 0)
+    assert [done for label, done in heard if not label][-1] == 3

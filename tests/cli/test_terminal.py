@@ -31,7 +31,7 @@ def weather(tmp_path: Path) -> Path:
 def at_terminal(home: Path, *words: str) -> Any:
     env = environment(home, {"TERM": "dumb", "COLUMNS": "120"})
     return pexpect.spawn(
-        str(BIN / words[0]), list(words[1:]), env=env, timeout=90, encoding="utf-8", dimensions=(40, 120)
+        str(BIN / words[0]), list(words[1:]), env=env, timeout=240, encoding="utf-8", dimensions=(40, 120)
     )
 
 
@@ -58,10 +58,10 @@ def test_who_says_so_is_not_asked_at_a_terminal_either(home: Path, weather: Path
 
 def test_colour_is_for_terminals_and_can_be_switched_off(home: Path, weather: Path) -> None:
     env = environment(home, {"TERM": "xterm-256color"})
-    shown = pexpect.spawn(str(BIN / "auditor"), ["scan", str(weather)], env=env, timeout=90, encoding="utf-8").read()
+    shown = pexpect.spawn(str(BIN / "auditor"), ["scan", str(weather)], env=env, timeout=240, encoding="utf-8").read()
     assert "\x1b[" in shown
     env["NO_COLOR"] = "1"
-    plain = pexpect.spawn(str(BIN / "auditor"), ["scan", str(weather)], env=env, timeout=90, encoding="utf-8").read()
+    plain = pexpect.spawn(str(BIN / "auditor"), ["scan", str(weather)], env=env, timeout=240, encoding="utf-8").read()
     assert "WARN" in plain
     assert "\x1b[3" not in plain
     assert "\x1b[" not in run_command("auditor", "scan", str(weather), home=home).out

@@ -22,6 +22,7 @@ MOMENTS = 20
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(900)
 def test_killing_ingest_at_twenty_moments_leaves_a_vault_that_verifies(tmp_path: Path) -> None:
     home = Path(os.path.realpath(tmp_path)) / "home"
     home.mkdir(mode=0o700)

@@ -93,8 +93,8 @@ def test_a_command_that_is_told_to_end_leaves_nothing(home: Home, number: signal
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         )
-        assert arrived.wait(60)
+        assert arrived.wait(120)
         assert len(folders(home)) == 1
         child.send_signal(number)
-        assert child.wait(30) == 128 + number
+        assert child.wait(120) == 128 + number
     assert folders(home) == []

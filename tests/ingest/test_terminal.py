@@ -20,7 +20,7 @@ def test_a_warn_is_vaulted_at_a_terminal_after_its_findings_were_seen(tmp_path: 
     (home / "config.toml").write_text("[auditor]\nsemgrep = false\nbandit = false\n")
     source = write_files(tmp_path / "source", {**clean_skill(), "scripts/count.py": WARN})
     child = pexpect.spawn(
-        str(BIN / "skill"), ["ingest", str(source), "--confirm"], env=environment(home), timeout=60, encoding="utf-8"
+        str(BIN / "skill"), ["ingest", str(source), "--confirm"], env=environment(home), timeout=240, encoding="utf-8"
     )
     child.expect("scripts/count.py:3")
     child.expect(r"Vault it with these findings\?")

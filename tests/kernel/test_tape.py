@@ -37,7 +37,7 @@ def run(program: Program, arch: str, image: bytes | None = None, folder: Path | 
         tape.write_bytes(program.image if image is None else image)
         emulator = [] if arch == machine() else [_emulator(arch)]
         words = ["sh", "-c", 'exec 3<"$1"; shift; exec "$@"', "sh", str(tape), *emulator, str(binary)]
-        done = subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, timeout=60)
+        done = subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, timeout=240)
         return Ended(done.returncode, done.stdout)
 
 

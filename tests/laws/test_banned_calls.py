@@ -148,7 +148,7 @@ def test_nothing_is_left_open_in_the_code() -> None:
     marks = ("TO" + "DO", "FIX" + "ME", "XX" + "X", "raise NotImplemented" + "Error", "pragma: no " + "cover")
     wrong = [
         f"{source.relative}:{number}"
-        for source in (*product_sources(), *helper_sources("tests", "scripts", "demo", "benchmarks"))
+        for source in (*product_sources(), *helper_sources("tests", "scripts", "demo", "benchmarks", "fuzz"))
         for number, line in enumerate(source.path.read_text(encoding="utf-8").splitlines(), 1)
         if any(mark in line for mark in marks)
     ]

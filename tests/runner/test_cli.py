@@ -103,7 +103,7 @@ def test_at_a_terminal_what_a_tool_prints_is_escaped(home: Home) -> None:
         seen = b""
         while chunk := read_some(ours):
             seen += chunk
-        child.wait(60)
+        child.wait(240)
     os.close(ours)
     assert seen == b"\\xff\\x00\\x1b[31mred"
 
@@ -129,7 +129,7 @@ def test_standard_input_is_passed_on_off_a_terminal_unless_told_otherwise(home: 
     assert skill_run(home, *LOCAL, "mine", "cat", stdin=b"in").out == "in"
     assert skill_run(home, *LOCAL, "--no-stdin", "mine", "cat", stdin=b"in").out == ""
     script = f'"{BIN}/skill" run --backend local --quiet mine cat <&-'
-    closed = subprocess.run(["sh", "-c", script], env=environment(home.root), capture_output=True, timeout=60)
+    closed = subprocess.run(["sh", "-c", script], env=environment(home.root), capture_output=True, timeout=240)
     assert (closed.returncode, closed.stdout) == (0, b"")
 
 
@@ -244,7 +244,7 @@ BARE = 'echo 0 > /proc/sys/user/max_user_namespaces && exec "$@"'
 def on_a_bare_machine(home: Home, *words: str) -> Done:
     argv = ["unshare", "--user", "--map-root-user", "sh", "-c", BARE, "sh", str(BIN / words[0]), *words[1:]]
     env = environment(home.root, {"DOCKER_HOST": "unix:///nowhere.sock"})
-    done = subprocess.run(argv, env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(argv, env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=240)
     return Done(done.returncode, done.stdout, done.stderr)
 
 

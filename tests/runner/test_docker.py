@@ -250,7 +250,7 @@ def test_a_container_of_a_killed_caller_is_removed_by_the_next_start_and_no_othe
         run(backend, "true")
         assert orphan in containers(client), "a living caller keeps its container"
         child.send_signal(signal.SIGKILL)
-        child.wait(30)
+        child.wait(120)
         assert orphan in containers(client)
         run(backend, "true")
         assert containers(client) == []
@@ -273,7 +273,7 @@ def test_an_interrupt_removes_the_container(backend: DockerBackend, client: Any,
     try:
         next(started)
         child.send_signal(signal.SIGINT)
-        child.wait(60)
+        child.wait(120)
         assert containers(client) == []
     finally:
         started.close()

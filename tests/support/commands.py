@@ -38,7 +38,7 @@ def run_command(
     stdin: bytes = b"",
     env: Mapping[str, str] | None = None,
     cwd: Path | None = None,
-    seconds: float = 120,
+    seconds: float = 240,
 ) -> Done:
     """Run `skill`, `auditor`, `vault` or `runner` of this environment; never at a terminal."""
     done = subprocess.run(

@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property, lru_cache
+from functools import cache, cached_property
 from typing import Any, Final
 
 from skillkeep.auditor.engines.intent.polarity import is_told
 from skillkeep.auditor.engines.intent.sentences import Sentence, blocks, sentences
-from skillkeep.auditor.engines.intent.words import Words, words
+from skillkeep.auditor.engines.intent.words import Places, Words, words
 from skillkeep.auditor.engines.tables import table
 
 __all__ = ["Frame", "Match", "frames", "matches"]
@@ -60,6 +60,11 @@ class Frame:
         """True when a word of `part` is the order itself."""
         return set(part.split("|")) <= set(self.told.split("|"))
 
+    @cached_property
+    def order(self) -> int:
+        """The classes of the order."""
+        return words().bits(self.told)
+
     def fits(self, tags: int) -> bool:
         """True when `tags` hold every part."""
         for mask in self.masks:  # noqa: SIM110 -- asked for every sentence
@@ -84,8 +89,9 @@ def matches(text: str) -> Iterator[Match]:
     mask_before = 0
     for block in blocks(text):
         mask = tagger.tags(text[block.start : block.end].lower())
-        here = _candidates(mask, near=False)
-        spread = _candidates(mask | mask_before, near=True)
+        here = tuple(frame for order, some in _alone() if mask & order for frame in some if frame.fits(mask))
+        both = mask | mask_before
+        spread = tuple(frame for frame in _spreading() if mask & frame.order and frame.fits(both))
         found: Sequence[Sentence] = ()
         if here or spread:
             found = list(sentences(text, block))
@@ -99,8 +105,9 @@ def matches(text: str) -> Iterator[Match]:
 
 def _in_one(sentence: Sentence, some: Sequence[Frame], tagger: Words) -> Iterator[Match]:
     mask = tagger.tags(sentence.text)
+    places = Places(sentence.text, tagger, mask)
     for frame in some:
-        if frame.fits(mask) and _stands(frame, sentence.text, sentence.lead, tagger, frame.within):
+        if frame.fits(mask) and _stands(frame, places, sentence.lead, frame.within):
             yield Match(frame, sentence, sentence.text)
 
 
@@ -112,32 +119,42 @@ def _spread(found: Sequence[Sentence], new: int, some: Sequence[Frame], tagger: 
         mask = 0
         for each in tags[first : number + 1]:
             mask |= each
-        text = ". ".join(each.text for each in found[first : number + 1])
+        places = Places(". ".join(each.text for each in found[first : number + 1]), tagger, mask)
         for frame in some:
-            possible = tags[number] & tagger.bits(frame.told) and frame.fits(mask) and len(text) <= _NEAR_LONGEST
-            if possible and _stands(frame, text, found[number].lead, tagger, _NEAR_LONGEST):
-                yield Match(frame, found[number], text)
+            possible = tags[number] & frame.order and frame.fits(mask) and len(places.text) <= _NEAR_LONGEST
+            if possible and _stands(frame, places, found[number].lead, _NEAR_LONGEST):
+                yield Match(frame, found[number], places.text)
 
 
-@lru_cache(maxsize=20_000)
-def _candidates(mask: int, *, near: bool) -> tuple[Frame, ...]:
-    """The frames that a text of these classes can hold."""
-    return tuple(frame for frame in frames() if frame.near == near and frame.fits(mask))
+@cache
+def _alone() -> tuple[tuple[int, tuple[Frame, ...]], ...]:
+    """The frames of one sentence by the classes of their order."""
+    orders: dict[int, list[Frame]] = {}
+    for frame in frames():
+        if not frame.near:
+            orders.setdefault(frame.order, []).append(frame)
+    return tuple((order, tuple(some)) for order, some in orders.items())
 
 
-def _stands(frame: Frame, text: str, lead: str, tagger: Words, within: int) -> bool:
+@cache
+def _spreading() -> tuple[Frame, ...]:
+    return tuple(frame for frame in frames() if frame.near)
+
+
+def _stands(frame: Frame, at_hand: Places, lead: str, within: int) -> bool:
+    text = at_hand.text
     others: list[tuple[str, Sequence[tuple[int, int]]]] = []
     for part in frame.parts:
-        places = tagger.places(part, text)
+        places = at_hand.of(part)
         if not places:
             return False
         if not frame.is_order(part):
             others.append((part, places))
-    if frame.but and tagger.places(frame.but, text):
+    if frame.but and at_hand.of(frame.but):
         return False
     if frame.stranger:
         others = [(part, [at for at in places if text[max(0, at[0] - 2) : at[0]] != "]("]) for part, places in others]
-    words_of_order = (at for at in tagger.places(frame.told, text) if not frame.english or text[slice(*at)].isascii())
+    words_of_order = (at for at in at_hand.of(frame.told) if not frame.english or text[slice(*at)].isascii())
     orders = (at for at in words_of_order if is_told(text, at, lead))
     return any(
         all(any(_near(order, at, within, _between(frame, part, text)) for at in places) for part, places in others)

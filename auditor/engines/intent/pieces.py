@@ -1,4 +1,4 @@
-"""Letters that a text must hold for a pattern to match: what lets most text be passed over without a search.
+"""Words that a text must hold for a pattern to match: what lets most text be passed over without a search.
 
 Reads the part of the regular expression syntax that the tables use. In doubt it answers None: search everything.
 """
@@ -6,24 +6,42 @@ Reads the part of the regular expression syntax that the tables use. In doubt it
 from __future__ import annotations
 
 import re
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
 from typing import Final
 
-__all__ = ["alternatives_of", "pieces_of"]
+__all__ = ["Piece", "alternatives_of", "pieces_of"]
 
 _SHORTEST: Final = 3
-_LETTERS: Final = re.compile(r"[a-z]+")
 _REPEAT: Final = re.compile(r"\{(\d+)(?:,\d*)?\}")
-_REPEATS: Final = frozenset("?*+{")
 _GROUP: Final = re.compile(r"\((?:\?(?:P<\w+>|:))?")
-_ENOUGH: Final = 5
-
-Pieces = frozenset[str] | None
+_ENOUGH: Final = 7
 
 
-def pieces_of(pattern: str) -> Pieces:
-    """Texts of at least three letters, one of which is in every ASCII match of `pattern`; None when none is known."""
-    found, at = _either(pattern, 0)
-    return found if at == len(pattern) else None
+@dataclass(frozen=True)
+class Piece:
+    """Letters inside of a word; with `first` the word starts with them, with `last` it ends with them."""
+
+    letters: str
+    first: bool = False
+    last: bool = False
+
+    @property
+    def worth(self) -> int:
+        """How rare it is, roughly."""
+        return min(len(self.letters) + self.first + self.last, _ENOUGH)
+
+
+Pieces = frozenset[Piece] | None
+
+
+def pieces_of(alternative: str, *, whole: bool = False) -> list[frozenset[Piece]]:
+    """Sets of pieces of words, the rarest first: every ASCII match of `alternative` holds one piece of each set.
+
+    With `whole`, matches start and end where words do.
+    """
+    found, at = _sequence(alternative, 0, whole, whole)
+    return sorted(found, key=_worth, reverse=True) if at == len(alternative) else []
 
 
 def alternatives_of(pattern: str) -> list[str]:
@@ -32,7 +50,7 @@ def alternatives_of(pattern: str) -> list[str]:
     while at < len(pattern):
         char = pattern[at]
         if char in "\\[":
-            at = _item(pattern, at)[2]
+            at = _item(pattern, at, first=False)[2]
             continue
         depth += (char == "(") - (char == ")")
         if char == "|" and not depth:
@@ -42,43 +60,41 @@ def alternatives_of(pattern: str) -> list[str]:
     return [*cut, pattern[start:]]
 
 
-def _either(text: str, at: int) -> tuple[Pieces, int]:
+def _either(text: str, at: int, first: bool, last: bool) -> tuple[Pieces, int]:
     """Alternatives: the union of what each needs."""
-    union: frozenset[str] = frozenset()
+    union: frozenset[Piece] = frozenset()
     known = True
     while True:
-        found, at = _sequence(text, at)
-        known = known and found is not None
-        union |= found or frozenset()
+        found, at = _sequence(text, at, first, last)
+        known = known and bool(found)
+        union |= max(found, key=_worth, default=frozenset())
         if at >= len(text) or text[at] != "|":
             return (union if known else None), at
         at += 1
 
 
-def _sequence(text: str, at: int) -> tuple[Pieces, int]:
-    """Things that follow each other: the best of what any of them needs."""
-    best: Pieces = None
-    run = ""
+def _sequence(text: str, at: int, first: bool, last: bool) -> tuple[list[frozenset[Piece]], int]:
+    """Things that follow each other: what each of them needs."""
+    needs: list[Pieces] = []
+    run, opened = "", first
+    fresh = first  # a word starts here
     while at < len(text) and text[at] not in "|)":
         start = at
-        if letters := _LETTERS.match(text, at):
-            end = letters.end()
-            at = end - 1 if text[end : end + 1] in _REPEATS else end  # a repetition is of the last letter
-            run += text[start:at]
-            if at > start:
-                continue
-        single, found, at = _item(text, at)
+        single, found, at = _item(text, at, fresh)
         least, at = _least(text, at)
-        if single and least == 1 and at == start + len(single):
-            run += single
+        if single and least == 1 and at == start + 1:
+            opened = opened if run else fresh
+            run, fresh = run + single, False
             continue
-        best = _better(best, _letters(run))
-        run = single if single and least else ""
-        best = _better(best, found if least else None)
-    return _better(best, _letters(run)), at
+        gap = text[start] == " " and least == 1 and at == start + 1
+        needs += (_piece(run, opened, gap), found if least else None)
+        run, opened = (single, fresh) if single and least else ("", False)
+        fresh = gap
+    needs.append(_piece(run, opened, last))
+    return [need for need in needs if need is not None], at
 
 
-def _item(text: str, at: int) -> tuple[str, Pieces, int]:
+def _item(text: str, at: int, first: bool) -> tuple[str, Pieces, int]:
     """One character, class or group: its letter if it is one, what it needs, and where it ends."""
     char = text[at]
     if char == "\\":
@@ -91,7 +107,7 @@ def _item(text: str, at: int) -> tuple[str, Pieces, int]:
         return "", None, end + 1
     if char == "(":
         opened = _GROUP.match(text, at)
-        found, end = _either(text, opened.end() if opened else at + 1)
+        found, end = _either(text, opened.end() if opened else at + 1, first, last=False)
         return "", found, end + 1
     return (char if "a" <= char <= "z" else ""), (None if char.isascii() else frozenset()), at + 1
 
@@ -106,13 +122,12 @@ def _least(text: str, at: int) -> tuple[int, int]:
     return least, at + 1 if text[at : at + 1] == "?" and text[at - 1 : at] in "?*+}" else at
 
 
-def _letters(run: str) -> Pieces:
-    found = max(_LETTERS.findall(run), key=len, default="")
-    return frozenset({found}) if len(found) >= _SHORTEST else None
+def _piece(run: str, first: bool, last: bool) -> Pieces:
+    if len(run) < _SHORTEST and not (run and first and last):
+        return None
+    return frozenset({Piece(run, first, last)})
 
 
-def _better(one: Pieces, other: Pieces) -> Pieces:
-    """The one with longer pieces; at the same length the one with fewer."""
-    if one is None or other is None:
-        return one if other is None else other
-    return max(one, other, key=lambda each: (min(min(map(len, each), default=_ENOUGH), _ENOUGH), -len(each)))
+def _worth(need: AbstractSet[Piece]) -> tuple[int, int]:
+    """How rare a set of pieces is, roughly."""
+    return min((piece.worth for piece in need), default=_ENOUGH), -len(need)

@@ -38,6 +38,7 @@ _NEVER: Final = re.compile(
     r"(?! (?:forget|fail|hesitate|neglect|omit|skip))"
     r"|[❌✗✘🚫⛔])[^.;!?]{0,70}$"
 )
+_PURPOSE: Final = re.compile(r"^[-*>#\d.) ]*to (?:\w+ )?$")
 _ONLY: Final = re.compile(r"\bonly (?:\w+ )?$")
 _OPTION: Final = re.compile(r"(?:^|[\s|(])-{1,2}[a-z][\w-]*\b[^.]{0,30}$")
 _CHANGED: Final = re.compile(
@@ -49,7 +50,7 @@ _LIST_OF_NOT: Final = re.compile(
     r"| nor)? (?:\w+ ){0,2}$"
 )
 _ABLE: Final = re.compile(
-    r"\b(?:can|could|may|might|able to|allow\w* (?:\w+ ){0,3}to|lets? (?:\w+ ){1,3}|option to|ability to|how to"
+    r"\b(?:can|could|may|might|would|able to|allow\w* (?:\w+ ){0,3}to|lets? (?:\w+ ){1,3}|option to|ability to|how to"
     r"|used to|wants? to|like to|wish\w* to"
     r"|need help|help (?:\w+ ){0,2}(?:to )?|possible to|lets|offers? to"
     r"|enables? (?:\w+ ){0,3}to|attempt\w*(?: to)?|tr(?:y"
@@ -104,7 +105,8 @@ def is_told(text: str, place: tuple[int, int], lead: str = "") -> bool:
         return False
     if _BASE.fullmatch(text[start:end]) and (not _COMMANDING.search(clause) or text[end : end + 1] == "-"):
         return False
-    if _PARTICIPLE.fullmatch(text, start, end) and not _PASSIVE.search(clause):
+    passive = bool(_PARTICIPLE.fullmatch(text, start, end))
+    if passive and not _PASSIVE.search(clause):
         return False
     if not text.isascii() and end - start < _SHORT and _NOT_AFTER.search(text[end : end + 40]):
         return False
@@ -112,9 +114,9 @@ def is_told(text: str, place: tuple[int, int], lead: str = "") -> bool:
         return False
     if _OPTION.search(text[max(0, start - _REACH) : start]) or _CHANGED.search(text):
         return False
-    if _NEVER.search(clause.rpartition(", ")[2]) or _ONLY.search(clause):
+    if _NEVER.search(clause.rpartition(", ")[2]) or _ONLY.search(clause) or _PURPOSE.match(text[:start]):
         return False
-    if text.isascii() and _OTHERS.search(clause):
+    if text.isascii() and not passive and _OTHERS.search(clause):
         return False
     if any(pattern.search(clause) for pattern in (_LIST_OF_NOT, _ABLE, _IF, _REPORTED)):
         return False

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final
 
 __all__ = ["Block", "Sentence", "blocks", "plain_text", "sentences"]
@@ -53,7 +53,7 @@ def blocks(text: str) -> Iterator[Block]:
             lead = ""
         block = Block(start, end, lead if item else "", before)
         yield block
-        before = replace(block, before=None)
+        before = Block(start, end, block.lead, None)
         if not item and raw.rstrip(" *_`\n").endswith((":", "：")):
             lead = plain_text(raw[-200:])
 

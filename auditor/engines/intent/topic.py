@@ -16,6 +16,7 @@ __all__ = ["Topic", "topic_of"]
 _TITLE: Final = re.compile(r"^#[ \t]+(.{1,200})$", re.MULTILINE)
 _MOST: Final = 4_000
 _OFTEN: Final = 3
+_SHORT: Final = 3
 _HOST: Final = re.compile(r"(?:://|@)(?:[^\s/@]{1,80}@)?((?:[a-z0-9-]{1,63}\.){1,8}[a-z]{2,24})")
 
 
@@ -45,8 +46,10 @@ class Topic:
     def names(self, host: str) -> bool:
         """True when the registered name of `host` is a word of the purpose."""
         labels = [label for label in host.lower().split(".") if label]
+        if labels[-2:-1] == ["example"]:  # reserved names (RFC 2606): the owner is the label before
+            labels = labels[:-1]
         main = labels[-2] if len(labels) > 1 else ""
-        return len(main) > 2 and main.replace("-", "") in self.text.replace("-", "").replace(" ", "")
+        return len(main) > _SHORT and bool(re.search(rf"\b{re.escape(main)}\b", self.text.replace(" ", "-")))
 
 
 def topic_of(text: str, path: str) -> Topic:

@@ -34,6 +34,7 @@ class Names:
         self._stored: dict[str, Value] = {}
         self._calls: dict[str, dict[Scope | None, tuple[list[tuple[Node, Scope]], bool]]] = {}
         self._literals: dict[int, dict[str, list[Node]]] = {}
+        self._members: dict[str, Value] = {}
         self._later: dict[str, list[Value]] = {}
         self._open: set[Key | str] = set()
         self.frame: dict[Key, Value] = {}
@@ -189,9 +190,13 @@ class Names:
     def _of_object(self, node: Node, name: str, scope: Scope) -> Value:
         """The property `name` of an object literal."""
         key = f"{node.id}.{name}"
-        if key in self._open:
+        known = self._members.get(key)
+        if known is not None and self._resolver.accepts(key):
+            return known
+        if key in self._open or not self._resolver.spend(2):
             return UNKNOWN
         self._open.add(key)
+        before = self._resolver.cuts
         literal = self.literal(node, scope)
         found = [
             self._got(child) if is_getter(child) else self._resolver.value(child, scope)
@@ -199,7 +204,11 @@ class Names:
         ]
         found += [self.member(self._resolver.value(child, scope), name) for child in literal.get("...", ())]
         self._open.discard(key)
-        return union([*found, *self._assigned(name)]) if found else self.stored(name)
+        value = union([*found, *self._assigned(name)]) if found else self.stored(name)
+        if self.frame_depth > scope.depth:
+            self._members[key] = value
+            self._resolver.note(key, before)
+        return value
 
     def literal(self, node: Node, scope: Scope) -> dict[str, list[Node]]:
         """The values of an object literal by key; what is spread into it under ``...``."""

@@ -22,7 +22,7 @@ __all__ = ["Resolver"]
 _DEEPEST: Final = 48
 _BETTER: Final = 12
 _STEPS: Final = 40_000
-_STEPS_A_NODE: Final = 12
+_STEPS_A_CHARACTER: Final = 1  # ordinary code takes a tenth of it
 _WRAPPERS: Final = frozenset(
     {
         "parenthesized_expression", "await_expression", "non_null_expression", "as_expression", "satisfies_expression",
@@ -42,7 +42,7 @@ class Resolver:
         self.surroundings = surroundings
         self.names = Names(self)
         self.calls = Calls(self)
-        self._left = _STEPS + _STEPS_A_NODE * len(program.syntax.text)
+        self._left = _STEPS + _STEPS_A_CHARACTER * len(program.syntax.text)
         self._memo: dict[int, Value] = {}
         self._shallow: dict[Hashable, int] = {}
         self._depth = 0
@@ -50,8 +50,8 @@ class Resolver:
 
     @property
     def exhausted(self) -> bool:
-        """True when the budget of steps ran out, so that later answers are empty."""
-        return self._left <= 0
+        """True when the budget of steps ran out or something lay too deep, so that some answers are empty."""
+        return self._left <= 0 or self.cuts > 0
 
     def spend(self, steps: int) -> bool:
         """Take steps from the budget; False when it is empty."""
@@ -69,9 +69,8 @@ class Resolver:
             self.cuts += 1
             return UNKNOWN
         self._depth += 1
-        before = self.cuts
         try:
-            return self._chain(node, scope, before)
+            return self._chain(node, scope, self.cuts)
         finally:
             self._depth -= 1
 

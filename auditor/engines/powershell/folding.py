@@ -108,7 +108,9 @@ class Folder:
         if kind in {"decimal_integer_literal", "hexadecimal_integer_literal"}:
             text = self._site.source(node).lower()
             return (
-                Value(str(int(text, 0)), kind="int") if re.fullmatch(r"\d{1,9}|0x[0-9a-f]{1,8}", text) else Value(text)
+                Value(str(int(text, 16 if text.startswith("0x") else 10)), kind="int")
+                if re.fullmatch(r"\d{1,9}|0x[0-9a-f]{1,8}", text)
+                else Value(text)
             )
         if kind in {"generic_token", "simple_name", "command_name", "path_command_name"}:
             return Value(self._site.source(node).replace("`", ""))
@@ -222,8 +224,8 @@ class Folder:
 
     @staticmethod
     def _range(first: Value, last: Value) -> Value:
-        if first.kind == last.kind == "int" and abs(int(last.text) - int(first.text)) < _MOST_RANGE:
-            start, end = int(first.text), int(last.text)
+        start, end = first.number, last.number
+        if start is not None and end is not None and abs(end - start) < _MOST_RANGE:
             step = 1 if end >= start else -1
             return listed(tuple(Value(str(number), kind="int") for number in range(start, end + step, step)))
         return UNKNOWN
@@ -235,8 +237,8 @@ class Folder:
             return joined(value.parts())
         if operator == "-split" and value.known:
             return listed(tuple(Value(part, value.labels) for part in value.text.split()))
-        if operator == "-" and value.kind == "int":
-            return Value(str(-int(value.text)), kind="int")
+        if operator == "-" and value.number is not None:
+            return Value(str(-value.number), kind="int")
         if operator == ",":
             return listed((value,))
         return value if node.child_count == 1 or operator in {"+", "++", "--"} else Value(HOLE, value.labels)

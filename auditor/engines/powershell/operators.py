@@ -13,6 +13,7 @@ from skillkeep.auditor.engines.values import HOLE, NOTHING, UNKNOWN, Value, join
 __all__ = ["binary", "cast", "decoded_bytes", "formatted", "indexed", "string_method", "text_of_bytes"]
 
 _FORMAT: Final = re.compile(r"\{(\d{1,3})(?:[,:][^{}]{0,20})?\}|\{\{|\}\}")
+_COMPUTING: Final = frozenset({"-bxor", "-band", "-bor", "-", "-shl", "-shr"})
 _LONGEST: Final = 1 << 16
 _MOST_ITEMS: Final = 4096
 _CODECS: Final = {
@@ -56,16 +57,16 @@ def binary(operator: str, left: Value, right: Value) -> Value:
         return listed(tuple(Value(part, left.labels) for part in parts))
     if operator == "*" and left.known and right.text.isdecimal() and len(right.text) < 5:
         return Value((left.text * int(right.text))[:_LONGEST], labels, kind="")
-    if left.kind == right.kind == "int" and operator in {"-bxor", "-band", "-bor", "-", "-shl", "-shr"}:
-        return _computed(operator, int(left.text), int(right.text))
+    if left.number is not None and right.number is not None and operator in _COMPUTING:
+        return _computed(operator, left.number, right.number)
     return Value(HOLE, labels)
 
 
 def _added(left: Value, right: Value) -> Value:
     if left.items is not None:
         return listed((left.items + right.parts())[:_MOST_ITEMS])
-    if left.kind == right.kind == "int":
-        return Value(str(int(left.text) + int(right.text)), kind="int")
+    if left.number is not None and right.number is not None:
+        return Value(str(left.number + right.number), kind="int")
     return joined((left, right))
 
 
@@ -132,9 +133,10 @@ def indexed(value: Value, index: Value) -> Value:
     )
     found = []
     for each in index.parts():
-        if each.kind != "int" or not -len(parts) <= int(each.text) < len(parts):
+        place = each.number
+        if place is None or not -len(parts) <= place < len(parts):
             return Value(HOLE, value.labels)
-        found.append(parts[int(each.text)])
+        found.append(parts[place])
     return found[0] if len(found) == 1 else listed(tuple(found))
 
 
@@ -192,8 +194,8 @@ def decoded_bytes(value: Value) -> Value:
 
 def text_of_bytes(codec: str, value: Value) -> Value:
     """``[Text.Encoding]::Unicode.GetString(bytes)``."""
-    if value.items is not None and all(part.kind == "int" for part in value.items):
-        data = bytes(int(part.text) & 0xFF for part in value.items)
+    if value.items is not None and all(part.number is not None for part in value.items):
+        data = bytes((part.number or 0) & 0xFF for part in value.items)
     elif value.known and value.kind == "bytes":
         data = value.text.encode("latin-1", "replace")
     else:

@@ -205,6 +205,8 @@ def _arguments(folder: Folder, node: ast.Call, scope: Scope) -> list[Value]:
 
 def _own(folder: Folder, names: tuple[str, ...], node: ast.Call, scope: Scope) -> Value:
     """A call of one of the program's own functions, when it has a single definition."""
+    if not isinstance(node.func, ast.Name) and not folder.names.program.linked:
+        return UNKNOWN
     bound = scope.lookup(node.func.id) if isinstance(node.func, ast.Name) else None
     bodies = [folder.names.inner(each.node, bound[0]) for each in bound[1]] if bound else []
     if not bound or all(body is None for body in bodies):

@@ -118,7 +118,7 @@ class _Walk:
             self.found.module.bindings.setdefault(name, []).extend(scope.bindings.pop(name, ()))
 
     def enter(self, scope: Scope, owner: ast.AST, kind: str, body: Iterable[ast.AST]) -> Scope:
-        inner = Scope(kind, scope, owner)
+        inner = Scope(kind, scope, owner, root=scope.module)
         self.found.scopes[id(owner)] = inner
         self.queue.append((inner, list(body)))
         return inner

@@ -52,7 +52,7 @@ class Credentials:
                 self._site.report("code-credential-store", call, f"{name} reads {what}")
             elif name in _WHOLE or (name in _COPIERS and self._takes_environment(call, scope)):
                 self._site.report("code-environment-read", call, "every variable of the environment is read")
-        self._paths(call, scope, names)
+        self.paths(call, scope, names)
 
     def subscript(self, node: ast.Subscript, scope: Scope) -> None:
         """Judge ``os.environ["NAME"]`` where it is read."""
@@ -99,15 +99,17 @@ class Credentials:
     def _takes_environment(self, call: ast.Call, scope: Scope) -> bool:
         return any("os.environ" in self._site.names.resolve(item, scope) for item in call.args)
 
-    def _paths(self, call: ast.Call, scope: Scope, names: tuple[str, ...]) -> None:
+    def paths(self, call: ast.Call, scope: Scope, names: tuple[str, ...]) -> None:
+        """Judge the arguments of `call` that may name a secret's place."""
         receiver = call.func.value if isinstance(call.func, ast.Attribute) else None
         method = call.func.attr if isinstance(call.func, ast.Attribute) else ""
         if receiver is not None and method in self._read_methods and self._path(call, receiver, scope, True):
             return
-        if names and self._harmless.issuperset(names):
+        if names and all(name in self._harmless or _is_error(name) for name in names):
             return
-        if (receiver is not None and method in self._harmless_methods) or self._is_local(call, scope):
-            for item in call.args:
+        harmless = receiver is not None and method in self._harmless_methods
+        if harmless or self._is_local(call, scope):
+            for item in call.args if not harmless or method in self._site.found.attributes else ():
                 self._named(item, scope, follow=False)
             return
         follow = self._linked or not self._readers.isdisjoint(names)
@@ -169,3 +171,8 @@ class Credentials:
             self._covered.update(map(id, ast.walk(item)))
             self._site.report("code-credential-file", call, f"reaches for {what}: {text.replace(HOLE, '…')[:120]}")
         return bool(what)
+
+
+def _is_error(name: str) -> bool:
+    """True for a built-in exception: a text about a path reads nothing."""
+    return name.startswith("builtins.") and name.endswith(("Error", "Exception", "Warning", "Exit"))

@@ -53,10 +53,10 @@ class Egress:
                 self._program(call, scope, self._site.argument(call, where))
         else:
             if self._environment.isdisjoint(names):  # ``os.environ.get(name, "https://…")`` is no request
-                self._url_method(call, scope)
+                self.url_method(call, scope)
         self._writes(call, scope, names)
 
-    def _url_method(self, call: ast.Call, scope: Scope) -> None:
+    def url_method(self, call: ast.Call, scope: Scope) -> None:
         """``anything.post("https://…")``: a client whose type the file does not tell."""
         if not isinstance(call.func, ast.Attribute) or call.func.attr not in _HTTP_METHODS:
             return

@@ -60,7 +60,7 @@ class Execution:
             self._site.report("python-hidden-execution", call, "searches all classes for one that runs code")
         if "os.dup2" in names:
             self._duplicated = call
-        self._handed_on(call, scope)
+        self.handed_on(call, scope)
 
     def _dangerous(self, call: ast.Call, scope: Scope, name: str, kind: str) -> None:
         where = self._table[kind][name]
@@ -299,7 +299,8 @@ class Execution:
         elif module == "globals":
             self._site.report("python-chosen-call", call, "a function is chosen by a name made at run time and called")
 
-    def _handed_on(self, call: ast.Call, scope: Scope) -> None:
+    def handed_on(self, call: ast.Call, scope: Scope) -> None:
+        """Judge functions that run things where they are passed as arguments."""
         for item in call.args:
             if item.__class__ in _REFERENCES:
                 self._reference(call, item, scope)
@@ -335,7 +336,21 @@ class Execution:
         node = binding.node
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
             return node.func.attr in _GETTERS or node.func.attr in self._site.found.attributes
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+            return self._may_answer(node.func.id, home)
         return node.__class__ in _HOLDING and (not isinstance(node, ast.Attribute) or self._may_be_handed(node, home))
+
+    def _may_answer(self, function: str, scope: Scope) -> bool:
+        """False for calls that answer no function: of most builtins, of classes, of most imported names."""
+        bound = scope.lookup(function)
+        if bound is None:
+            return function in _GETTERS or bool(scope.module.stars)
+        return any(
+            each.name.rpartition(".")[2] in _GETTERS
+            if each.kind == "import"
+            else not isinstance(each.node, ast.ClassDef)
+            for each in bound[1]
+        )
 
     def _only_looked_at(self, call: ast.Call, scope: Scope) -> bool:
         names = self._site.names.resolve(call.func, scope)

@@ -25,7 +25,7 @@ __all__ = ["Flow", "secret_labels"]
 
 _NODES: Final = 200_000
 _REACH: Final = 5_000
-_MOST_SHARES: Final = 8
+_MOST_SHARES: Final = 3
 _RETURNS: Final = "<returns>"
 _PLAIN: Final = (ast.Constant, ast.Lambda, ast.Compare)  # a comparison tells one bit
 _PASSED: Final = frozenset({"param", "rest", "more"})

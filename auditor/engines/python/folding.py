@@ -30,7 +30,6 @@ __all__ = ["Folder"]
 
 _STEPS: Final = 200_000
 _DEPTH: Final = 60
-_MOST_SHARES: Final = 8
 _CONSTANTS: Final[dict[str, Any]] = {
     "os.sep": "/", "os.linesep": "\n", "os.pathsep": ":", "os.curdir": ".", "os.path.sep": "/",
     "sys.executable": "python",
@@ -56,8 +55,9 @@ class Folder:
         self.names = names
         names.folder = self
         self.layers: list[str] = []
-        self._left = _STEPS * min(len(names.program.sources), _MOST_SHARES)
+        self._left = _STEPS
         self._depth = 0
+        self._cut = False
         self._open: set[int] = set()
         self._open_attributes: set[tuple[int, str]] = set()
         self.frames: list[dict[str, Value]] = []
@@ -68,13 +68,16 @@ class Folder:
 
     @property
     def exhausted(self) -> bool:
-        """True when the budget of steps ran out, so that later answers are `UNKNOWN`."""
-        return self._left <= 0
+        """True when the budget of steps or of depth ran out, so that an answer is `UNKNOWN` for want of it."""
+        return self._left <= 0 or self._cut
 
     def fold(self, node: ast.AST, scope: Scope) -> Value:
         """The value of `node`, `UNKNOWN` when it cannot be told or costs too much to tell."""
         handler = _FOLDERS.get(node.__class__)
-        if handler is None or self._left <= 0 or self._depth > _DEPTH:
+        if handler is None or self._left <= 0:
+            return UNKNOWN
+        if self._depth > _DEPTH:
+            self._cut = True
             return UNKNOWN
         self._left -= 1
         self._depth += 1
@@ -203,9 +206,11 @@ class Folder:
         return value
 
     def _joined(self, node: ast.JoinedStr, scope: Scope) -> Value:
+        parts = [self.fold(part, scope) for part in node.values]
+        if not any(isinstance(part, OneOf) for part in parts):
+            return bounded("".join(part if isinstance(part, str) else HOLE for part in parts))
         text: Value = ""
-        for part in node.values:
-            value = self.fold(part, scope)
+        for value in parts:
             text = binary(_ADD, text, value if not isinstance(value, Unknown) else HOLE)
         return text
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, Final
@@ -28,7 +28,9 @@ _TABLES: Final = (
     "code", "shell", "process", "deserialise", "deserialise_file", "import", "import_soft", "native", "network", "send",
     "read", "write", "credential_calls", "environment", "harmless",
 )  # fmt: skip
-_OTHERS: Final = frozenset({"items", "values", "keys", "connect", "create_connection", "dup2", "open"})
+_OTHERS: Final = frozenset(
+    {"items", "values", "keys", "connect", "create_connection", "dup2", "open", "__subclasses__"}
+)
 
 
 @dataclass(frozen=True)
@@ -61,23 +63,19 @@ def judge(parts: Sequence[Part]) -> bool:
 def _part(site: Site, flow: Flow, sinks: dict[str, Any]) -> None:
     found, names = site.found, site.names
     execution, credentials, egress = Execution(site, flow, sinks), Credentials(site, sinks), Egress(site, flow, sinks)
-    ends, linked, attributes = _ends(), names.program.linked, found.attributes
+    plain = _Plain(found.attributes, names.program.linked)
     for each, scope in found.calls:
         call, function = each, each.func
+        if function.__class__ is ast.Attribute and plain(function):
+            if call.args or call.keywords:
+                execution.handed_on(call, scope)
+                credentials.paths(call, scope, ())
+                egress.url_method(call, scope)
+            continue
         if function.__class__ is ast.Call:
             call = _unwrapped(site, each, scope)
             function = call.func
-        if isinstance(function, ast.Name):
-            called = names.name(function.id, scope)
-        elif (
-            isinstance(function, ast.Attribute)
-            and not linked
-            and function.attr not in ends
-            and function.attr not in attributes
-        ):
-            called = ()
-        else:
-            called = names.resolve(function, scope)
+        called = names.name(function.id, scope) if isinstance(function, ast.Name) else names.resolve(function, scope)
         execution.judge(call, scope, called)
         credentials.call(call, scope, called)
         egress.judge(call, scope, called)
@@ -90,11 +88,25 @@ def _part(site: Site, flow: Flow, sinks: dict[str, Any]) -> None:
     credentials.finish()
 
 
+class _Plain:
+    """Tells a method of which nothing is known but its name, and whose name means nothing."""
+
+    def __init__(self, stored: Container[str], linked: bool) -> None:
+        self._ends = _ends()
+        self._stored = stored
+        self._linked = linked
+
+    def __call__(self, function: ast.Attribute) -> bool:
+        """True when the called attribute is of that kind; never among linked files, where any name may be another's."""
+        return not self._linked and function.attr not in self._ends and function.attr not in self._stored
+
+
 @cache
 def _ends() -> frozenset[str]:
     """The last part of every name that means something: a method of another name cannot be one of them."""
     sinks = table("python")
-    return frozenset(name.rpartition(".")[2] for kind in _TABLES for name in sinks[kind]) | _OTHERS
+    named = frozenset(name.rpartition(".")[2] for kind in _TABLES for name in sinks[kind])
+    return named | _OTHERS | frozenset(sinks["read_methods"]) | frozenset(sinks["write_methods"])
 
 
 def _unwrapped(site: Site, call: ast.Call, scope: Scope) -> ast.Call:

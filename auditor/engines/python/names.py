@@ -24,8 +24,7 @@ __all__ = ["Names"]
 _MAX_NAMES: Final = 64
 _MAX_DEPTH: Final = 40
 _MOST_BINDINGS: Final = 4096
-_STEPS: Final = 500_000
-_MOST_SHARES: Final = 8
+_STEPS: Final = 300_000
 _BUILTINS: Final = frozenset(dir(builtins)) | {"reload", "unicode", "execfile", "raw_input"}
 _SAME_MODULE: Final = {
     "posix": "os", "nt": "os", "__builtins__": "builtins", "__builtin__": "builtins", "_pickle": "pickle",
@@ -55,17 +54,21 @@ class Names:
         self._open: set[tuple[int, str]] = set()
         self._cut: set[tuple[int, str]] = set()
         self._depth = 0
-        self._left = _STEPS * min(len(program.sources), _MOST_SHARES)
+        self._too_deep = False
+        self._left = _STEPS
 
     @property
     def exhausted(self) -> bool:
         """True when the budget of steps ran out, so that later answers are empty."""
-        return self._left <= 0
+        return self._left <= 0 or self._too_deep
 
     def resolve(self, node: ast.AST, scope: Scope) -> tuple[str, ...]:
         """The qualified names `node` may stand for; empty when nothing is known."""
         handler = _RESOLVERS.get(node.__class__)
-        if handler is None or self._depth > _MAX_DEPTH or self._left <= 0:
+        if handler is None or self._left <= 0:
+            return ()
+        if self._depth > _MAX_DEPTH:
+            self._too_deep = True
             return ()
         self._left -= 1
         self._depth += 1
@@ -116,8 +119,10 @@ class Names:
     def _linked(self, name: str, scope: Scope) -> tuple[str, ...]:
         """`name`, and what stands behind it in another file of the program."""
         members = self.program.target(name, scope)
-        if not members:
+        key = (id(scope.module), f"{name} elsewhere")
+        if not members or key in self._open:
             return (name,)
+        self._open.add(key)
         answer = {name: None}
         for member in members:
             if member.name.startswith("."):
@@ -125,6 +130,7 @@ class Names:
                     answer.update(dict.fromkeys(self._binding(binding, home)))
             else:
                 answer.update(dict.fromkeys(self.name(member.name, member.scope)))
+        self._open.discard(key)
         return tuple(answer)[:_MAX_NAMES]
 
     def _of_bindings(self, name: str, home: Scope, bindings: list[Binding]) -> tuple[str, ...]:

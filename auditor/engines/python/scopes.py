@@ -42,6 +42,7 @@ class Scope:
     returns: list[ast.expr] = field(default_factory=list)
     stars: list[str] = field(default_factory=list)  # modules of ``from x import *``
     fed: dict[str, list[tuple[str, ast.expr, Scope]]] = field(default_factory=dict)  # name -> part, what is put there
+    root: Scope | None = None  # the file's own scope; None in itself, so that nothing refers to itself
 
     def bind(self, name: str, binding: Binding) -> None:
         """Add one possible value of `name`."""
@@ -62,10 +63,7 @@ class Scope:
     @property
     def module(self) -> Scope:
         """The scope of the whole file."""
-        scope = self
-        while scope.parent is not None:
-            scope = scope.parent
-        return scope
+        return self if self.root is None else self.root
 
 
 @dataclass(eq=False)

@@ -105,8 +105,7 @@ class Folder:
         if kind in _SYMBOLS:
             return Value(self._site.source(node).strip(":"))
         if kind == "integer":
-            text = self._site.source(node).replace("_", "")
-            return Value(str(int(text, 0)) if text.lower().startswith(("0x", "0b", "0o")) and len(text) < 12 else text)
+            return Value(_whole_number(self._site.source(node).replace("_", "").lower()))
         if kind in {"array", "string_array", "symbol_array"}:
             return listed(tuple(self.value(child) for child in node.named_children if child.type != "comment"))
         if kind == "binary":
@@ -263,3 +262,12 @@ class Folder:
         if not secrets().plain(name.text):
             self._site.capability("env", name.text, node)
         return UNKNOWN
+
+
+def _whole_number(text: str) -> str:
+    """``0x65`` as ``101``; what is no number stays."""
+    base = {"0x": 16, "0b": 2, "0o": 8}.get(text[:2], 10)
+    try:
+        return str(int(text, base)) if len(text) < 12 else text
+    except ValueError:
+        return text

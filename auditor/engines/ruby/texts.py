@@ -142,9 +142,11 @@ def _of_list(value: Value, name: str, given: tuple[Value, ...]) -> Value:
 def _packed(items: tuple[Value, ...], form: str) -> Value:
     """``[101, 118].pack("c*")``, ``["6576"].pack("H*")``, ``["ZXY="].pack("m")`` the other way round."""
     labels = frozenset({"decoded"})
-    if form[:1] in "cCU" and all(item.text.lstrip("-").isdecimal() and len(item.text) < 8 for item in items):
+    if form.startswith(("c", "C", "U")) and all(
+        item.text.lstrip("-").isdecimal() and len(item.text) < 8 for item in items
+    ):
         return Value("".join(chr(int(item.text) & (0xFF if form[0] != "U" else 0xFFFF)) for item in items), labels)
-    if form[:1] in {"H", "h"} and items and items[0].known:
+    if form.startswith(("H", "h")) and items and items[0].known:
         try:
             return Value(_text(binascii.unhexlify(items[0].text)), labels)
         except (ValueError, binascii.Error):

@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
+from skillkeep.auditor.engines.shell.lookup import WRITING, lookup
 from skillkeep.auditor.engines.shell.model import Command, Script
 
 __all__ = ["Acting"]
-
-_ACTING = ("interpreters", "sources", "network", "decoders", "credential_stores", "writers")
-_MORE = frozenset({"eval", "rm", "crontab", "launchctl", "cat", "echo", "printf", "alias", "trap", "dd"})
-_WRITING = frozenset({"echo", "printf", "cat"})  # they act when they write somewhere or feed another command
 
 
 class Acting:
     """Looks a function's body over once. `functions` fills while the script is judged."""
 
-    def __init__(self, table: dict[str, Any], functions: dict[str, Script]) -> None:
-        self._names = _MORE.union(*(table[kind] for kind in _ACTING)) - _WRITING
+    def __init__(self, functions: dict[str, Script]) -> None:
+        self._names = lookup().acting
         self._functions = functions
         self._known: dict[str, bool] = {}
 
@@ -34,7 +30,7 @@ class Acting:
         if not command.words:
             return False
         name = command.words[0].literal
-        if name in _WRITING:
+        if name in WRITING:
             return bool(command.redirects)
         return name is None or name in self._names or (name in self._functions and self.acts(name))
 

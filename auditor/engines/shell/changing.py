@@ -7,19 +7,21 @@ from typing import Any, Final
 
 from skillkeep.auditor.engines.interface import Context
 from skillkeep.auditor.engines.shell.evaluate import HOLE
+from skillkeep.auditor.engines.shell.lookup import CHANGING
 from skillkeep.auditor.engines.shell.model import Command, Word
 from skillkeep.auditor.engines.shell.site import Call, ShellSite
 from skillkeep.auditor.engines.tables import secrets
 from skillkeep.auditor.interface import Severity
 
-__all__ = ["CHANGING", "Changing"]
+__all__ = ["Changing"]
 
-_WIPED: Final = re.compile(r"^(?:/|~|/\*|~/|~/\*|/(?:home|root|Users|etc|usr|var|bin|lib|boot)(?:/[^/]*)?/?\*?)$")
+_WIPED: Final = re.compile(
+    r"^(?:/|~|/\*|~/|~/\*|/(?:home|Users|etc|usr|var|bin|lib|boot)(?:/[^/]*)?/?\*?|/root(?:/[^/.][^/]*)?/?\*?)$"
+)
 _DEVICE: Final = re.compile(r"^/dev/(?:sd|nvme|hd|vd|xvd|mmcblk|disk|mapper/)")
 _SYSTEM_TARGETS: Final = ("/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty", "/dev/fd/")
 _GIT_RUNS: Final = ("hookspath", "fsmonitor", "sshcommand", "core.editor", "core.pager", "credential.helper", "alias.")
 _COPYING: Final = frozenset({"cp", "mv", "ln", "install", "rsync"})
-CHANGING: Final = frozenset({"crontab", "launchctl", "systemctl", "git", "dd", "rm", "find", "shred", "wipefs", "cd"})
 
 
 class Changing:
@@ -120,21 +122,19 @@ class Changing:
                     self._site.derive(value.removeprefix("!"), Context.SHELL, call.command, "git config")
 
 
+def _set_to(arguments: list[str], at: int) -> str:
+    """What the setting at `at` becomes: after ``=``, else the next argument."""
+    return arguments[at].partition("=")[2] if "=" in arguments[at] else " ".join(arguments[at + 1 : at + 2])
+
+
 def _is_off(arguments: list[str], at: int) -> bool:
     """True for ``core.fsmonitor=false``, ``core.hooksPath=/dev/null``, ``--unset core.hooksPath``."""
-    value = arguments[at].partition("=")[2] if "=" in arguments[at] else " ".join(arguments[at + 1 : at + 2])
-    written = "=" in arguments[at] or at + 1 < len(arguments)
-    return (
-        value in {"false", "0", "/dev/null"}
-        or not {"--unset", "--get"}.isdisjoint(arguments)
-        or not (written and value)
-    )
+    asked = not {"--unset", "--get"}.isdisjoint(arguments)
+    return asked or _set_to(arguments, at) in {"", "false", "0", "/dev/null"}
 
 
 def _is_inside(arguments: list[str], at: int) -> bool:
     """True for ``git config core.hooksPath .githooks``: hooks of the repository, for who works in it."""
-    value = " ".join(arguments[at + 1 : at + 2])
-    plain = bool(value) and value[0].isprintable() and not value.startswith(("/", "~", "$", "-")) and ".." not in value
-    return (
-        plain and HOLE not in value and "hookspath" in arguments[at] and {"--global", "--system"}.isdisjoint(arguments)
-    )
+    value = _set_to(arguments, at)
+    outside = value.startswith(("/", "~", "$", "-")) or ".." in value or HOLE in value
+    return "hookspath" in arguments[at] and not outside and {"--global", "--system"}.isdisjoint(arguments)

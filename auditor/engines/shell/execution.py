@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from skillkeep.auditor.engines.interface import Context
 from skillkeep.auditor.engines.shell.evaluate import HOLE, Known
+from skillkeep.auditor.engines.shell.lookup import lookup
 from skillkeep.auditor.engines.shell.model import Command, Script, Substitution, Variable, Word
 from skillkeep.auditor.engines.shell.site import Call, ShellSite
 from skillkeep.auditor.interface import Severity
@@ -43,7 +44,8 @@ _SETTING_WORDS: Final = frozenset(
 _SWITCHING: Final = frozenset({"su", "runuser", "script"})  # a user or file may stand before the code
 _UNKNOWN: Final = "NOT_KNOWN"  # the variable that stands for what is not known in a text handed back
 _PROGRAM: Final = re.compile(r"[^\W_][\w.+-]*|[\w+-][\w.+-]*[^\W_][\w.+-]*")
-_COMMANDS: Final = re.compile(r"\w[^\n]*[|;&]|\$\(|`")
+_LONGEST_NAME: Final = 255  # of a file; the pattern is quadratic
+_COMMANDS: Final = re.compile(r"^[^\w\n]*\w[^\n]*[|;&]|\$\(|`", re.MULTILINE)
 _SEPARATORS: Final = re.compile(r"[\s;|&()\"'`]+")
 
 
@@ -54,8 +56,8 @@ class Execution:
         self._site = site
         self._table = table
         self._inner = inner
-        self._installers = tuple(table["installers"])
-        self._builtins = frozenset(table["builtins"])
+        self._installers = lookup().installers
+        self._builtins = lookup().builtins
 
     def judge(self, call: Call, labels: frozenset[str], before: list[Call], printed: Known | None) -> None:
         """Judge `call`, fed by the calls `before` it, which print `printed` when that is known."""
@@ -97,7 +99,7 @@ class Execution:
         name = call.name
         if name in self._site.programs or name in self._builtins or name in self._site.functions:
             return
-        if _PROGRAM.fullmatch(name):
+        if len(name) <= _LONGEST_NAME and _PROGRAM.fullmatch(name):
             self._site.programs.add(name)
             self._site.capability("binary", name, call.command)
 

@@ -9,9 +9,9 @@ from typing import Any, Final
 from skillkeep.auditor.engines.interface import Context
 from skillkeep.auditor.engines.shell.acting import Acting
 from skillkeep.auditor.engines.shell.calls import calls_of
-from skillkeep.auditor.engines.shell.changing import CHANGING
 from skillkeep.auditor.engines.shell.evaluate import HOLE
 from skillkeep.auditor.engines.shell.execution import Execution
+from skillkeep.auditor.engines.shell.lookup import lookup
 from skillkeep.auditor.engines.shell.model import Command, Pipeline, Script, Substitution, Variable, Word
 from skillkeep.auditor.engines.shell.reach import Reach
 from skillkeep.auditor.engines.shell.site import Call, ShellSite
@@ -25,13 +25,6 @@ _MOST_CALLS: Final = 300  # of the script's own functions, judged again with the
 _DEEPEST_CALL: Final = 4
 _NO_PATH: Final = re.compile(r"[\w:+,%-]{0,60}")
 _PRINTING: Final = frozenset({"echo", "printf", "test", "[", "exit", "return", "shift", "local", "break", "continue"})
-_BUILTINS: Final = frozenset(
-    {"eval", "find", "fd", "gfind", "read", "mapfile", "readarray", "alias", "trap", "git", "cd", "printenv"}
-)
-_TABLES: Final = (
-    "interpreters", "sources", "network", "decoders", "credential_stores", "writers", "prefixes", "carriers",
-    "environment_dumps", "collecting",
-)  # fmt: skip
 _TELLING: Final = re.compile(r"[/|$;`~]|[A-Za-z0-9+=]{12}")  # a path, an address, a command or a payload
 
 
@@ -43,9 +36,9 @@ class Judge:
         self._table = table
         self._execution = Execution(site, table, self.script)
         self._reach = Reach(site, table)
-        self._run_later = frozenset(table["run_later"])
-        self._telling = frozenset((_BUILTINS | CHANGING).union(*(table[kind] for kind in _TABLES)))
-        self._acting = Acting(table, site.functions)
+        self._run_later = lookup().run_later
+        self._telling = lookup().telling
+        self._acting = Acting(site.functions)
         self._called: dict[tuple[object, ...], frozenset[str]] = {}
         self._depth = 0
 
@@ -86,7 +79,7 @@ class Judge:
         if not command.words and command.heredoc is None:
             self._assignments(command)
             return own | self._reach.redirects(command, None, own) if command.redirects else own
-        if alone and not own and self._is_ordinary(command):
+        if alone and not own and command.words and self._is_ordinary(command):
             return own
         if command.assignments:
             self._assignments(command)

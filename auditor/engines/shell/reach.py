@@ -7,6 +7,7 @@ from typing import Any, Final
 from skillkeep.auditor.engines.interface import Context
 from skillkeep.auditor.engines.shell.changing import Changing
 from skillkeep.auditor.engines.shell.connecting import Connecting, first_url
+from skillkeep.auditor.engines.shell.lookup import lookup
 from skillkeep.auditor.engines.shell.model import Command
 from skillkeep.auditor.engines.shell.site import Call, ShellSite
 from skillkeep.auditor.engines.shell.touching import Touching, is_network_device
@@ -25,10 +26,10 @@ class Reach:
         self._touching = Touching(site, table)
         self._connecting = Connecting(site, table)
         self._changing = Changing(site, table)
-        self._dumps = frozenset(table["environment_dumps"])
+        self._dumps = lookup().dumps
         self._decoders: dict[str, list[str]] = table["decoders"]
-        self._preloads = frozenset(table["preloads"])
-        self._passing = tuple(table["passing_folders"])
+        self._preloads = lookup().preloads
+        self._passing = lookup().passing
 
     def judge(self, call: Call, labels: frozenset[str]) -> frozenset[str]:
         """Judge `call` and what flows into it (`labels`); the labels it adds to what it prints."""

@@ -58,6 +58,7 @@ class ShellSite:
     printed_by: dict[str, frozenset[str]] = field(default_factory=dict)  # function -> labels of what it prints
     files: Files = field(default_factory=Files)
     requests: list[tuple[int, int, tuple[str, ...]]] = field(default_factory=list)  # span and what is asked for
+    only: frozenset[str] = frozenset()  # when set, the rules that count here, and no capabilities
     bare_interpreter: bool = False  # a shell without arguments, as in a function that others are piped into
     programs: set[str] = field(default_factory=set)
     hosts: set[str] = field(default_factory=set)
@@ -82,7 +83,7 @@ class ShellSite:
         self, rule: str, thing: Command | Word, message: str, *, subject: str = "", severity: Severity | None = None
     ) -> None:
         """Report `rule` at a command or word, once."""
-        if (key := (rule, thing.start, subject)) in self.reported:
+        if (key := (rule, thing.start, subject)) in self.reported or (self.only and rule not in self.only):
             return
         self.reported.add(key)
         excerpt = self.segment.text[thing.start : min(thing.end, thing.start + _LONGEST_EXCERPT)]
@@ -91,7 +92,8 @@ class ShellSite:
 
     def capability(self, kind: str, value: str, thing: Command | Word) -> None:
         """The script wants `value`."""
-        self.emit.capability(kind, value, self.at(thing.start, thing.end))
+        if not self.only:
+            self.emit.capability(kind, value, self.at(thing.start, thing.end))
 
     def derive(self, text: str, context: Context | None, thing: Command | Word, via: str) -> None:
         """Have `text` audited as what it is; unknown parts become a variable or a name that says so."""

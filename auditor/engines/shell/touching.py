@@ -7,6 +7,7 @@ from fnmatch import fnmatchcase
 from typing import Any, Final
 
 from skillkeep.auditor.engines.shell.evaluate import HOLE
+from skillkeep.auditor.engines.shell.lookup import lookup
 from skillkeep.auditor.engines.shell.model import Word
 from skillkeep.auditor.engines.shell.site import Call, ShellSite
 from skillkeep.auditor.engines.tables import secrets
@@ -32,12 +33,12 @@ class Touching:
     def __init__(self, site: ShellSite, table: dict[str, Any]) -> None:
         self._site = site
         self._stores: dict[str, list[str]] = table["credential_stores"]
-        self._path_only = frozenset(table["path_only"])
+        self._path_only = lookup().path_only
         self._own_key: dict[str, list[str]] = table["own_key"]
         self._places: list[str] = table["secret_places"]
-        self._collected = re.compile("|".join(table["collected"]))
-        self._searched = re.compile("|".join(table["searched"]), re.IGNORECASE)
-        self._printing = frozenset(table["collecting"])
+        self._collected = lookup().collected
+        self._searched = lookup().searched
+        self._printing = lookup().collecting
         self._known: dict[str, str | None] = {}
 
     def judge(self, call: Call) -> frozenset[str]:

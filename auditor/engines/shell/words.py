@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["TooDeepError", "Words"]
 
 _DEPTH: Final = 60
-_PLAIN_WORD: Final = re.compile(r"[\w./:@%+,=~-]+")
+_PLAIN_WORD: Final = re.compile(r"[\w./:@%+,=~\[\]-]+")
 _ONLY_LITERAL: Final = 3  # quote, content, quote
 _ESCAPED: Final = re.compile(r"\\(.)", re.DOTALL)
 _ESCAPED_IN_QUOTES: Final = re.compile(r'\\([$`"\\\n])')
@@ -80,12 +80,14 @@ class Words:
         kind = node.type
         if kind == "word" or kind == "command_name":
             text = self._text[start:end]
-            if text.isascii() and _PLAIN_WORD.fullmatch(text):
-                return Word(*self.span(start, end), [text], literal=text)
+            if _PLAIN_WORD.fullmatch(text):
+                start, end = self._anchor or (start + self._base, end + self._base)
+                return Word(start, end, [text], False, text)
         elif kind == "string" and node.child_count == _ONLY_LITERAL:
             text = self._text[start + 1 : end - 1]
             if "$" not in text and "`" not in text and "\\" not in text:
-                return Word(*self.span(start, end), [text], quoted=True, literal=text)
+                start, end = self._anchor or (start + self._base, end + self._base)
+                return Word(start, end, [text], True, text)
         word = Word(*self.span(start, end))
         self.add(node, word)
         return _merged(word)

@@ -10,7 +10,14 @@ from contextlib import contextmanager
 import pytest
 
 from skillkeep.auditor.collect import Collector
-from skillkeep.auditor.engines import decoders, javascript_syntax, python_ast, shell_commands
+from skillkeep.auditor.engines import (
+    decoders,
+    javascript_syntax,
+    powershell_syntax,
+    python_ast,
+    ruby_syntax,
+    shell_commands,
+)
 from skillkeep.auditor.engines.interface import Context, Engine, Segment, SourceFile
 from skillkeep.auditor.rulebook import Example, default_rulebook
 
@@ -19,6 +26,8 @@ ENGINES: tuple[tuple[str, Context, Engine], ...] = (
     (".js", Context.JAVASCRIPT, javascript_syntax.ENGINE),
     (".ts", Context.TYPESCRIPT, javascript_syntax.ENGINE),
     (".sh", Context.SHELL, shell_commands.ENGINE),
+    (".ps1", Context.POWERSHELL, powershell_syntax.ENGINE),
+    (".rb", Context.RUBY, ruby_syntax.ENGINE),
 )
 NOISE = "()[]{}'\"`$\\;|&<>#=.,:\n\t\0é\u202e*?!~"
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import pytest
 from support.code import audit_code
 
-from skillkeep.auditor.interface import Severity
+from skillkeep.auditor.interface import Severity, Verdict
 
 POST = "import requests\n"
 U = "'https://c.example.invalid/u'"
@@ -294,3 +294,37 @@ def test_a_function_chosen_by_a_spelled_out_name_is_known(spelled: str) -> None:
 @pytest.mark.parametrize("spelled", TEXTS.values(), ids=TEXTS)
 def test_the_same_text_beside_an_ordinary_call_is_harmless(spelled: str) -> None:
     assert blocks(one(f"import os\nprint(os.getcwd(), {spelled})\n")) == set()
+
+
+COUNT = 15
+RINGS = {
+    "stars": {
+        f"m{n}.py": "".join(f"from m{other} import *\n" for other in range(COUNT) if other != n)
+        + f"def f{n}(x):\n    return f{(n + 1) % COUNT}(x)\nf{n}(eval)\n"
+        for n in range(COUNT)
+    },
+    "names exported again": {f"m{n}.py": f"from m{(n + 1) % COUNT} import x\neval(x)\n" for n in range(COUNT)},
+    "constants": {f"m{n}.py": f"from m{n + 1} import x as y\nx = y + y\nexec(x)\n" for n in range(COUNT)},
+    "classes": {
+        f"m{n}.py": f"import m{(n + 1) % COUNT} as o\nclass A(o.A):\n    def go(self):\n"
+        "        self.a = o.A().a or self.a\n"
+        "        return self.a(o.A().go())\neval(A().go())\n"
+        for n in range(COUNT)
+    },
+}
+
+
+@pytest.mark.parametrize("files", RINGS.values(), ids=RINGS)
+def test_modules_that_import_each_other_in_rings_are_judged_to_an_end(files: dict[str, str]) -> None:
+    assert blocks(files)
+
+
+def test_a_value_that_is_handed_on_too_often_to_be_followed_is_not_called_harmless() -> None:
+    chain = "".join(f"def f{n}(p):\n    return f{n + 1}(p)\n" for n in range(200))
+    report = audit_code(one(f"{chain}def f200(p):\n    open(p)\nf0('/root/.s' + 'sh/id_' + 'rsa')\n"))
+    assert report.verdict is not Verdict.PASS
+
+
+def test_two_trees_audited_in_a_row_know_nothing_of_each_other() -> None:
+    assert EVAL in blocks(tree("a.py", "import b\nexec(b.x)\n", "c.py", "import a\n"))
+    assert blocks(tree("a.py", "import b\nprint(b.x)\n", "c.py", "import a\n")) == set()

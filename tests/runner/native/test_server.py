@@ -81,7 +81,7 @@ def test_many_runs_leave_no_descriptor_and_no_child(own: Bench) -> None:
         run("yes", output_bytes=10)
     assert descriptors(os.getpid()) == here
     assert until(lambda: descriptors(pid) == before)
-    assert Path(f"/proc/{pid}/task/{pid}/children").read_text() == ""
+    assert until(lambda: Path(f"/proc/{pid}/task/{pid}/children").read_text() == "")
 
 
 @pytest.mark.parametrize(

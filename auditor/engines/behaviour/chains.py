@@ -1,0 +1,43 @@
+"""Acts that mean harm together: the chains of rules/tables/acts.yaml, in one file and close to each other."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+
+from skillkeep.auditor.engines.behaviour.acts import Act
+from skillkeep.auditor.engines.tables import table
+
+__all__ = ["chained"]
+
+Chained = tuple[str, Act, str]  # a rule, the act to show, and what stands together, in words
+
+
+def chained(acts: Sequence[Act]) -> Iterator[Chained]:
+    """The first place of every chain in every file. `acts` are sorted."""
+    files: dict[str, dict[str, list[Act]]] = defaultdict(lambda: defaultdict(list))
+    for act in acts:
+        files[act.path][act.kind].append(act)
+    for kinds in files.values():
+        for chain in table("acts")["chains"]:
+            found = _together([kinds.get(kind, []) for kind in chain["acts"]], chain["lines"])
+            if found:
+                places = ", ".join(f"line {each.line}: {' '.join(each.text.split())[:40]}" for each in found)
+                yield chain["rule"], found[0], places
+
+
+def _together(groups: list[list[Act]], lines: int) -> list[Act]:
+    """One act of each group, all within `lines` of the first group's; empty when there is none."""
+    if not all(groups):
+        return []
+    for first in groups[0]:
+        near = [_near(group, first.line, lines) for group in groups[1:]]
+        if all(near):
+            return [first, *(each for each in near if each)]
+    return []
+
+
+def _near(group: list[Act], line: int, lines: int) -> Act | None:
+    at = bisect_left(group, line - lines, key=lambda act: act.line)
+    return group[at] if at < len(group) and group[at].line <= line + lines else None

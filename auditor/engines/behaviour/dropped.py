@@ -1,0 +1,67 @@
+"""A file that is fetched and then started: the same name stands where it is saved and where it is run.
+
+Told by the token alone, so that it holds for every language and for mixed ones.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+__all__ = ["Drop", "drops"]
+
+_NAME: Final = (
+    r"(?P<name>\$\{?\w+\}?(?:[/\\][\w.$\{\}-]+)*|[A-Za-z_][\w.]*\b(?!\s{0,9}\()|[~./][\w~./$\{\}-]+"
+    r"|[\"'`][^\"'`\n]{2,160}[\"'`])"
+)
+_SAVED: Final = re.compile(
+    r"(?:\b(?:curl|wget)\b[^\n|;]{0,300}?\s(?:-[a-zA-Z]{0,8}[oO]|--output|--output-document)[ \t=]*[\"']?"
+    r"|\burlretrieve\(\s{0,9}[^,\n]{1,200},\s{0,9}(?:filename\s{0,9}=\s{0,9})?"
+    r"|\bcreateWriteStream\(\s{0,9}|\bwriteFile(?:Sync)?\(\s{0,9}|-(?i:OutFile)[ \t]+"
+    r"|\bDownloadFile\(\s{0,9}[^,\n]{1,200},\s{0,9}"
+    r"|\bopen\(\s{0,9}(?=[^\n]{1,120}[\"'][wa]b[\"'])"
+    r"|\bFile\.(?:binwrite|write)\(\s{0,9}|\bcopyfileobj\([^,\n]{1,80},\s{0,9}"
+    r")" + _NAME
+)
+_FETCHES: Final = re.compile(
+    r"https?[.:]//|https?://|\bhttps?\.get\(|\bfetch\(|\burlopen\(|\brequests\.get|\burlretrieve\(|\bcurl\b|\bwget\b"
+    r"|URI\.open|Invoke-WebRequest|\biwr\b|DownloadFile"
+)
+_STARTS: Final = (
+    r"(?:\b(?:posix_spawnp?|Popen|startfile|execv\w*|execl\w*|spawn\w*|execFile(?:Sync)?|exec|execSync|system|run|call|"
+    r"check_call|check_output|dlopen|CDLL|run_path|fork|import|require|create_subprocess_exec)\s{0,9}\(\s{0,9}"
+    r"(?:os\.P_\w+\s{0,9},\s{0,9})?[\[(]?\s{0,9}(?:[frb]?[\"'`](?:(?:/usr)?/bin/)?(?:sh|bash|node|python3?|open|nohup|env)[\"'`]\s{0,9},\s{0,9})?"
+    r"[\[(]?\s{0,9}(?:str\(|os\.fspath\(|pathToFileURL\(|`(?:file://)?\$\{)?"
+    r"|(?:^|[;&|]\s{0,9}|\bthen\s{1,9}|\bdo\s{1,9}|\bnohup\s{1,9}|\bsetsid\s{1,9}|\bexec\s{1,9}|\bsudo\s{1,9}|\bnice\s{1,9})(?:[\"']?(?:(?:ba|z|da)?sh|node|python3?)[\"']?\s{1,9})?"
+    r"|\b(?:ENTRYPOINT|CMD)\b[^\n]{0,80}?[\"' ]"
+    r"|\bStart-Process\s{1,9}(?:-FilePath\s{1,9})?|\b[&.]\s{1,9})"
+)
+
+
+@dataclass(frozen=True)
+class Drop:
+    """Character offsets of the save and the start, and the name they share."""
+
+    saved: int
+    started: int
+    name: str
+
+
+def drops(text: str) -> Iterator[Drop]:
+    """Every name that something fetched is saved under and that is started afterwards."""
+    if not _FETCHES.search(text):
+        return
+    seen: set[str] = set()
+    for found in _SAVED.finditer(text):
+        name = found["name"].strip("\"'`")
+        if name in seen or len(name) < 2 or len(seen) > 40:
+            continue
+        seen.add(name)
+        if not _FETCHES.search(text, max(0, found.start() - 1500), found.end() + 300):
+            continue
+        start = re.compile(_STARTS + r"[\"'`]?" + re.escape(name) + r"(?![\w/-])[\"'`]?(?!\s*=)", re.MULTILINE)
+        for run in start.finditer(text, found.end()):
+            yield Drop(found.start(), run.start(), name)
+            break

@@ -1,0 +1,116 @@
+"""Commands inside files that are no scripts themselves: infrastructure code, build files, scripts that code writes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from skillkeep.auditor.engines.behaviour.acts import code_of
+from skillkeep.auditor.engines.interface import Context, Segment, SourceFile
+
+__all__ = ["Script", "scripts", "spelled_out"]
+
+_HEREDOC: Final = re.compile(
+    r"<<-?[ \t]{0,9}[\"']?(?P<mark>[A-Za-z_]\w{0,30})[\"']?[^\n]{0,200}\n"
+    r"(?P<body>#![^\n]{1,200}\n(?:[^\n]{0,2000}\n){1,400}?)"
+    r"[ \t]{0,40}(?P=mark)[ \t]{0,9}$",
+    re.MULTILINE,
+)
+_QUOTED: Final = re.compile(
+    r"(?P<quote>\"\"\"|'''|[\"'`])(?P<body>#!/[^\n\"'`]{2,80}(?:\\n|\n)[\s\S]{4,6000}?)(?P=quote)"
+)
+_TERRAFORM: Final = re.compile(
+    r"\b(?:command|inline|program|user_data|script)[ \t]{0,20}=[ \t]{0,20}"
+    r"(?P<body>\"(?:[^\"\\\n]|\\.){3,4000}\"|\[[^\]]{3,4000}\])"
+)
+_GROOVY: Final = re.compile(
+    r"(?P<body>\"(?:[^\"\\\n]|\\.){3,2000}\"|'(?:[^'\\\n]|\\.){3,2000}')\.execute\("
+    r"|\bcommandLine[ \t(]{1,9}(?P<line>[^\n]{3,1000})"
+)
+_TASK: Final = re.compile(
+    r"^[ \t]{0,60}(?:-[ \t]{1,9})?(?:ansible\.(?:builtin|windows)\.)?(?:shell|command|raw|win_shell):"
+    r"[ \t]{1,9}(?P<body>[^\n|>][^\n]{3,2000})$",
+    re.MULTILINE,
+)
+_STRING: Final = re.compile(r"\"((?:[^\"\\\n]|\\.)*)\"")
+_ASSIGNED: Final = re.compile(r"(?:^|[;\s])(\w{1,40})=([\"']?)([\w:/.@%+-]{1,200})\2(?=[\s;]|$)", re.MULTILINE)
+_MOST: Final = 40
+
+
+@dataclass(frozen=True)
+class Script:
+    """A text that some program will run: where it stands in `segment` (characters), and how it got there."""
+
+    segment: Segment
+    start: int
+    end: int
+    text: str
+    context: Context | None
+    via: str
+
+
+def scripts(file: SourceFile) -> Iterator[Script]:
+    """Every script and command that `file` carries for another program, at most 40 of a kind."""
+    name = file.known_as.lower().rpartition("/")[2]
+    whole = Segment(file.path, Context.TEXT, file.text or "", anchor=file.place)
+    if name.endswith((".tf", ".tf.json", ".hcl", ".pkr.hcl")):
+        yield from _found(whole, _TERRAFORM, "a provisioner", Context.SHELL)
+    elif name.endswith((".gradle", ".groovy", ".gradle.kts")) or name == "jenkinsfile":
+        yield from _found(whole, _GROOVY, "the build", Context.SHELL)
+    elif name.endswith((".yml", ".yaml")):
+        yield from _found(whole, _TASK, "a task", Context.SHELL)
+    for segment in code_of(file):
+        if "#!" in segment.text:
+            yield from _found(segment, _HEREDOC, "a script it writes", None)
+            yield from _found(segment, _QUOTED, "a script it writes", None)
+
+
+def _found(segment: Segment, pattern: re.Pattern[str], via: str, context: Context | None) -> Iterator[Script]:
+    for number, found in enumerate(pattern.finditer(segment.text)):
+        if number >= _MOST:
+            return
+        group = "body" if found["body"] is not None else "line"
+        body = found[group]
+        if context is Context.SHELL:
+            body = _command(body)
+        elif "\n" not in body:
+            body = _unescaped(body)
+        yield Script(segment, found.start(group), found.start(group) + 1, body, context, via)
+
+
+def _command(text: str) -> str:
+    """The command line that a quoted text, or a list of quoted words, stands for."""
+    words = [_unescaped(word) for word in _STRING.findall(text)] if text.startswith(("[", '"')) else []
+    if len(words) > 2 and words[1] in {"-c", "-lc", "-ec", "/c", "-Command"}:
+        return words[2]
+    return (
+        "\n".join(words) if text.startswith("[") and not _is_program(words) else " ".join(words) or text.strip("'\" ")
+    )
+
+
+def _is_program(words: list[str]) -> bool:
+    return bool(words) and " " not in words[0]
+
+
+def _unescaped(text: str) -> str:
+    return text.replace("\\n", "\n").replace('\\"', '"').replace("\\'", "'").replace("\\\\", "\\")
+
+
+def spelled_out(segment: Segment) -> str:
+    """A shell text with its plain variables put in and empty quotes inside words gone; lines stay where they are."""
+    text = segment.text
+    if segment.context is not Context.SHELL or "$" not in text:
+        return text
+    values: dict[str, str] = {}
+    for found in _ASSIGNED.finditer(text):
+        values[found[1]] = "" if found[1] in values else found[3]
+    known = [name for name, value in values.items() if value][:200]
+    if not known:
+        return text
+    use = re.compile(
+        r"\$(?:\{(" + "|".join(map(re.escape, known)) + r")\}|(" + "|".join(map(re.escape, known)) + r")\b)"
+    )
+    joined = use.sub(lambda found: values[found[1] or found[2]], text)
+    return re.sub(r"(?<=\w)\"\"(?=\w)|(?<=\w)''(?=\w)", "", joined)

@@ -1,0 +1,134 @@
+"""What several places of a tool do together: unasked starts, data for strangers, files fetched and started."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import ClassVar
+
+from skillkeep.auditor.engines.behaviour.acts import CODE, Act, acts_of, code_of
+from skillkeep.auditor.engines.behaviour.chains import chained
+from skillkeep.auditor.engines.behaviour.dropped import drops
+from skillkeep.auditor.engines.behaviour.scripts import scripts, spelled_out
+from skillkeep.auditor.engines.behaviour.strangers import Documents, is_remote, strangers
+from skillkeep.auditor.engines.behaviour.unasked import unasked
+from skillkeep.auditor.engines.examples import example_severity
+from skillkeep.auditor.engines.interface import Context, Emitter, Engine, Segment, SourceFile, SourceTree
+from skillkeep.auditor.engines.network import host_of
+from skillkeep.auditor.interface import Capability, Location
+from skillkeep.auditor.services import services
+
+__all__ = ["ENGINE", "BehaviourEngine"]
+
+_MOST_ACTS = 5_000
+_BUILDS = re.compile(
+    r"(?i)(?:^|/)(?:[\w.-]*dockerfile[\w.-]*|containerfile|makefile|justfile|[\w.-]+\.(?:mk|tf|gradle|def))$"
+)
+_REDIRECT = re.compile(
+    r"\b(?P<name>(?:ANTHROPIC|OPENAI|CLAUDE|GEMINI|GOOGLE_GEMINI|AZURE_OPENAI|CODEX)_(?:BASE_URL|API_BASE|API_URL|BEDROCK_BASE_URL)"
+    r"|(?:HTTPS?|ALL)_PROXY|(?:https?|all)_proxy|PIP_(?:EXTRA_)?INDEX_URL|UV_(?:DEFAULT_|EXTRA_)?INDEX(?:_URL)?"
+    r"|NPM_CONFIG_REGISTRY|npm_config_registry|GOPROXY|HF_ENDPOINT|YARN_REGISTRY)"
+    r"[\"'\]]{0,2}[ \t]{0,4}(?:=|:|,)[ \t]{0,4}[\"'`]?(?P<url>(?:https?|socks5h?)://[\w.:@/-]{3,200})"
+)
+
+
+class BehaviourEngine(Engine):
+    """See the module."""
+
+    name: ClassVar[str] = "behaviours"
+    order: ClassVar[int] = 80
+
+    def scan_file(self, file: SourceFile, emit: Emitter) -> None:
+        """Find what is fetched and started in one file, and note its acts for the tree."""
+        acts: list[Act] = emit.notes.setdefault("acts", [])
+        for segment in code_of(file):
+            if len(acts) < _MOST_ACTS:
+                acts += acts_of(segment)
+        for segment in file.of(*CODE):
+            _dropped(segment, spelled_out(segment), emit)
+        if file.whole and file.text is not None and not code_of(file) and _BUILDS.search(file.known_as):
+            _dropped(Segment(file.path, Context.TEXT, file.text, anchor=file.place), file.text, emit)
+        for script in scripts(file) if file.text is not None else ():
+            at = script.segment.locate(script.start, script.end)
+            emit.derive(script.text, script.context, at, script.via, script.segment)
+
+    def scan_tree(self, tree: SourceTree, emit: Emitter) -> None:
+        """Judge the acts of all files by who starts them and to whom they send."""
+        acts: list[Act] = sorted(emit.notes.get("acts", ()))
+        documents = Documents(tree.files)
+        _redirected(tree, documents, emit)
+        _tampered(tree, acts, emit)
+        for rule, act, message in chained(acts):
+            emit.finding(rule, Location(act.path, act.line), act.text, message)
+        told: set[tuple[str, int]] = set()
+        for act, _, why in strangers(tree, acts, documents):
+            if (act.path, act.line) not in told:
+                told.add((act.path, act.line))
+                emit.finding("behaviour-data-to-stranger", Location(act.path, act.line), act.text, why)
+        if any(each.kind == "network" for each in tree.capabilities):
+            _unasked(tree, acts, emit)
+
+
+def _dropped(segment: Segment, text: str, emit: Emitter) -> None:
+    for drop in drops(text):
+        line = text.count("\n", 0, drop.started + 1) + 1
+        at = segment.place(line, 1, line, 2)
+        shown = text.split("\n")[line - 1].strip()
+        message = f"{drop.name} is fetched, saved and started"
+        severity = example_severity(segment)
+        emit.finding("behaviour-dropped-program", at, shown, message, segment=segment, severity=severity)
+
+
+def _tampered(tree: SourceTree, acts: list[Act], emit: Emitter) -> None:
+    """A library's function is replaced in a file that sends, or that reads secrets."""
+    remote = {each.evidence.path for each in tree.capabilities if each.kind == "network" and is_remote(each.value)}
+    for patch in (act for act in acts if act.kind == "patch"):
+        mine = [act for act in acts if act.path == patch.path]
+        taken = _first(mine, ("secret", "login"))
+        if taken and (patch.path in remote or taken.kind == "secret"):
+            message = f"{patch.text.strip()[:60]} is replaced, and {taken.text.strip()[:40]} is taken"
+            emit.finding("behaviour-tampered-library", Location(patch.path, patch.line), patch.text, message)
+
+
+def _redirected(tree: SourceTree, documents: Documents, emit: Emitter) -> None:
+    """A script points the agent, a package manager or all traffic at a host that no document names."""
+    for file in tree.files:
+        for segment in code_of(file):
+            for found in _REDIRECT.finditer(segment.text):
+                host = host_of(found["url"]).name
+                if (
+                    is_remote(host)
+                    and not documents.names(host, exact=True)
+                    and not services().owns(found["name"], host)
+                ):
+                    at = segment.locate(found.start("name"), found.end("url"))
+                    message = f"{found['name']} is set to {host}, which no document names"
+                    emit.finding("behaviour-redirected-traffic", at, found[0].strip(), message, segment=segment)
+
+
+def _unasked(tree: SourceTree, acts: list[Act], emit: Emitter) -> None:
+    starters = unasked(tree)
+    hosts: dict[str, Capability] = {}
+    for each in tree.capabilities:
+        if each.kind == "network" and (is_remote(each.value) or each.value.startswith("*")):
+            hosts.setdefault(each.evidence.path, each)
+    for path, who in starters.items():
+        if path not in hosts:
+            continue
+        mine = [act for act in acts if act.path == path]
+        send, local = _first(mine, "send"), _first(mine, ("local", "secret"))
+        start, write = _first(mine, "start"), _first(mine, "write")
+        host = hosts[path].value
+        if send and local:
+            message = f"{who} starts it, and it sends to {host} what {local.text.strip()[:40]} reads"
+            emit.finding("behaviour-unasked-send", Location(path, send.line), send.text, message)
+        elif start and write:
+            message = f"{who} starts it, and it fetches from {host}, saves, and starts a program"
+            emit.finding("behaviour-unasked-download", Location(path, start.line), start.text, message)
+
+
+def _first(acts: Iterable[Act], kinds: str | tuple[str, ...]) -> Act | None:
+    return next((act for act in acts if act.kind in kinds), None)
+
+
+ENGINE = BehaviourEngine()
