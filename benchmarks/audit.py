@@ -40,7 +40,7 @@ def main() -> None:
             "speeds": [measure_kind(kind, root) for kind, root in kinds.items()],
             "warm": measure_skills(skills_below(whole)[:: wanted.every] if whole else [ten]),
             "cold": cold(ten, space / "home"),
-            "cached": _cached(ten, space),
+            "cached": _cached(space),
         }
         if not wanted.quick:
             size = tree_of(TREE_FILES, kinds, space / "tree") / 1e6
@@ -68,12 +68,12 @@ def _arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def _cached(ten: Path, space: Path) -> dict[str, float]:
-    """Audits out of the cache against hashing alone: the small skill, and a larger made tree."""
-    large = audit_cache.made(space / "large", 200, 20_000)
+def _cached(space: Path) -> dict[str, float]:
+    """Audits out of the cache against hashing alone, of a small made tree and a larger one."""
+    small, large = audit_cache.made(space / "small", 10, 4_000), audit_cache.made(space / "large", 200, 20_000)
     return {
-        "ten files": audit_cache.measure("ten files", ten, space / "cache-small"),
-        "4 MB": audit_cache.measure("200 files, 4 MB", large, space / "cache-large"),
+        "10 files, 40 kB": audit_cache.measure("10 files, 40 kB", small, space / "cache-small"),
+        "200 files, 4 MB": audit_cache.measure("200 files, 4 MB", large, space / "cache-large"),
     }
 
 

