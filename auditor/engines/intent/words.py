@@ -15,9 +15,9 @@ __all__ = ["Places", "Words", "words"]
 
 _MOST: Final = 40  # words of one class in one sentence
 _WORD: Final = re.compile(r"[a-z]+")
+_FOREIGN: Final = re.compile("[^\x00-\x7f\xa0-\xbf\u2000-\u2bff\u3000-\u3003\ufe0f\U0001f000-\U0001faff]")  # letters
 _LONGEST: Final = 24
 _MOST_WORDS: Final = 50_000
-_RARE: Final = 7  # letters and ends of a piece that needs no second one
 
 
 class Words:
@@ -47,9 +47,9 @@ class Words:
         for number, each in enumerate(classes.values()):
             self._needs += ((need, 1 << number) for need in each.get("needs", ()))
             for part in (*each.get("en", ()), *each.get("latin", ())):
-                self._learn(1 << number, part, "needs" in each, whole=True)
+                self._learn(1 << number, part, each, whole=True)
             for part in filter(str.isascii, each.get("other", ())):
-                self._learn(1 << number, part, "needs" in each, whole=False)
+                self._learn(1 << number, part, each, whole=False)
         self._lengths = sorted(set(map(len, self._inner)))
 
     def bits(self, names: str) -> int:
@@ -75,7 +75,7 @@ class Words:
         for need, bit in self._needs:
             if need in text:
                 mask |= bit
-        if not text.isascii():
+        if not text.isascii() and _FOREIGN.search(text):
             for number in self._set.candidates(text.encode()):
                 mask |= 1 << number
         return mask
@@ -88,12 +88,12 @@ class Words:
             found = [(len(data[:a].decode(errors="replace")), len(data[:b].decode(errors="replace"))) for a, b in found]
         return found
 
-    def _learn(self, bit: int, pattern: str, needs: bool, *, whole: bool) -> None:
+    def _learn(self, bit: int, pattern: str, each: Mapping[str, Any], *, whole: bool) -> None:
         for alternative in alternatives_of(pattern):
             sets = pieces_of(alternative, whole=whole)
-            if not sets and not needs:
+            if not sets and "needs" not in each:
                 self._always |= bit
-            elif len(sets) == 1 or (sets and min((piece.worth for piece in sets[0]), default=0) >= _RARE):
+            elif len(sets) == 1 or (sets and "paired" not in each):
                 self._note(sets[0], bit)
             elif sets:
                 one, other = 1 << self._next, 2 << self._next
