@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 __all__ = ["Declarations"]
 
 _NAMES: Final = frozenset({"identifier", "shorthand_property_identifier_pattern", "shorthand_property_identifier"})
-_PATTERNS: Final = frozenset({"object_pattern", "array_pattern", "assignment_pattern"})
 _MEMBERS: Final = frozenset({"member_expression", "subscript_expression"})
 _PARAMETERS: Final = frozenset({"required_parameter", "optional_parameter"})
 

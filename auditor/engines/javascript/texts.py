@@ -29,7 +29,6 @@ __all__ = [
 
 HOLE: Final = "\uf8ff"
 MAX_TEXT: Final = 1 << 18
-MAX_ITEMS: Final = 8192
 BYTE_ENCODINGS: Final = frozenset({"base64", "hex", "base64url"})
 _ESCAPE: Final = re.compile(r"\\(?:u\{([0-9a-fA-F]{1,6})\}|u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|(\r\n|.))", re.DOTALL)
 _PLAIN: Final = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", "v": "\v", "0": "\0", "\n": "", "\r\n": "",
