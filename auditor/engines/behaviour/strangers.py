@@ -68,8 +68,16 @@ class Documents:
         for domain, words in table("acts")["shared_hosts"].items():
             if host == domain or host.endswith(f".{domain}"):
                 return any(word in self._text for word in words)
-        own = [label for label in labels[:-1] if label not in _generic() | _RESERVED and len(label) >= _SHORTEST]
-        return any(re.sub(r"[^a-z0-9]+", "", label) in self._squashed for label in own)
+        registered = _registered(labels)
+        if labels[-1] in _RESERVED or registered in _generic() or host.endswith(_platforms()):
+            return False  # a name below such a one belongs to anybody
+        return len(registered) >= _SHORTEST and re.sub(r"[^a-z0-9]+", "", registered) in self._squashed
+
+
+def _registered(labels: list[str]) -> str:
+    """The label that somebody has registered: ``acme`` of ``api.acme.co.uk``."""
+    country = len(labels) > 2 and len(labels[-1]) == 2 and labels[-2] in {"co", "com", "net", "org", "ac", "gov"}
+    return labels[-3 if country else -2] if len(labels) > 1 else labels[0]
 
 
 def strangers(tree: SourceTree, acts: Sequence[Act], documents: Documents) -> Iterator[Stranger]:
@@ -92,6 +100,8 @@ def strangers(tree: SourceTree, acts: Sequence[Act], documents: Documents) -> It
                 yield act, each, f"what {read.text.strip()[:40]} reads goes to {each.value}, which no document names"
             elif promise:
                 yield act, each, f'it says "{promise[:60]}", and sends something to {each.value}'
+            else:
+                yield act, each, f"something is sent to {each.value}, which no document names"
 
 
 def _read_near(act: Act, acts: Sequence[Act]) -> Act | None:
@@ -120,3 +130,8 @@ def _promise() -> re.Pattern[str]:
 @cache
 def _generic() -> frozenset[str]:
     return frozenset(table("acts")["generic_labels"])
+
+
+@cache
+def _platforms() -> tuple[str, ...]:
+    return tuple(f".{each}" for each in table("acts")["platforms"])
