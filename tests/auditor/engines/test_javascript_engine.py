@@ -143,6 +143,8 @@ def test_a_comment_that_is_never_closed_is_incomplete() -> None:
         "const {" * 10_000,
         '"\\"' * 20_000,
         "a" + ".b()" * 10_000,
+        "let a = { ...a, ...a };" * 600 + "a.b(1)",
+        "a => " * 5_000 + "a",
     ],
 )
 def test_hostile_tokens_neither_crash_nor_stall(source: str) -> None:
@@ -270,3 +272,8 @@ def test_an_answer_from_the_network_is_not_the_secret_that_was_sent_for_it() -> 
 def test_code_that_does_not_parse_is_judged_in_part_and_said_to_be_incomplete() -> None:
     rules = found("eval(input);\n}} ((\nconst k = process.env.A_TOKEN;\n")
     assert {"javascript-eval", "code-credential-env", "audit-incomplete"} <= rules.keys()
+
+
+def test_what_lies_too_deep_to_be_followed_is_incomplete_and_not_clean() -> None:
+    chain = "".join(f"let a{n + 1} = [a{n}][0];\n" for n in range(200))
+    assert audit(f"let a0 = eval;\n{chain}a200(input);\n").verdict is not Verdict.PASS
