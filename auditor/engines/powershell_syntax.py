@@ -21,6 +21,7 @@ _BARE_PATH: Final = re.compile(
     r"|(?<=[\s(,=])(\$(?:env:)?\w+[\\/][^\s\"'`;|&(){}<>,]*)",
     re.DOTALL,
 )
+_MOST_LONG: Final = 2000  # texts that may go on over lines; each costs a look to the end
 _FOREIGN: Final = re.compile(r"[^\0-\x7f]")
 
 
@@ -57,7 +58,7 @@ def _parsed(text: str) -> tuple[str, list[int], Syntax]:
     if not text.isascii():  # PowerShell reads typographic quotes and dashes as plain ones
         text = _FOREIGN.sub("x", text.translate(_QUOTES))
     tree = parse(Context.POWERSHELL, text)
-    if tree.complete:
+    if tree.complete or sum(map(text.count, ("@", "<#"))) > _MOST_LONG:
         return text, [], tree
     pieces: list[str] = []
     added: list[int] = []

@@ -28,6 +28,7 @@ _ELSEWHERE: Final = frozenset(
 )
 _BOMB: Final = re.compile(r"([\w:.]{1,20})\s{0,4}\(\)\s{0,4}\{[^}]{0,80}?\1\s{0,4}\|\s{0,4}\1\s{0,4}&")
 _BOMB_NAME: Final = 24
+_MOST_NAMED: Final = 5000
 
 
 class ShellEngine(Engine):
@@ -68,7 +69,9 @@ class ShellEngine(Engine):
 
 def _bombs(segment: Segment, emit: Emitter) -> None:
     at = segment.text.find("()")
-    while at >= 0:
+    for _ in range(_MOST_NAMED):
+        if at < 0:
+            return
         if bomb := _BOMB.search(segment.text, max(at - _BOMB_NAME, 0), at + 200):
             place = segment.locate(bomb.start(), bomb.end())
             emit.finding("shell-destructive", place, bomb[0], "a fork bomb", segment=segment)

@@ -54,6 +54,7 @@ _STARTERS: Final = {
     "invoke-wmimethod": (("-argumentlist", 99),),
     "invoke-cimmethod": (("-arguments", 99),),
 }
+_MOST_ADDRESSES: Final = 100
 _HIDDEN: Final = re.compile(r"(?i)^h(?:i(?:d(?:d(?:e(?:n)?)?)?)?)?$|^1$")
 _BYPASS: Final = re.compile(r"(?i)^(?:bypass|unrestricted)$")
 _COMMIT: Final = re.compile(r"[0-9a-fA-F]{40}")
@@ -99,7 +100,11 @@ class Execution:
 
     def downloaded(self, node: Node, by: str, address: str = "") -> None:
         """Something downloaded is run; a vendor's documented installer needs eyes, not a block."""
-        inside = [address] if address else [each for each in self._site.addresses if each in self._site.source(node)]
+        inside = (
+            [address]
+            if address
+            else [each for each in self._site.addresses[-_MOST_ADDRESSES:] if each in self._site.source(node)]
+        )
         urls = inside or self._site.addresses[-1:]
         known = bool(urls) and all(map(self._is_installer, urls))
         where = f" from {urls[-1][:120]}" if urls else ""

@@ -21,6 +21,7 @@ _WIPED: Final = re.compile(
 _DEVICE: Final = re.compile(r"^/dev/(?:sd|nvme|hd|vd|xvd|mmcblk|disk|mapper/)")
 _SYSTEM_TARGETS: Final = ("/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty", "/dev/fd/")
 _GIT_RUNS: Final = ("hookspath", "fsmonitor", "sshcommand", "core.editor", "core.pager", "credential.helper", "alias.")
+_MOST_FOLDERS: Final = 50
 _COPYING: Final = frozenset({"cp", "mv", "ln", "install", "rsync"})
 
 
@@ -43,7 +44,7 @@ class Changing:
                 for item in call.arguments:
                     if item.startswith("of="):
                         self._site.files.filled(item[3:], labels)
-            elif name == "cd" and call.operands:
+            elif name == "cd" and call.operands and len(self._site.files.folders) < _MOST_FOLDERS:
                 self._site.files.folders.append(call.operands[0].rstrip("/"))
 
     def written(self, command: Command, word: Word, text: str) -> None:

@@ -45,6 +45,7 @@ _SWITCHING: Final = frozenset({"su", "runuser", "script"})  # a user or file may
 _UNKNOWN: Final = "NOT_KNOWN"  # the variable that stands for what is not known in a text handed back
 _PROGRAM: Final = re.compile(r"[^\W_][\w.+-]*|[\w+-][\w.+-]*[^\W_][\w.+-]*")
 _LONGEST_NAME: Final = 255  # of a file; the pattern is quadratic
+_MOST_REQUESTS: Final = 200  # the newest, among which a pipeline's own are
 _COMMANDS: Final = re.compile(r"^[^\w\n]*\w[^\n]*[|;&]|\$\(|`", re.MULTILINE)
 _SEPARATORS: Final = re.compile(r"[\s;|&()\"'`]+")
 
@@ -306,8 +307,9 @@ class Execution:
         """Report a download that is run; a vendor's documented installer needs eyes, not a block."""
         start = before[0].command.start if before else call.command.start
         span = Command(start, max(call.command.end, start))
-        inside = [asked for first, last, asked in self._site.requests if start <= first and last <= span.end]
-        urls = [url for asked in inside for url in asked]
+        urls: list[str] = []
+        for first, last, asked in reversed(self._site.requests[-_MOST_REQUESTS:]):
+            urls[:0] = asked if start <= first and last <= span.end else ()
         files = [key for name in (file, *call.arguments) if (key := self._site.files.find(name)) is not None]
         urls += [url for name in files if (url := self._site.files.urls.get(name))]
         known = bool(urls) and all(map(self._is_installer, urls))

@@ -109,17 +109,15 @@ def _tree(text: str) -> Syntax:
 
 def _broken_lines(tree: Syntax, text: str) -> Iterator[tuple[int, str]]:
     """The lines that hold an error, continued ones joined, with their offsets."""
-    errors = list(tree.errors)
     at, count = 0, 0
-    while at < len(text) and count < _MOST_LINES and errors:
-        end = _line_end(text, at)
-        if any(start <= end and at <= stop for start, stop in errors):
-            errors = [(start, stop) for start, stop in errors if stop > end]
-            line = text[at:end]
-            if line.strip():
+    for start, stop in tree.errors:
+        at = max(at, text.rfind("\n", 0, start) + 1)
+        while at <= stop and at < len(text) and count < _MOST_LINES:
+            end = _line_end(text, at)
+            if text[at:end].strip():
                 count += 1
-                yield at, line
-        at = end + 1
+                yield at, text[at:end]
+            at = end + 1
 
 
 def _line_end(text: str, at: int) -> int:
