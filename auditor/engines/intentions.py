@@ -29,7 +29,7 @@ _RUNS: Final = re.compile(
     r"|(?:#|//)[ \t]*([^\n]{30,})",
     re.DOTALL,
 )
-_WORDY: Final = re.compile(r"(?:[A-Za-z']{2,}[ ,]+){5}|[\u3040-\u9fff]{8}")
+_WORDY: Final = re.compile(r"(?<![A-Za-z'])(?:[A-Za-z']{2,}[ ,]+){5}|[\u3040-\u9fff]{8}")
 _PLAIN: Final = re.compile(r"(?<!\S)[^\W\d_]{2,}[,.:;!?]?(?!\S)|[\u3040-\u9fff]{2}")
 _LOOK: Final = 400
 _BLOCKS: Final = (".yaml", ".yml")  # their texts need no quotes

@@ -18,7 +18,8 @@ _REQUIREMENT: Final = re.compile(
 )
 _EGG: Final = re.compile(r"[#&]egg=([\w.-]+)")
 _ARCHIVE: Final = re.compile(r"/(?:zipball|tarball|archive)/.*$")
-_TAIL: Final = re.compile(r"([\w.-]+?)(?:\.git)?(?:@[\w./-]+)?(?:#.*)?$")
+_LONGEST_TAIL: Final = 2_000
+_TAIL: Final = re.compile(r"(?<![\w.-])([\w.-]+?)(?:\.git)?(?:@[\w./-]+)?(?:#.*)?$")
 _INDEX: Final = re.compile(r"^\s*(?:-i|--index-url|--extra-index-url)[ =]+(\S+)")
 _BLOCK: Final = re.compile(r"^# /// script[ \t\r]*$", re.MULTILINE)
 _MOST_BLOCK: Final = 64 << 10
@@ -40,7 +41,7 @@ def requirement(text: str, start: int = 0, index: str = "") -> Named | None:
         return Named(Ecosystem.PYPI, matched["name"], rest, start, end, source_of(rest), index)
     if address:
         plain = _ARCHIVE.sub("", address.partition("?")[0]).rstrip("/")
-        tail = _TAIL.search(plain)
+        tail = _TAIL.search(plain[-_LONGEST_TAIL:])
         return Named(Ecosystem.PYPI, tail[1] if tail else address, "", start, end, address, index)
     return None
 
