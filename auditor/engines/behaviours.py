@@ -21,6 +21,7 @@ from skillkeep.auditor.services import services
 __all__ = ["ENGINE", "BehaviourEngine"]
 
 _MOST_ACTS = 5_000
+_ADDRESS = re.compile(r"https?://[\w.-]{4,200}")
 _BUILDS = re.compile(
     r"(?i)(?:^|/)(?:[\w.-]*dockerfile[\w.-]*|containerfile|makefile|justfile|[\w.-]+\.(?:mk|tf|gradle|def))$"
 )
@@ -44,6 +45,8 @@ class BehaviourEngine(Engine):
         for segment in code_of(file):
             if len(acts) < _MOST_ACTS:
                 acts += acts_of(segment)
+            for found in _ADDRESS.finditer(segment.text) if segment.context is Context.TEXT else ():
+                emit.capability("network", host_of(found[0]).name, segment.locate(found.start(), found.end()))
         for segment in file.of(*CODE):
             _dropped(segment, spelled_out(segment), emit)
         if file.whole and file.text is not None and not code_of(file) and _BUILDS.search(file.known_as):

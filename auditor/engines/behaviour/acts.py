@@ -20,6 +20,9 @@ CODE: Final = (
     Context.PYTHON, Context.JAVASCRIPT, Context.TYPESCRIPT, Context.SHELL, Context.POWERSHELL, Context.RUBY,
 )  # fmt: skip
 _COMMENT: Final = re.compile(r"^[ \t]*(?:#(?!!)|//|\*[ \t/]).*$", re.MULTILINE)
+_OTHER: Final = re.compile(
+    r"(?i)\.(?:go|rs|php|pl|pm|lua|java|kt|swift|cs|c|cc|cpp|applescript|vbs|jl|ex|exs|scala|dart)$"
+)
 _MOST: Final = 200
 
 
@@ -34,7 +37,9 @@ class Act:
 
 
 def code_of(file: SourceFile) -> tuple[Segment, ...]:
-    """The file's own code: no examples of documentation."""
+    """The file's own code, in any language: no examples of documentation."""
+    if file.text is not None and _OTHER.search(file.known_as):
+        return (Segment(file.path, Context.TEXT, file.text, anchor=file.place),)
     return tuple(each for each in file.of(*CODE) if not any(step.startswith("fence") for step in each.provenance))
 
 

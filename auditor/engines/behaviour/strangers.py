@@ -28,7 +28,7 @@ _RESERVED: Final = frozenset({"example", "invalid", "test", "localhost", "local"
 _MOST_TEXT: Final = 400_000
 _SHORTEST: Final = 3
 _LOCAL: Final = re.compile(
-    r"^(?:\*|localhost|127\.|0\.0\.0\.0|\[?::1|10\.|192\.168\.|172\.(?:1[6-9]|2\d|3[01])\.|host\.docker\.|.*\.local$)"
+    r"^(?:\*$|localhost|127\.|0\.0\.0\.0|\[?::1|10\.|192\.168\.|172\.(?:1[6-9]|2\d|3[01])\.|host\.docker\.|.*\.local$)"
 )
 
 
@@ -57,7 +57,7 @@ class Documents:
 
     def names(self, host: str, *, exact: bool = False) -> bool:
         """True when the documents name `host`, its registered name, or (unless `exact`) the service it is of."""
-        host = host.lower().rstrip(".")
+        host = host.lower().rstrip(".").removeprefix("*.")
         labels = host.split(".")
         if host in self._text:
             return True
@@ -90,7 +90,7 @@ def strangers(tree: SourceTree, acts: Sequence[Act], documents: Documents) -> It
         if each.kind == "network" and not _LOCAL.match(each.value):
             hosts.setdefault(each.evidence.path, []).append(each)
     for act in acts:
-        if act.kind != "send":
+        if act.kind not in {"send", "query"}:
             continue
         for each in hosts.get(act.path, ()):
             if abs(each.evidence.line - act.line) > _REACH or documents.names(each.value):
@@ -98,6 +98,8 @@ def strangers(tree: SourceTree, acts: Sequence[Act], documents: Documents) -> It
             read = _read_near(act, acts)
             if read is not None:
                 yield act, each, f"what {read.text.strip()[:40]} reads goes to {each.value}, which no document names"
+            elif act.kind == "query":
+                continue
             elif promise:
                 yield act, each, f'it says "{promise[:60]}", and sends something to {each.value}'
             else:
