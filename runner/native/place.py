@@ -21,6 +21,7 @@ from skillkeep.kernel.procfs import read_text
 __all__ = ["LAYER", "alone", "server_folder", "server_name", "source_files"]
 
 LAYER = "fork_server"
+_SPARE_NAMES = 9
 _HERE = os.path.dirname(os.path.abspath(__file__))
 _LIMITS = ("CORE", "NOFILE", "FSIZE", "NPROC", "DATA", "CPU", "MEMLOCK", "MSGQUEUE", "AS")
 _NAMESPACES = ("user", "mnt", "pid", "net", "ipc", "uts", "cgroup")
@@ -32,10 +33,13 @@ def server_folder() -> str:
     for base in (os.environ.get("XDG_RUNTIME_DIR", ""), f"/run/user/{uid}"):
         if base.startswith("/") and _is_private(base):
             return _made(os.path.join(base, "skillkeep"))
-    # Uid 0 of another user namespace is somebody else, and may share this /tmp.
-    with guarded(LAYER, "look at this process"):
-        namespace = os.stat("/proc/self/ns/user").st_ino
-    return _made(f"/tmp/skillkeep-{uid}-{namespace}")  # noqa: S108  ownership and mode are checked
+    # The name may be taken: by uid 0 of another user namespace, which shares this /tmp, or on purpose.
+    for number in range(1, _SPARE_NAMES):
+        try:
+            return _made(f"/tmp/skillkeep-{uid}-{number}")  # noqa: S108  ownership and mode are checked
+        except KernelError:
+            continue
+    return _made(f"/tmp/skillkeep-{uid}-{_SPARE_NAMES}")  # noqa: S108
 
 
 def alone() -> bool:

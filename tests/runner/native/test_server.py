@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import secrets
 import socket
 import threading
 from collections.abc import Iterator
@@ -149,6 +150,22 @@ def test_a_folder_that_others_could_enter_is_not_used(own: Bench, monkeypatch: p
     with pytest.raises(RunnerError) as caught:
         run("true")
     assert (caught.value.code, caught.value.context["layer"]) == ("sandbox_layer_failed", "fork_server")
+
+
+def test_a_name_in_tmp_that_somebody_else_has_taken_is_passed_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("XDG_RUNTIME_DIR", raising=False)
+    uid = secrets.randbelow(1 << 20) + (1 << 28)
+    first, second = Path(f"/tmp/skillkeep-{uid}-1"), Path(f"/tmp/skillkeep-{uid}-2")
+    own = os.geteuid()
+    monkeypatch.setattr(place, "_is_private", lambda path: os.path.isdir(path) and path != str(first))
+    monkeypatch.setattr(os, "geteuid", lambda: uid)
+    try:
+        assert place.server_folder() == str(second)
+        assert first.stat().st_uid == second.stat().st_uid == own
+        assert second.stat().st_mode & 0o777 == 0o700
+    finally:
+        for made in (first, second):
+            made.rmdir()
 
 
 def test_a_callers_control_group_limits_and_rights_make_another_server(own: Bench) -> None:
