@@ -255,7 +255,7 @@ def test_a_name_that_leads_inside_is_refused_before_anything_is_dialled(
 def test_many_connections_at_once_are_served(bench: Bench, site: Site) -> None:
     code = (
         "import sys, threading, urllib.request as u\n"
-        "got = []\n"
+        "got = []\nthreading.stack_size(1 << 18)\n"
         "def one():\n    got.append(u.urlopen(sys.argv[1], timeout=50).read())\n"
         "threads = [threading.Thread(target=one) for _ in range(80)]\n"
         "[thread.start() for thread in threads]\n[thread.join() for thread in threads]\n"
