@@ -21,7 +21,7 @@ from skillkeep.kernel.libc import AT_FDCWD
 from skillkeep.kernel.process import tape_parent_death, tape_switch
 from skillkeep.kernel.rlimits import tape_limit
 from skillkeep.kernel.seccomp import Filter
-from skillkeep.kernel.tape import BASE, FAILURE, Cell, Label, Program, Tape, Word
+from skillkeep.kernel.tape import ANY, BASE, FAILURE, Cell, Label, Program, Tape, Word
 from skillkeep.runner.egress.place import PORT
 from skillkeep.runner.native.filters import init_filter, payload_filter
 from skillkeep.runner.native.layout import Host
@@ -89,7 +89,8 @@ class _Builder:
         tape.mark(self.payload)
         self._payload()
         tape.mark(self.failed)
-        tape.call("setup", "write", SOCKET, BASE, FAILURE.size)
+        # Pid 1 is not killed by SIGPIPE: with nobody left to tell, it must end by itself.
+        tape.call("setup", "write", SOCKET, BASE, FAILURE.size, tolerate=ANY)
         tape.mark(self.quit)
         tape.call("setup", "exit_group", 1)
         return tape.finish(self.failed)

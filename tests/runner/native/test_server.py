@@ -59,15 +59,15 @@ def test_runs_at_the_same_time_each_get_their_own_answer(own: Bench) -> None:
     def one(number: int) -> None:
         results[number] = run("sh", "-c", f"cat; echo {number}; exit {number}", wall_seconds=120.0)
 
-    threads = [threading.Thread(target=one, args=(number,)) for number in range(40)]
+    threads = [threading.Thread(target=one, args=(number,)) for number in range(12)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
     assert {number: (result.exit_code, result.stdout) for number, result in results.items()} == {
-        number: (number, f"{number}\n".encode()) for number in range(40)
+        number: (number, f"{number}\n".encode()) for number in range(12)
     }
-    assert len({result.assurance.layer("namespaces") and result.run_id for result in results.values()}) == 40
+    assert len({result.assurance.layer("namespaces") and result.run_id for result in results.values()}) == 12
 
 
 def test_many_runs_leave_no_descriptor_and_no_child(own: Bench) -> None:
