@@ -81,7 +81,7 @@ def test_many_runs_leave_no_descriptor_and_no_child(own: Bench) -> None:
         run("sleep", "9", wall_seconds=0.01)
         run("yes", output_bytes=10)
     assert descriptors(os.getpid()) == here
-    assert until(lambda: descriptors(pid) == before)
+    assert until(lambda: descriptors(pid) <= before)
     assert until(lambda: Path(f"/proc/{pid}/task/{pid}/children").read_text() == "")
 
 
@@ -108,7 +108,7 @@ def test_a_request_with_too_many_or_too_few_descriptors_is_refused_and_none_stay
             socket.send_fds(connection, [b"run"], [null] * count)
             assert json.loads(connection.recv(4096))["kind"] == "nonsense"
     os.close(null)
-    assert until(lambda: descriptors(pid) == before)
+    assert until(lambda: descriptors(pid) <= before)
 
 
 @pytest.mark.parametrize(
