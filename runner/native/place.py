@@ -16,6 +16,7 @@ from functools import cache
 
 from skillkeep.kernel.errors import KernelError
 from skillkeep.kernel.libc import guarded
+from skillkeep.kernel.process import started_at
 from skillkeep.kernel.procfs import read_text
 
 __all__ = ["LAYER", "alone", "server_folder", "server_name", "source_files"]
@@ -66,7 +67,7 @@ def server_name(folders: tuple[str, ...], private: bool) -> str:
             "limits": [resource.getrlimit(getattr(resource, f"RLIMIT_{name}")) for name in _LIMITS],
             "cores": sorted(os.sched_getaffinity(0)),
             "rights": _status("self"),
-            "owner": [os.getpid(), _started()] if private else [],
+            "owner": [os.getpid(), started_at(os.getpid())] if private else [],
         }
     return "native-" + hashlib.sha256(json.dumps(facts).encode()).hexdigest()[:20]
 
@@ -92,11 +93,6 @@ def _status(pid: str) -> dict[str, str]:
     }  # fmt: skip
     rows = dict(line.split(":", 1) for line in read_text(f"/proc/{pid}/status").splitlines())
     return {name: rows.get(key, "").strip() for key, name in wanted.items()}
-
-
-def _started() -> str:
-    with open("/proc/self/stat", "rb") as file:
-        return file.read().rpartition(b")")[2].split()[19].decode()
 
 
 def _is_private(path: str) -> bool:

@@ -22,6 +22,7 @@ from skillkeep.kernel.cgroup_choice import make_group
 from skillkeep.kernel.cgroups import Group, GroupLimits
 from skillkeep.kernel.errors import KernelError
 from skillkeep.kernel.libc import guarded
+from skillkeep.kernel.process import RESET_SIGNALS
 from skillkeep.kernel.procfs import write_text
 from skillkeep.kernel.tape_image import program_file
 from skillkeep.runner.interface import Assurance
@@ -40,7 +41,6 @@ from skillkeep.runner.native.way_out import WayOut
 __all__ = ["Outcome", "Sandbox"]
 
 _SETUP_SECONDS = 20.0
-_DEFAULTED = [number for number in range(1, signal.NSIG) if number not in (signal.SIGKILL, signal.SIGSTOP, 32, 33)]
 _LOOK_SECONDS = 0.02
 
 
@@ -298,7 +298,7 @@ def _spawn(prepared: Prepared, group: Group, streams: Sequence[int]) -> tuple[so
                 {},
                 file_actions=[(os.POSIX_SPAWN_DUP2, fd, target) for target, fd in placed],
                 setsigmask=(),
-                setsigdef=_DEFAULTED,
+                setsigdef=RESET_SIGNALS,
             )
         except BaseException:
             ours.close()

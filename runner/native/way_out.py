@@ -12,12 +12,12 @@ from typing import Any
 
 from skillkeep.kernel.errors import KernelError
 from skillkeep.kernel.libc import guarded
+from skillkeep.kernel.process import RESET_SIGNALS
 
 __all__ = ["LAYER", "WayOut"]
 
 LAYER = "egress"
 _MOST_ATTEMPTS = 200
-_DEFAULTED = [number for number in range(1, signal.NSIG) if number not in (signal.SIGKILL, signal.SIGSTOP, 32, 33)]
 
 
 class WayOut:
@@ -35,7 +35,7 @@ class WayOut:
                     {},
                     file_actions=[(os.POSIX_SPAWN_DUP2, fd, target) for target, fd in placed],
                     setsigmask=(),
-                    setsigdef=_DEFAULTED,
+                    setsigdef=RESET_SIGNALS,
                 )
         except KernelError:
             os.close(self._log)

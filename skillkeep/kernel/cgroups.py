@@ -16,6 +16,7 @@ from functools import lru_cache
 from typing import ClassVar
 
 from skillkeep.kernel.libc import guarded
+from skillkeep.kernel.process import started_at
 from skillkeep.kernel.procfs import read_text, write_text
 
 __all__ = [
@@ -162,7 +163,7 @@ def group_name(tag: str) -> str:
 
 @lru_cache(maxsize=1)
 def _maker(pid: int) -> str:
-    return f"{os.stat('/proc/self/ns/pid').st_ino}-{pid}-{_started(pid)}"
+    return f"{os.stat('/proc/self/ns/pid').st_ino}-{pid}-{started_at(pid)}"
 
 
 def sweep(parent: str) -> int:
@@ -175,7 +176,7 @@ def sweep(parent: str) -> int:
     for name in names:
         if match := _NAME.match(name):
             namespace, pid, started = map(int, match.groups())
-            if namespace == os.stat("/proc/self/ns/pid").st_ino and _started(pid) != started:
+            if namespace == os.stat("/proc/self/ns/pid").st_ino and started_at(pid) != started:
                 busy += not _rmdir(f"{parent}/{name}")
     return busy
 
@@ -219,15 +220,6 @@ def read_number(path: str, key: str | None = None) -> int | None:
         return int(text) if text.strip().isdigit() else None
     rows = (line.split() for line in text.splitlines())
     return next((int(row[1]) for row in rows if len(row) == 2 and row[0] == key), None)
-
-
-def _started(pid: int) -> int:
-    """When a process was started, in clock ticks since the boot; -1 for one that has ended, reaped or not."""
-    try:
-        words = read_text(f"/proc/{pid}/stat").rpartition(")")[2].split()
-    except OSError:
-        return -1
-    return -1 if words[0] in "ZX" else int(words[19])
 
 
 def _rmdir(path: str) -> bool:

@@ -3,24 +3,29 @@
 from __future__ import annotations
 
 import os
+import signal
 
 from skillkeep.kernel.errors import KernelError
 from skillkeep.kernel.libc import guarded, syscall
+from skillkeep.kernel.procfs import read_text
 from skillkeep.kernel.tape import Tape
 
 __all__ = [
+    "RESET_SIGNALS",
     "close_above",
     "die_with_parent",
     "forbid_new_privileges",
     "hide_memory",
     "require_single_thread",
-    "show_memory",
+    "started_at",
     "tape_parent_death",
     "tape_switch",
 ]
 
 _PR_SET_PDEATHSIG, _PR_SET_DUMPABLE, _PR_SET_NO_NEW_PRIVS = 1, 4, 38
 _SIGKILL = 9
+RESET_SIGNALS = tuple(n for n in range(1, signal.NSIG) if n not in (signal.SIGKILL, signal.SIGSTOP, 32, 33))
+"""The signals whose handling a fresh program gets back to the default; 32 and 33 belong to the C library."""
 
 
 def forbid_new_privileges() -> None:
@@ -33,9 +38,13 @@ def hide_memory() -> None:
     syscall("dumpable", "prctl", _PR_SET_DUMPABLE, 0, 0, 0, 0)
 
 
-def show_memory() -> None:
-    """Let the process's own user read its /proc entries again, after a change of ids hid them."""
-    syscall("dumpable", "prctl", _PR_SET_DUMPABLE, 1, 0, 0, 0)
+def started_at(pid: int) -> int:
+    """When a process was started, in clock ticks since the boot; -1 for one that has ended, reaped or not."""
+    try:
+        words = read_text(f"/proc/{pid}/stat").rpartition(")")[2].split()
+    except OSError:
+        return -1
+    return -1 if words[0] in "ZX" else int(words[19])
 
 
 def tape_switch(tape: Tape, layer: str, *, on: bool) -> None:
