@@ -12,7 +12,7 @@ import math
 import os
 import posixpath
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from enum import IntEnum, StrEnum
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -44,13 +44,20 @@ _NESTED = frozenset({"stdout", "stderr", "assurance", "denials", "passed_over", 
 
 @dataclass(frozen=True)
 class Bind:
-    """One host path shown inside the sandbox at `target` (absolute); read-only unless `writable`."""
+    """One host path shown inside the sandbox at `target` (absolute); read-only unless `writable`.
+
+    With `overlay_bytes` the source is never written: changes, at most that many bytes, are kept apart in memory and
+    handed to the request's `take_changes`.
+    """
 
     source: str
     target: str
     writable: bool = False
+    overlay_bytes: int = 0
 
     def __post_init__(self) -> None:
+        if self.overlay_bytes and not (self.writable and 0 < self.overlay_bytes < 2**62):
+            raise _bad("an overlay is for a writable bind, and has a size", "Give its size in bytes.")
         _check_path("bind source", self.source)
         _check_path("bind target", self.target)
         if posixpath.normpath(self.target) in ("/", "/proc", "/dev", "/run/sandbox"):
@@ -220,7 +227,9 @@ def new_run_id() -> str:
 class RunRequest:
     """One command to run. `tool` is None only for host programs (a shell, a firewalled command).
 
-    `stdin` is the whole input as bytes, a descriptor to read from, or None for /dev/null.
+    `stdin` is the whole input as bytes, a descriptor to read from, or None for /dev/null. `take_changes` is called
+    when the run is over, with a descriptor for each overlaid bind, in their order: the folder of what was written
+    there, as overlayfs notes it. They are closed afterwards.
     """
 
     argv: tuple[str, ...]
@@ -229,6 +238,12 @@ class RunRequest:
     stdin: bytes | int | None = None
     min_assurance: AssuranceLevel = AssuranceLevel.ISOLATED
     run_id: str = field(default_factory=new_run_id)
+    take_changes: Callable[[Sequence[int]], None] | None = None
+
+    @property
+    def overlaid(self) -> tuple[Bind, ...]:
+        """The binds whose changes are kept apart."""
+        return tuple(bind for bind in self.policy.binds if bind.overlay_bytes)
 
     def __post_init__(self) -> None:
         if not self.argv or not self.argv[0]:
@@ -293,6 +308,8 @@ class Backend(ABC):
     """
 
     name: ClassVar[str]
+    overlays: ClassVar[bool] = False
+    """Whether it can keep the changes of a bind apart."""
 
     @abstractmethod
     def probe(self) -> Availability:
@@ -305,9 +322,11 @@ class Backend(ABC):
     def run(self, request: RunRequest) -> RunResult:
         """Run `request.argv` to its end and say what happened.
 
-        Raises RunnerError: `sandbox_unavailable`, `assurance_too_low`, `sandbox_layer_failed`,
+        Raises RunnerError: `bad_policy`, `sandbox_unavailable`, `assurance_too_low`, `sandbox_layer_failed`,
         `program_not_found`, `program_not_runnable`, `sandbox_died`.
         """
+        if request.overlaid and not self.overlays:
+            raise _bad(f"the {self.name} backend cannot make a dry run", "Use --backend native, or run it for real.")
         state = self.probe()
         if not state.available:
             raise RunnerError(

@@ -41,6 +41,7 @@ class NativeBackend(Backend):
     """Linux namespaces, seccomp, Landlock and control groups. `id_base`: first host id given to payloads (as root)."""
 
     name = "native"
+    overlays = True
 
     _working: ClassVar[dict[int, Availability]] = {}
     """What worked in this process, by `id_base`. A failure is not kept: it may have been a passing one."""
@@ -70,6 +71,18 @@ class NativeBackend(Backend):
         return Availability(self.name, True, level=held.level, losses=held.losses)
 
     def _run(self, request: RunRequest) -> RunResult:
+        changes: list[int] = []
+        try:
+            result = self._outcome(request, changes)
+            if request.take_changes is not None:
+                request.take_changes(changes)
+            return result
+        finally:
+            for fd in changes:
+                os.close(fd)
+
+    def _outcome(self, request: RunRequest, changes: list[int]) -> RunResult:
+        """The run; descriptors of what its overlays took are added to `changes`."""
         plan = make_plan(request, self._id_base)
         try:
             with connected() as connection, Pipe() as feed, Pipe() as out, Pipe() as err:
@@ -77,7 +90,9 @@ class NativeBackend(Backend):
                 for pipe, end in ((feed, feed.read_end), (out, out.write_end), (err, err.write_end)):
                     pipe.close(end)
                 seen = _captured(request, connection, feed, (out.read_end, err.read_end))
-                answer = receive(connection)
+                answer = receive(connection, changes)
+            if answer["kind"] == "outcome" and len(changes) != len(request.overlaid):
+                raise ValueError("the changes of an overlay are missing")
             return result_of(request, answer, seen)
         except KernelError as error:
             raise _layer_failed(error.layer, error.what, error.hint, str(error.context["errno"])) from error

@@ -2,7 +2,8 @@
 
 A folder of an ordinary user is shown through an id-mapped mount: what the payload writes is that user's. A folder
 of root is never: the payload would write files of root. There the folder's own mode decides, and a run that
-could not write what was granted is refused instead of failing later.
+could not write what was granted is refused instead of failing later. Behind an overlay any folder is shown as the
+payload's own: nothing of it is written.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import os
 from skillkeep.kernel.errors import KernelError
 from skillkeep.kernel.idmap import mapped_copy
 from skillkeep.kernel.libc import guarded
+from skillkeep.kernel.overlay import overlay_copy
 from skillkeep.runner.interface import Bind
 from skillkeep.runner.native.identity import Identity
 from skillkeep.runner.native.plan import Plan
@@ -19,27 +21,41 @@ from skillkeep.runner.native.plan import Plan
 __all__ = ["is_mapped", "open_mapped"]
 
 
-def is_mapped(bind: Bind, owner: os.stat_result) -> bool:
-    """Whether, for a runner that is root, the bind is shown through an id-mapped mount."""
-    return bind.writable and owner.st_uid != 0
+def is_mapped(bind: Bind, owner: os.stat_result, as_root: bool) -> bool:
+    """Whether the bind is opened from outside: for an overlay, or for an id-mapped mount where the runner is root."""
+    return bool(bind.overlay_bytes) or (as_root and bind.writable and owner.st_uid != 0)
 
 
-def open_mapped(plan: Plan, identity: Identity) -> dict[int, int]:
-    """Opened trees by bind number, for each writable bind that needs another owner; none without root.
+def open_mapped(plan: Plan, identity: Identity, uppers: list[int]) -> dict[int, int]:
+    """Opened trees by bind number, for each bind that `is_mapped`; what overlays wrote is added to `uppers`.
 
-    Raises KernelError("bind").
+    Raises KernelError("bind", "overlay").
     """
     trees: dict[int, int] = {}
-    if not identity.as_root:
-        return trees
+    try:
+        _open_each(plan, identity, trees, uppers)
+    except BaseException:
+        for fd in trees.values():
+            os.close(fd)
+        raise
+    return trees
+
+
+def _open_each(plan: Plan, identity: Identity, trees: dict[int, int], uppers: list[int]) -> None:
     for number, bind in enumerate(plan.binds):
-        if not bind.writable:
+        if bind.overlay_bytes:
+            seen_as = (identity.host_uid, identity.host_gid) if identity.as_root else None
+            made = overlay_copy(bind.source, bind.overlay_bytes, seen_as)
+            trees[number] = made.tree
+            uppers.append(made.upper)
+            continue
+        if not (identity.as_root and bind.writable):
             continue
         with guarded("bind", f"look at {bind.source}"):
             owner = os.stat(bind.source)
-        if is_mapped(bind, owner):
-            seen_as = (identity.host_uid, identity.host_gid)
-            trees[number] = mapped_copy("bind", bind.source, (owner.st_uid, owner.st_gid), seen_as)
+        if is_mapped(bind, owner, identity.as_root):
+            shown = (identity.host_uid, identity.host_gid)
+            trees[number] = mapped_copy("bind", bind.source, (owner.st_uid, owner.st_gid), shown)
         elif not owner.st_mode & 0o002:
             raise KernelError(
                 "bind",
@@ -47,4 +63,3 @@ def open_mapped(plan: Plan, identity: Identity) -> dict[int, int]:
                 f"{bind.source} belongs to root and only root may write it",
                 "Give the folder to an ordinary user (chown), open it to others (chmod o+w), or do not run as root.",
             )
-    return trees

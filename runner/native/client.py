@@ -25,6 +25,8 @@ IDLE_SECONDS = 120.0
 """How long a server waits for the next caller."""
 _ALONE_SECONDS = 5.0
 _MOST = 1 << 17
+_MOST_FDS = 64
+_CLOEXEC_FDS = 0x4000_0000  # MSG_CMSG_CLOEXEC
 _START_SECONDS = 20.0
 _PAUSE_SECONDS = 0.005
 _HERE = os.path.dirname(os.path.abspath(__file__))
@@ -61,9 +63,13 @@ def ask(connection: socket.socket, plan: str, streams: Sequence[int]) -> None:
         os.close(file)
 
 
-def receive(connection: socket.socket) -> dict[str, Any]:
-    """The server's answer. Raises EOFError when it has ended, ValueError for nonsense."""
-    data = connection.recv(_MOST)
+def receive(connection: socket.socket, fds: list[int]) -> dict[str, Any]:
+    """The server's answer; the descriptors of what overlays wrote are added to `fds`.
+
+    Raises EOFError when it has ended, ValueError for nonsense.
+    """
+    data, given, _, _ = socket.recv_fds(connection, _MOST, _MOST_FDS, _CLOEXEC_FDS)
+    fds += given
     if not data:
         raise EOFError("the fork server ended")
     answer = json.loads(data)

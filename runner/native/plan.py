@@ -81,7 +81,7 @@ def _check_types(plan: Any) -> None:
     times = (plan.cpus, plan.wall_seconds)
     if any(not isinstance(time, int | float) or not (math.isfinite(time) and time > 0) for time in times):
         raise TypeError("a time is not a positive number")
-    if any(type(bind.writable) is not bool for bind in plan.binds):
+    if any(type(bind.writable) is not bool or type(bind.overlay_bytes) is not int for bind in plan.binds):
         raise TypeError("a bind is not one")
 
 

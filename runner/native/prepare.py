@@ -108,7 +108,7 @@ def _bind_shape(plan: Plan, number: int, as_root: bool) -> BindShape:
     with guarded("bind", f"look at {bind.source}"):
         state = os.stat(bind.source)
     folder = os.path.isdir(bind.source)
-    return BindShape(bind.target, folder, bind.writable, as_root and is_mapped(bind, state))
+    return BindShape(bind.target, folder, bind.writable, is_mapped(bind, state, as_root))
 
 
 def _limits(plan: Plan, group: Group, as_root: bool) -> dict[str, int]:

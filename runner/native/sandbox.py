@@ -80,6 +80,7 @@ class Sandbox:
         self._peaks = Peaks()
         self._way_out: WayOut | None = None
         self.attempts: list[dict[str, Any]] = []
+        self.uppers: list[int] = []
         self._started = 0.0
         self.due = time.monotonic() + _SETUP_SECONDS
         try:
@@ -105,6 +106,11 @@ class Sandbox:
     def abandon(self) -> None:
         """Nobody wants it any more."""
         self._fail(LayerError("setup", "the caller left"))
+
+    def forget_changes(self) -> None:
+        """Close what overlays wrote; whoever wanted it has been given it."""
+        while self.uppers:
+            os.close(self.uppers.pop())
 
     def drop(self) -> None:
         """Kill everything and keep nothing open; whoever owns this process's other children reaps init."""
@@ -192,7 +198,7 @@ class Sandbox:
         self.pidfd = os.pidfd_open(init)
         self._identity = choose_identity(init, self.plan.id_base)
         namespaces.write_maps(init, self._identity.ids)
-        trees = open_mapped(self.plan, self._identity)
+        trees = open_mapped(self.plan, self._identity, self.uppers)
         try:
             assert self.socket is not None
             messages.tell(self.socket, messages.IDS, list(trees.values()))

@@ -143,13 +143,16 @@ class Session:
         self._server.unwatch(fd)
 
     def _answer(self, words: dict[str, Any]) -> None:
+        uppers = self._sandbox.uppers if self._sandbox is not None and words["kind"] == "outcome" else []
         with contextlib.suppress(OSError):  # a caller that is gone hears nothing
-            self._connection.send(json.dumps(words).encode())
+            socket.send_fds(self._connection, [json.dumps(words).encode()], uppers)
         self._leave()
 
     def _leave(self) -> None:
         self._server.unwatch(self._connection.fileno())
         self._connection.close()
+        if self._sandbox is not None:
+            self._sandbox.forget_changes()
         self._server.left(self, None if self._sandbox is None else self._sandbox.group)
 
 
