@@ -8,22 +8,24 @@ from __future__ import annotations
 
 import errno
 import os
+import struct
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from skillkeep.kernel import mounts
 from skillkeep.kernel.libc import AT_FDCWD
-from skillkeep.kernel.tape import ANY, Argument, Cell, Label, Tape, Word
+from skillkeep.kernel.tape import ANY, Argument, At, Cell, Label, Tape, Word
 from skillkeep.runner.native import layout
 from skillkeep.runner.native.layout import Host
 from skillkeep.runner.native.plan import HOME, INSIDE_ID, POLICY_FILE
 
-__all__ = ["BindShape", "Sources", "build_root", "open_sources"]
+__all__ = ["BindShape", "Sources", "build_root", "finish_root", "forget_host", "open_from_host", "open_sources"]
 
 LAYER = "root"
 _BASE = "/tmp"  # noqa: S108  any folder every host has; covered in this mount namespace only
 _SMALL = "size=1m,nr_inodes=4096,mode=0755"
 _NEW_FILE = os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC
+_INSIDE_ROOT = struct.pack("=QQQ", os.O_PATH | os.O_CLOEXEC, 0, 0x10)  # struct open_how, RESOLVE_IN_ROOT
 _AT_EMPTY_PATH, _STATX_BASIC, _STATX_BYTES = 0x1000, 0x7FF, 256
 _STATX_MODE, _STATX_MAJOR, _STATX_MINOR = 28, 128, 132
 
@@ -66,22 +68,49 @@ def open_sources(
     return sources
 
 
-def build_root(tape: Tape, host: Host, sources: Sources, binds: Sequence[BindShape], tmp_bytes: int) -> None:
-    """Mount, pivot and attach; afterwards only the sandbox's root exists for whoever carried it out.
+def build_root(tape: Tape, host: Host, sources: Sources, tmp_bytes: int, keep: At | None = None) -> None:
+    """Mount, pivot and attach what every root holds.
 
-    The cells `policy` and `policy_size` are the text of the policy file.
+    Afterwards only the sandbox's root exists for whoever carried it out; with `keep` the host's is still mounted
+    out of sight, the cell holds a descriptor of it, and `forget_host` has to follow.
     """
+    if keep is not None:
+        tape.call(LAYER, "openat", AT_FDCWD, b"/", os.O_PATH | os.O_CLOEXEC, 0, into=keep, why="hold the host's root")
     mounts.mount_new(tape, LAYER, "tmpfs", _BASE, _SMALL, programs=False)
     tape.call("proc", "mkdirat", AT_FDCWD, f"{_BASE}/proc".encode(), 0o555)
     # Init's command line names host paths; processes that one may not trace are not listed.
     mounts.mount_new(tape, "proc", "proc", f"{_BASE}/proc", "hidepid=2", programs=False)
-    mounts.pivot_into(tape, LAYER, _BASE)
+    mounts.pivot_into(tape, LAYER, _BASE, leave=keep is None)
     made: set[str] = set()
     _attach_system(tape, host, sources, made)
     _attach_devices(tape, sources, tmp_bytes)
-    _restrict_proc(tape, host)
+    restrict_proc(tape, host)
     _make_scratch(tape, tmp_bytes)
-    for bind, fd in zip(binds, sources.binds, strict=True):
+
+
+def open_from_host(tape: Tape, root: At, path: Argument) -> Cell:
+    """A detached copy of the mount tree at `path` of the host whose root is kept open in the cell `root`."""
+    found, tree = tape.cell(), tape.cell()
+    how = tape.data(_INSIDE_ROOT)
+    tape.call("bind", "openat2", Word(root), path, how, len(_INSIDE_ROOT), into=found, why="open the source of a bind")
+    mounts.open_tree_of(tape, "bind", found, tree)
+    return tree
+
+
+def forget_host(tape: Tape, root: At) -> None:
+    """Let go of the host's root that `build_root` kept."""
+    tape.call(LAYER, "close", Word(root))
+    mounts.leave_old_root(tape, LAYER)
+
+
+def finish_root(tape: Tape, trees: Sequence[Cell | At], binds: Sequence[BindShape]) -> None:
+    """Write the policy, attach the binds, and make the root read-only.
+
+    `trees` hold the binds' opened mount trees. The cells `policy` and `policy_size` are the text of the policy file.
+    """
+    _write(tape, POLICY_FILE, Word(tape.cell(name="policy")), Word(tape.cell(name="policy_size")))
+    made: set[str] = set()
+    for bind, fd in zip(binds, trees, strict=True):
         mounts.restrict(tape, "bind", fd, writable=bind.writable)
         _attach(tape, "bind", fd, bind.target, bind.folder, made)
     root = tape.cell()
@@ -117,7 +146,8 @@ def _attach_devices(tape: Tape, sources: Sources, shared_bytes: int) -> None:
     mounts.mount_new(tape, "dev", "tmpfs", "/dev/shm", options, programs=False)  # noqa: S108
 
 
-def _restrict_proc(tape: Tape, host: Host) -> None:
+def restrict_proc(tape: Tape, host: Host) -> None:
+    """Make what of a fresh /proc speaks about the whole machine read-only or hidden."""
     missing = tape.data(_number(-errno.ENOENT))
     for name in layout.PROC_READ_ONLY:
         absent = Label()
@@ -145,10 +175,9 @@ def _make_scratch(tape: Tape, tmp_bytes: int) -> None:
     mounts.mount_new(tape, "tmp", "tmpfs", "/tmp", f"size={tmp_bytes},nr_inodes=65536,mode=1777")  # noqa: S108
     tape.call("tmp", "mkdirat", AT_FDCWD, HOME.encode(), 0o700)
     tape.call("tmp", "fchownat", AT_FDCWD, HOME.encode(), INSIDE_ID, INSIDE_ID, 0)
-    _write(tape, POLICY_FILE, Word(tape.cell(name="policy")), Word(tape.cell(name="policy_size")))
 
 
-def _attach(tape: Tape, layer: str, fd: Cell, target: str, folder: bool, made: set[str]) -> None:
+def _attach(tape: Tape, layer: str, fd: Cell | At, target: str, folder: bool, made: set[str]) -> None:
     _make_folders(tape, layer, os.path.dirname(target), made)
     if folder:
         _make_folders(tape, layer, target, made)
@@ -173,7 +202,8 @@ def _device(tape: Tape, host: Host, path: str, name: str) -> Cell:
     """The device file at `path`, opened, and then looked at: number and mode must be those that `host` saw."""
     fd = mounts.open_tree(tape, "dev", path.encode(), follow=False)
     seen = tape.space(bytes(_STATX_BYTES))
-    tape.call("dev", "statx", Word(fd), b"", _AT_EMPTY_PATH, _STATX_BASIC, seen, why=f"look at {path}")
+    tape.call("dev", "statx", Word(fd), b"", _INSIDE_ROOT = struct.pack("=QQQ", os.O_PATH | os.O_CLOEXEC, 0, 0x10)  # struct open_how, RESOLVE_IN_ROOT
+_AT_EMPTY_PATH, _STATX_BASIC, seen, why=f"look at {path}")
     major, minor = layout.DEVICES[name]
     for offset, wanted in ((_STATX_MODE, host.modes[name]), (_STATX_MAJOR, major), (_STATX_MINOR, minor)):
         why = f"{path} of the host is not the device it should be"
