@@ -8,7 +8,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from typing import Final
+
+from skillkeep.auditor.patterns import PatternSet
 
 __all__ = ["Drop", "drops"]
 
@@ -28,6 +31,10 @@ _SAVED: Final = re.compile(
 _FETCHES: Final = re.compile(
     r"https?[.:]//|https?://|\bhttps?\.get\(|\bfetch\(|\burlopen\(|\brequests\.get|\burlretrieve\(|\bcurl\b|\bwget\b"
     r"|URI\.open|Invoke-WebRequest|\biwr\b|DownloadFile"
+)
+_SAVES: Final = (  # what every way of `_SAVED` begins with
+    r"\b(?:curl|wget)\b|\b(?:urlretrieve|createWriteStream|writeFile|writeFileSync|DownloadFile|copyfileobj)\("
+    r"|-(?i:OutFile)|[\"'][wa]b[\"']|\bFile\.(?:binwrite|write)\("
 )
 _STARTS: Final = (
     r"(?:\b(?:posix_spawnp?|Popen|startfile|execv\w*|execl\w*|spawn\w*|execFile(?:Sync)?|exec|execSync|system|run|call|"
@@ -51,7 +58,7 @@ class Drop:
 
 def drops(text: str) -> Iterator[Drop]:
     """Every name that something fetched is saved under and that is started afterwards."""
-    if not _FETCHES.search(text):
+    if not _may_drop(text):
         return
     seen: set[str] = set()
     for found in _SAVED.finditer(text):
@@ -65,3 +72,14 @@ def drops(text: str) -> Iterator[Drop]:
         for run in start.finditer(text, found.end()):
             yield Drop(found.start(), run.start(), name)
             break
+
+
+def _may_drop(text: str) -> bool:
+    """False, told in one pass of an automaton, where nothing is fetched or nothing is saved."""
+    patterns, data = _both(), text.encode("utf-8", "replace")
+    return patterns.occurs(0, data) and patterns.occurs(1, data)
+
+
+@cache
+def _both() -> PatternSet:
+    return PatternSet([_FETCHES.pattern, _SAVES])

@@ -62,7 +62,7 @@ def scripts(file: SourceFile) -> Iterator[Script]:
     elif name.endswith((".yml", ".yaml")):
         yield from _found(whole, _TASK, "a task", Context.SHELL)
     for segment in code_of(file):
-        if "#!" in segment.text:
+        if segment.text.find("#!", 1) > 0:  # a script's own first line is none that it writes
             yield from _found(segment, _HEREDOC, "a script it writes", None)
             yield from _found(segment, _QUOTED, "a script it writes", None)
 
