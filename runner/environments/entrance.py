@@ -1,0 +1,214 @@
+"""The tape of one command that enters an environment.
+
+The launcher, which the caller started, joins the environment's control groups and namespaces by the pidfd of its init
+and ends. Its child lays down every right as the payload of a one-shot run does. *Shared*: the child is the payload,
+the caller's own child, beside the environment's other processes. *Fresh*: the child is the init of new pid, ipc and
+mount namespaces with an empty /tmp, and the payload is its child.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import signal
+import struct
+from dataclasses import dataclass
+
+from skillkeep.kernel import capabilities, landlock, mounts
+from skillkeep.kernel.process import tape_parent_death, tape_switch
+from skillkeep.kernel.rlimits import tape_limit
+from skillkeep.kernel.tape import Cell, Label, Program, Tape, Word
+from skillkeep.runner.environments.steps import (
+    become,
+    close_above_socket,
+    give_up_streams,
+    make_folders,
+    say,
+    tell_failure,
+    wait_for_word,
+)
+from skillkeep.runner.native.filters import init_filter, payload_filter
+from skillkeep.runner.native.layout import Host
+from skillkeep.runner.native.messages import Kind
+from skillkeep.runner.native.plan import INSIDE_ID
+from skillkeep.runner.native.program import GROUPS_AT, INTO_GROUP, SOCKET, TAPE
+from skillkeep.runner.native.rootfs import BindShape, restrict_proc
+
+__all__ = ["HOLDER_AT", "EntranceShape", "make_entrance"]
+
+HOLDER_AT = GROUPS_AT + 4
+"""Descriptor of the holder's pidfd; the control groups' are below it."""
+_NEW = {"mnt": 0x00020000, "uts": 0x04000000, "ipc": 0x08000000, "user": 0x10000000, "pid": 0x20000000}
+_NET, _CGROUP, _PARENT, _INTO_CGROUP = 0x40000000, 0x02000000, 0x8000, 0x200000000
+_CLONE_ARGS = struct.Struct("=11Q")
+_TIOCSCTTY, _SET_FD, _CLOEXEC = 0x540E, 2, 1
+
+
+@dataclass(frozen=True)
+class EntranceShape:
+    """All of a command that changes which steps are needed."""
+
+    host: Host
+    as_root: bool
+    groups: int
+    into_group: bool
+    landlock: int
+    binds: tuple[BindShape, ...]
+    limits: tuple[str, ...]
+    cores: tuple[int, ...]
+    tmp_bytes: int
+    candidates: int
+    fresh: bool
+    terminal: bool
+
+
+def make_entrance(shape: EntranceShape) -> Program:
+    """The tape for `shape`. Named cells: ``soft_<limit>``, ``hard_<limit>``, ``workdir``, ``program<n>``, ``argv``,
+    ``env``, as of a one-shot run's.
+    """
+    return _Builder(shape).build()
+
+
+class _Builder:
+    def __init__(self, shape: EntranceShape) -> None:
+        self.shape, self.tape = shape, Tape()
+        self.gone, self.failed, self.payload, self.inside = Label(), Label(), Label(), Label()
+        self.zero = self.tape.data(bytes(8))
+
+    def build(self) -> Program:
+        tape = self.tape
+        tape.call("descriptors", "close", TAPE)
+        # Not before the filters are laid down may anybody inside look into what carries them out.
+        tape_switch(tape, "dumpable", on=False)
+        tape.call("setup", "umask", 0o022)
+        self._join()
+        born = tape.cell()
+        self._clone(born)
+        tape.jump_if_equal(born, self.zero, self.inside)
+        tape.call("setup", "exit_group", 0)
+        tape.mark(self.inside)
+        if self.shape.fresh:
+            self._init()
+            tape.mark(self.payload)
+        self._payload()
+        tell_failure(tape, self.failed, self.gone)
+        return tape.finish(self.failed)
+
+    def _join(self) -> None:
+        tape, shape = self.tape, self.shape
+        for index in range(shape.groups):
+            tape.call("cgroup", "write", GROUPS_AT + index, b"0", 1, why="join the control group")
+        flags = _NEW["user"] | _NEW["mnt"] | _NEW["uts"] | _NET | _CGROUP
+        flags |= 0 if shape.fresh else _NEW["pid"] | _NEW["ipc"]
+        tape.call("namespaces", "setns", HOLDER_AT, flags, why="enter the environment")
+        if shape.as_root:
+            become(tape, 0)
+
+    def _clone(self, born: Cell) -> None:
+        """A child of the caller, which the pid namespace takes effect for."""
+        tape = self.tape
+        flags = _PARENT | (_NEW["mnt"] | _NEW["ipc"] | _NEW["pid"] if self.shape.fresh else 0)
+        if self.shape.into_group:
+            words = _CLONE_ARGS.pack(flags | _INTO_CGROUP, 0, 0, 0, signal.SIGCHLD, 0, 0, 0, 0, 0, INTO_GROUP)
+            tape.call("namespaces", "clone3", tape.data(words), len(words), into=born)
+        else:
+            tape.call("namespaces", "clone", flags | signal.SIGCHLD, 0, 0, 0, 0, into=born)
+
+    def _init(self) -> None:
+        tape, child = self.tape, self.tape.cell()
+        tape_parent_death(tape)
+        close_above_socket(tape)
+        mounts.mount_new(tape, "proc", "proc", "/proc", "hidepid=2", programs=False)
+        restrict_proc(tape, self.shape.host)
+        self._fresh_scratch()
+        tape.call("setup", "clone", signal.SIGCHLD, 0, 0, 0, 0, into=child)
+        tape.jump_if_equal(child, self.zero, self.payload)
+        self._reap(child)
+
+    def _fresh_scratch(self) -> None:
+        """An empty /tmp and /dev/shm; what the environment shows below /tmp is shown there again."""
+        tape, options = self.tape, f"size={self.shape.tmp_bytes},nr_inodes=65536,mode=1777"
+        below = [bind for bind in self.shape.binds if bind.target.startswith("/tmp/")]  # noqa: S108  inside
+        trees = [mounts.open_tree(tape, "tmp", os.fsencode(bind.target)) for bind in below]
+        mounts.mount_new(tape, "tmp", "tmpfs", "/tmp", options)  # noqa: S108
+        mounts.mount_new(tape, "tmp", "tmpfs", "/dev/shm", options, programs=False)  # noqa: S108
+        for bind, tree in zip(below, trees, strict=True):
+            make_folders(tape, "tmp", bind.target)
+            mounts.attach(tape, "tmp", tree, os.fsencode(bind.target))
+
+    def _reap(self, child: Cell) -> None:
+        tape, pid, again, ended = self.tape, self.tape.cell(), Label(), Label()
+        give_up_streams(tape)
+        capabilities.tape_nothing(tape)
+        tape_switch(tape, "no_new_privs", on=True)
+        init_filter().onto(tape)
+        say(tape, Kind.WAITING)
+        report = tape.space(struct.pack("=Qq", Kind.ENDED, 0))
+        tape.mark(again)
+        tape.call("setup", "wait4", -1, report.plus(8), 0, 0, into=pid, tolerate=errno.EINTR)
+        tape.jump_if_equal(pid, child, ended)
+        tape.jump_if_equal(self.zero, self.zero, again)
+        tape.mark(ended)
+        tape.call("setup", "write", SOCKET, report, 16)
+        tape.call("setup", "exit_group", 0)
+
+    def _payload(self) -> None:
+        tape, shape = self.tape, self.shape
+        tape.call("descriptors", "setsid")
+        if shape.terminal:
+            tape.call("terminal", "ioctl", 0, _TIOCSCTTY, 0, why="take the terminal")
+        close_above_socket(tape)
+        tape.call("descriptors", "fcntl", SOCKET, _SET_FD, _CLOEXEC, why="close the socket on execve")
+        capabilities.tape_bounding(tape)
+        if shape.as_root:
+            become(tape, INSIDE_ID)
+        capabilities.tape_nothing(tape)
+        tape_parent_death(tape)
+        tape_switch(tape, "dumpable", on=False)  # again: the kernel changes it with the ids
+        tape.call("workdir", "chdir", Word(tape.cell(name="workdir")), why="enter the working folder")
+        tape_switch(tape, "no_new_privs", on=True)
+        if shape.landlock:
+            self._restrict_files()
+        for name in shape.limits:
+            tape_limit(tape, name)
+        if shape.cores:
+            mask = sum(1 << core for core in shape.cores).to_bytes(128, "little")
+            tape.call("cpu", "sched_setaffinity", 0, len(mask), tape.data(mask))
+        payload_filter().onto(tape)
+        # The caller measures this process before it lets it go; execve sets the flag anew in any case.
+        tape_switch(tape, "dumpable", on=True)
+        say(tape, Kind.READY)
+        wait_for_word(tape, self.gone)
+        self._execute()
+
+    def _restrict_files(self) -> None:
+        """Landlock over the environment's root; a domain of its own also keeps commands from each other's memory."""
+        rights = landlock.Rights(self.shape.landlock)
+        rules = landlock.TapeRuleset(self.tape, rights)
+        rules.allow(b"/", rights.access(execute=True))
+        for path in (b"/dev", b"/proc"):
+            rules.allow(path, rights.access(write=True))
+        for path in (b"/tmp", b"/dev/shm"):
+            rules.allow(path, rights.access(all_of_it=True))
+        for bind in self.shape.binds:
+            if bind.writable:
+                rules.allow(os.fsencode(bind.target), rights.access(all_of_it=True, folder=bind.folder))
+        rules.restrict_self()
+
+    def _execute(self) -> None:
+        """Try each path in turn as execvp(3) does, then say with what errno each failed."""
+        tape, count = self.tape, self.shape.candidates
+        report = tape.space(struct.pack(f"={count + 1}q", Kind.UNSTARTED, *[0] * count))
+        argv, env, over = Word(tape.cell(name="argv")), Word(tape.cell(name="env")), Label()
+        go_on = [tape.data(struct.pack("=q", -number)) for number in (errno.ENOENT, errno.ENOTDIR, errno.EACCES)]
+        for number in range(count):
+            answer, following = report.plus(8 * (number + 1)), Label()
+            path = Word(tape.cell(name=f"program{number}"))
+            tape.call("setup", "execve", path, argv, env, into=answer, tolerate=-1)
+            for reason in go_on:
+                tape.jump_if_equal(answer, reason, following)
+            tape.jump_if_equal(self.zero, self.zero, over)
+            tape.mark(following)
+        tape.mark(over)
+        tape.call("setup", "write", SOCKET, report, 8 * (count + 1))
+        tape.call("setup", "exit_group", 127)

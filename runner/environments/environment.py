@@ -1,0 +1,233 @@
+"""One open environment: runs commands in it, and makes it stand again when its holder has ended."""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from types import TracebackType
+
+from skillkeep.kernel.errors import KernelError
+from skillkeep.runner.environments.enter import Door, Entered
+from skillkeep.runner.environments.errors import EnvironmentsError
+from skillkeep.runner.environments.place import Place, Record
+from skillkeep.runner.environments.prepare import Command, look_around
+from skillkeep.runner.environments.relay import Kept, Sink, relay
+from skillkeep.runner.environments.standing import Standing
+from skillkeep.runner.errors import RunnerError
+from skillkeep.runner.interface import Cause, Denial, RunResult, new_run_id
+from skillkeep.runner.native.failures import LayerError, StartError
+from skillkeep.runner.native.feed import Feeder
+from skillkeep.runner.native.streams import Pipe
+
+__all__ = ["Environment", "How"]
+
+_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+_LONGEST_SECONDS = 1e8
+
+
+@dataclass(frozen=True)
+class How:
+    """How one command differs from the next.
+
+    `fresh`: pid, ipc and mount namespaces of its own and an empty /tmp, all of which end with it. `stdin` is the
+    whole input, a descriptor or None. `env` is added to the environment's own PATH, HOME, USER, TMPDIR and LANG.
+    `workdir` None is the project. `seconds` None is no limit.
+    """
+
+    fresh: bool = False
+    stdin: bytes | int | None = None
+    env: tuple[tuple[str, str], ...] = ()
+    workdir: str | None = None
+    seconds: float | None = None
+    output_bytes: int = 1_000_000
+
+
+class Environment:
+    """An environment that this process has open, and which nobody removes meanwhile. Made by `Environments.open`.
+
+    `rebuild` makes it stand anew, for when its holder was killed. Threads may share one.
+    """
+
+    def __init__(self, place: Place, record: Record, standing: Standing, rebuild: Callable[[], Standing]) -> None:
+        self.place, self.record = place, record
+        self._rebuild = rebuild
+        self._lock = place.lock()
+        self._lock.share()
+        self._changing = threading.Lock()
+        self._door: Door | None = None
+        try:
+            self._door = Door(standing, look_around(standing))
+        except KernelError as error:
+            self._lock.close()
+            raise _layer_failed(error) from error
+
+    @property
+    def standing(self) -> Standing:
+        """Where it runs."""
+        return self._open_door().standing
+
+    def close(self) -> None:
+        """Leave it; it stays for the next one."""
+        with self._changing:
+            if self._door is not None:
+                self._door.close()
+                self._door = None
+        self._lock.note_use()
+        self._lock.close()
+
+    def __enter__(self) -> Environment:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def run(self, argv: Sequence[str], how: How = How()) -> RunResult:
+        """Run a command to its end, with everything that holds a one-shot run around it.
+
+        Raises RunnerError as `Backend.run` does, EnvironmentsError (`environment_ended`) when it ended under way.
+        """
+        out, err = Kept(how.output_bytes), Kept(how.output_bytes)
+        with Pipe() as feed, Pipe() as one, Pipe() as two:
+            streams = (feed.read_end, one.write_end, two.write_end)
+            started = time.monotonic()
+            entered = self.enter(self.command(argv, how), streams)
+            for pipe, end in ((feed, feed.read_end), (one, one.write_end), (two, two.write_end)):
+                pipe.close(end)
+            feeder = Feeder(b"" if how.stdin is None else how.stdin, feed.give(feed.write_end))
+            outputs: list[tuple[int, Sink]] = [(one.read_end, out), (two.read_end, err)]
+            try:
+                stopped = relay(entered, outputs, feeder, how.seconds or _LONGEST_SECONDS)
+            except BaseException:
+                entered.kill()
+                self.finish(entered)
+                raise
+            finally:
+                feeder.close()
+            return self._result(entered, stopped, (out, err), started)
+
+    def command(self, argv: Sequence[str], how: How, terminal: bool = False) -> Command:
+        """The command `argv` with the environment variables it gets. Raises RunnerError (`bad_policy`)."""
+        words = [*argv, *(word for pair in how.env for word in pair)]
+        if not argv or not argv[0] or any("\0" in word for word in words):
+            raise RunnerError("bad_policy", "there is no command, or it holds a NUL byte", "Give a program to run.")
+        name = self.record.name
+        own = {
+            "PATH": _PATH, "HOME": f"/home/{name}", "USER": name, "LOGNAME": name, "TMPDIR": "/tmp",  # noqa: S108
+            "LANG": "C.UTF-8",
+        }  # fmt: skip
+        env = tuple({**own, **dict(how.env)}.items())
+        return Command(tuple(argv), env, how.workdir or self.record.project, how.fresh, terminal)
+
+    def enter(self, command: Command, streams: Sequence[int]) -> Entered:
+        """Start a command with these streams. Raises RunnerError."""
+        try:
+            return Entered(self._open_door(), command, streams)
+        except (KernelError, LayerError) as error:
+            if self._is_down():
+                raise self._ended() from error
+            raise _layer_failed(error) from error
+
+    def finish(self, entered: Entered) -> tuple[int | None, Mapping[str, float]]:
+        """Wait for its end: wait status (None: killed before it could say) and usage in seconds and bytes.
+
+        Raises RunnerError (`program_not_found`, `program_not_runnable`).
+        """
+        try:
+            status, usage = entered.end()
+        except StartError as error:
+            raise _not_started(error) from error
+        self._lock.note_use()
+        return status, {"user": usage.ru_utime, "system": usage.ru_stime, "memory": usage.ru_maxrss * 1024}
+
+    def _result(self, entered: Entered, stopped: str, kept: tuple[Kept, Kept], started: float) -> RunResult:
+        door = self._open_door()
+        status, usage = self.finish(entered)
+        code = number = None
+        if status is None:
+            number = int(signal.SIGKILL)
+        elif os.WIFSIGNALED(status):
+            number = os.WTERMSIG(status)
+        else:
+            code = os.WEXITSTATUS(status)
+        if number == signal.SIGKILL and not stopped and self._is_down():
+            raise self._ended()
+        cause = Cause.SIGNAL if code is None else Cause.EXIT
+        denials: tuple[Denial, ...] = ()
+        if stopped:
+            cause = Cause(stopped)
+        elif number == signal.SIGKILL and "memory" in door.standing.bounded_by:
+            # Nobody of ours killed it; inside only its own kind can, and the kernel's memory limit.
+            denials = (Denial("memory", f"killed at {door.standing.plan.memory_bytes} bytes", "memory_bytes"),)
+            cause = Cause.OOM
+        out, err = kept
+        return RunResult(
+            backend="native",
+            run_id=new_run_id(),
+            exit_code=code,
+            signal=number,
+            cause=cause,
+            stdout=bytes(out.data),
+            stderr=bytes(err.data),
+            stdout_truncated=out.truncated,
+            stderr_truncated=err.truncated,
+            wall_seconds=time.monotonic() - started,
+            user_seconds=usage["user"],
+            system_seconds=usage["system"],
+            peak_memory_bytes=int(usage["memory"]),
+            peak_processes=None,
+            assurance=entered.assurance,
+            policy_digest="",
+            denials=denials,
+        )
+
+    def _open_door(self) -> Door:
+        """The door, to a holder that lives at this moment."""
+        with self._changing:
+            if self._door is None:
+                raise EnvironmentsError("environment_ended", "the environment was closed", "Open it again.")
+            if _is_over(self._door.holder):
+                standing = self._rebuild()
+                self._door.close()
+                self._door = Door(standing, look_around(standing))
+            return self._door
+
+    def _is_down(self) -> bool:
+        return self._door is not None and _is_over(self._door.holder)
+
+    def _ended(self) -> EnvironmentsError:
+        return EnvironmentsError(
+            "environment_ended",
+            f"the environment {self.record.name} ended: its holder was killed",
+            "Run the command again: the environment is then built anew, its home is kept.",
+        )
+
+
+def _is_over(pidfd: int) -> bool:
+    poll = select.poll()
+    poll.register(pidfd, select.POLLIN)
+    return bool(poll.poll(0))
+
+
+def _layer_failed(error: KernelError | LayerError) -> RunnerError:
+    layer = error.layer
+    detail = error.what if isinstance(error, KernelError) else error.detail
+    hint = error.hint or "Run `runner doctor` to see which layers work here."
+    message = f"The sandbox layer {layer} failed: {detail}"
+    return RunnerError("sandbox_layer_failed", message, hint, layer=layer, backend="native")
+
+
+def _not_started(error: StartError) -> RunnerError:
+    if error.number in (2, 20):  # ENOENT, ENOTDIR
+        hint = "Check the name; inside only the project, the environment's home and /usr exist."
+        return RunnerError("program_not_found", f"There is no program {error.program!r} in the environment.", hint)
+    hint = "Check its mode, its first line (#!) and its architecture."
+    return RunnerError(
+        "program_not_runnable", f"{error.program!r} cannot be executed: {os.strerror(error.number)}.", hint
+    )

@@ -1,0 +1,120 @@
+"""The tape that builds an environment: its root, and the init that holds it open for commands to enter.
+
+Init keeps no right, no memory of ours and no descriptor. It waits for ever and lets the kernel reap what commands
+leave behind; when it is killed, everything in its pid namespace is. Nothing ends it with the process that made it.
+"""
+
+from __future__ import annotations
+
+import signal
+import struct
+from dataclasses import dataclass
+from functools import cache
+
+from skillkeep.kernel import capabilities, mounts, namespaces
+from skillkeep.kernel.process import tape_switch
+from skillkeep.kernel.seccomp import ALLOW, Filter
+from skillkeep.kernel.tape import Cell, Label, Program, Tape, Word
+from skillkeep.runner.environments.steps import become, close_above_socket, give_up_streams, say, tell_failure
+from skillkeep.runner.native.layout import Host
+from skillkeep.runner.native.messages import Kind
+from skillkeep.runner.native.program import GROUPS_AT, INTO_GROUP, SOCKET, TAPE
+from skillkeep.runner.native.rootfs import BindShape, build_root, finish_root, open_sources
+
+__all__ = ["HolderShape", "holder_filter", "make_holder"]
+
+_CONTROL_BYTES, _CONTROL_HEADER = 1040, 16
+_MESSAGE, _VECTOR = struct.Struct("=QIxxxxQQQQi4x"), struct.Struct("=QQ")  # struct msghdr, struct iovec
+_IGNORE = struct.pack("=QQQQ", 1, 0, 0, 0)  # struct sigaction with SIG_IGN
+_HOLDER_CALLS = "ppoll write close exit_group restart_syscall"
+
+
+@dataclass(frozen=True)
+class HolderShape:
+    """All of an environment that changes which steps build it. `hostname` is its name."""
+
+    host: Host
+    as_root: bool
+    groups: int
+    into_group: bool
+    binds: tuple[BindShape, ...]
+    tmp_bytes: int
+    hostname: str
+
+
+@cache
+def holder_filter() -> Filter:
+    """What init needs: to wait."""
+    return Filter(dict.fromkeys(_HOLDER_CALLS.split(), ALLOW))
+
+
+def make_holder(shape: HolderShape) -> Program:
+    """The tape for `shape`. Named cells: ``policy``, ``policy_size``, ``passwd`` and ``source<n>`` (paths)."""
+    tape = Tape()
+    init, failed, gone = Label(), Label(), Label()
+    born, zero = tape.cell(), tape.data(bytes(8))
+    tape.call("descriptors", "close", TAPE)
+    namespaces.tape_clone(tape, born, INTO_GROUP if shape.into_group else None)
+    tape.jump_if_equal(born, zero, init)
+    tape.call("setup", "exit_group", 0)
+    tape.mark(init)
+    tape.call("setup", "umask", 0o022)
+    tape.call("setup", "setsid")
+    say(tape, Kind.HELLO)
+    sent = _wait_for_ids(tape, shape, gone)
+    _join_groups(tape, shape)
+    paths = [tape.cell(name=f"source{number}") for number in range(len(shape.binds))]
+    sources = open_sources(tape, shape.host, shape.binds, paths, sent)
+    passwd = mounts.open_tree(tape, "root", Word(tape.cell(name="passwd")))
+    if shape.as_root:
+        become(tape, 0)
+    tape.call("hostname", "sethostname", shape.hostname.encode(), len(shape.hostname))
+    build_root(tape, shape.host, sources, shape.tmp_bytes)
+    mounts.restrict(tape, "root", passwd, programs=False)
+    mounts.attach(tape, "root", passwd, b"/etc/passwd")
+    finish_root(tape, sources.binds, shape.binds)
+    _hold(tape, shape)
+    tell_failure(tape, failed, gone)
+    return tape.finish(failed)
+
+
+def _wait_for_ids(tape: Tape, shape: HolderShape, gone: Label) -> list[Cell]:
+    """Wait until the ids are written; the cells of descriptors that came along."""
+    word, control, heard = tape.space(bytes(8)), tape.space(bytes(_CONTROL_BYTES)), tape.cell()
+    vector, message = tape.space(bytes(_VECTOR.size)), tape.space(_MESSAGE.pack(0, 0, 0, 1, 0, _CONTROL_BYTES, 0))
+    tape.point(vector, word)
+    tape.point(vector.plus(8), 8)
+    tape.point(message.plus(16), vector)
+    tape.point(message.plus(32), control)
+    tape.call("setup", "recvmsg", SOCKET, message, 0, into=heard, why="wait for the ids")
+    tape.jump_if_equal(heard, tape.data(bytes(8)), gone)
+    count = sum(bind.mapped for bind in shape.binds)
+    return [control.plus(_CONTROL_HEADER + 4 * number) for number in range(count)]
+
+
+def _join_groups(tape: Tape, shape: HolderShape) -> None:
+    for index in range(shape.groups):
+        tape.call("cgroup", "write", GROUPS_AT + index, b"0", 1, why="join the control group")
+        tape.call("cgroup", "close", GROUPS_AT + index)
+    if shape.into_group:
+        tape.call("cgroup", "close", INTO_GROUP)
+    namespaces.tape_leave_cgroup_view(tape)
+
+
+def _hold(tape: Tape, shape: HolderShape) -> None:
+    """Give up everything, say so, and wait. Children that others leave behind are reaped by the kernel."""
+    again = Label()
+    give_up_streams(tape)
+    close_above_socket(tape)
+    tape.call("setup", "rt_sigaction", signal.SIGCHLD, tape.data(_IGNORE), None, 8)
+    capabilities.tape_nothing(tape)
+    tape_switch(tape, "no_new_privs", on=True)
+    # Without root, entering by its pidfd asks for the right to look into it. There is nothing in it to see.
+    tape_switch(tape, "dumpable", on=not shape.as_root)
+    holder_filter().onto(tape)
+    say(tape, Kind.WAITING)
+    tape.call("descriptors", "close", SOCKET)
+    zero = tape.data(bytes(8))
+    tape.mark(again)
+    tape.call("setup", "ppoll", None, 0, None, None, 0, tolerate=-1)
+    tape.jump_if_equal(zero, zero, again)

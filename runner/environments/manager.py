@@ -1,0 +1,293 @@
+"""All environments of one home: opened by project, listed, stopped, deleted, collected when idle."""
+
+from __future__ import annotations
+
+import contextlib
+import difflib
+import hashlib
+import os
+import select
+import signal
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from skillkeep.files import remove_tree
+from skillkeep.home import Home
+from skillkeep.kernel.process import started_at
+from skillkeep.runner.environments.environment import Environment
+from skillkeep.runner.environments.errors import EnvironmentsError
+from skillkeep.runner.environments.names import candidates
+from skillkeep.runner.environments.place import Lock, Place, Record, every_place, place_of
+from skillkeep.runner.environments.project import base_policy, plan_of, real_project
+from skillkeep.runner.environments.standing import Standing
+from skillkeep.runner.environments.start import build
+from skillkeep.runner.interface import SandboxPolicy
+from skillkeep.runner.native.plan import Plan
+from skillkeep.settings import SandboxSettings
+
+__all__ = ["IDLE_SECONDS", "Environments", "Seen"]
+
+IDLE_SECONDS = 2 * 3600.0
+"""An environment in which nothing has run for so long is stopped when another one is made, or by `gc`."""
+_KILL_SECONDS = 10.0
+_SLOTS = 1 << 22
+_SUGGESTIONS = 3
+
+
+@dataclass(frozen=True)
+class Seen:
+    """An environment as it is now. `state`: running, stopped, broken. `processes` counts all but its holder."""
+
+    name: str
+    project: str
+    state: str
+    busy: bool
+    processes: int
+    idle_seconds: float
+    project_exists: bool
+
+
+class Environments:
+    """The environments below `home`; `settings` give new ones their limits."""
+
+    def __init__(self, home: Home, settings: SandboxSettings) -> None:
+        self._home, self._settings = home, settings
+
+    def open(self, project: str | Path, policy: SandboxPolicy | None = None) -> Environment:
+        """The environment of a project's folder, made and started when it has to be; the caller closes it.
+
+        `policy` None takes what it runs with, or the settings. Raises EnvironmentsError (`project_unusable`,
+        `environment_differs`), RunnerError.
+        """
+        real = real_project(self._home, project)
+        place, record = self._record_for(real)
+        standing = self._standing(place, record, policy)
+        return Environment(place, record, standing, lambda: self._standing(place, record, None))
+
+    def find(self, name_or_path: str) -> Place:
+        """The place of an environment that exists, by its name or by its project's folder.
+
+        Raises EnvironmentsError (`environment_not_found`) with the names that come close.
+        """
+        for place in every_place(self._home):
+            if place.name == name_or_path:
+                return place
+        with contextlib.suppress(EnvironmentsError):
+            real = real_project(self._home, name_or_path)
+            for name in candidates(real):
+                place = place_of(self._home, name)
+                record = place.record()
+                if record is not None and record.project == real:
+                    return place
+        names = [place.name for place in every_place(self._home)]
+        close = difflib.get_close_matches(name_or_path, names, n=_SUGGESTIONS, cutoff=0.5)
+        hint = f"Did you mean {' or '.join(close)}?" if close else "List them: runner env list"
+        raise EnvironmentsError("environment_not_found", f"there is no environment {name_or_path!r}", hint)
+
+    def seen(self) -> Iterator[Seen]:
+        """Every environment, by name."""
+        for place in every_place(self._home):
+            yield self.look(place)
+
+    def look(self, place: Place) -> Seen:
+        """One environment as it is now."""
+        try:
+            record = place.record()
+        except EnvironmentsError:
+            record = None
+        if record is None:
+            return Seen(place.name, "", "broken", place.is_busy(), 0, place.idle_seconds(), False)
+        standing = place.standing()
+        busy = place.is_busy()
+        processes = 0 if standing is None else len(_processes(standing)) - 1
+        state = "stopped" if standing is None else "running"
+        exists = os.path.isdir(record.project)
+        return Seen(place.name, record.project, state, busy, max(processes, 0), place.idle_seconds(), exists)
+
+    def stop(self, place: Place, *, kill: bool = False) -> bool:
+        """End everything in it and let go of its namespaces; its home stays. False when it did not run.
+
+        Raises EnvironmentsError (`environment_busy`) when commands run in it, unless they are to be killed.
+        """
+        with self._alone(place, kill=kill):
+            return _end(place)
+
+    def delete(self, place: Place, *, kill: bool = False) -> None:
+        """Stop it and remove its home. Raises EnvironmentsError (`environment_busy`), SkillkeepError (`io_error`)."""
+        with self._alone(place, kill=kill):
+            _end(place)
+            remove_tree(place.folder)
+
+    def collect(self, idle_seconds: float = IDLE_SECONDS) -> list[str]:
+        """Stop what nobody is in, in which nothing runs, and which was not used for `idle_seconds`; the names.
+
+        What a killed holder left of control groups goes as well.
+        """
+        stopped = []
+        for place in every_place(self._home):
+            lock = place.lock()
+            try:
+                if place.idle_seconds() < idle_seconds and place.standing() is not None:
+                    continue
+                used = place.used
+                if not lock.own(wait=False):
+                    continue
+                standing = place.standing()
+                if standing is not None and len(_processes(standing)) > 1:
+                    continue
+                if _end(place):
+                    stopped.append(place.name)
+                os.utime(place.lock_file, (used, used))
+            finally:
+                lock.close()
+        return stopped
+
+    def _record_for(self, project: str) -> tuple[Place, Record]:
+        """The record of a project, made when there is none."""
+        for place in (place_of(self._home, name) for name in candidates(project)):
+            lock = place.lock()
+            try:
+                lock.own(wait=False) or lock.share()
+                record = place.record()
+                if record is not None and record.project == project:
+                    return place, record
+                if record is None and lock.own(wait=True) and (record := place.record()) is None:
+                    record = Record(place.name, project, self._free_slot(project), time.time())
+                    place.write_record(record)
+                if record is not None and record.project == project:
+                    return place, record
+            finally:
+                lock.close()
+        raise EnvironmentsError(
+            "environment_broken", "every name for this folder is taken", "Delete one: runner env list"
+        )
+
+    def _free_slot(self, project: str) -> int:
+        taken = set()
+        for place in every_place(self._home):
+            with contextlib.suppress(EnvironmentsError):
+                record = place.record()
+                if record is not None:
+                    taken.add(record.slot)
+        slot = int(hashlib.sha256(os.fsencode(f"{self._home.root}\0{project}")).hexdigest()[:8], 16) % _SLOTS
+        while slot in taken:
+            slot = (slot + 1) % _SLOTS
+        return slot
+
+    def _standing(self, place: Place, record: Record, policy: SandboxPolicy | None) -> Standing:
+        """Where it runs, built when it does not."""
+        wanted = plan_of(place, record.project, policy or base_policy(self._settings))
+        lock = place.lock()
+        try:
+            lock.share()
+            found = place.standing()
+            if found is not None and _is_same_folder(found, record):
+                _check_same(found, wanted, record, asked=policy is not None)
+                return found
+            lock.release()
+            if found is not None and not lock.own(wait=False):
+                raise _busy(place, "its project's folder was replaced")
+            lock.own(wait=True)
+            found = place.standing()
+            if found is not None and _is_same_folder(found, record):
+                _check_same(found, wanted, record, asked=policy is not None)
+                return found
+            _end(place)
+            build(place, record, wanted)
+            built = place.standing()
+            if built is None:
+                raise EnvironmentsError("environment_ended", "it ended as soon as it stood", "Try again.")
+        finally:
+            lock.close()
+        self.collect()
+        return built
+
+    @contextlib.contextmanager
+    def _alone(self, place: Place, *, kill: bool) -> Iterator[Lock]:
+        lock = place.lock()
+        try:
+            if not lock.own(wait=False):
+                if not kill:
+                    raise _busy(place, "commands run in it")
+                # With nobody left in it, whoever waits for a command leaves.
+                if (standing := place.standing()) is not None:
+                    _kill_all(standing)
+                lock.own(wait=True)
+            yield lock
+        finally:
+            lock.close()
+
+
+def _check_same(found: Standing, wanted: Plan, record: Record, *, asked: bool) -> None:
+    """Raise when an environment that runs has other limits or rights than those asked for."""
+    strip = {"run_id": "", "argv": (), "policy_text": ""}
+    if asked and replace(found.plan, **strip) != replace(wanted, **strip):
+        raise EnvironmentsError(
+            "environment_differs",
+            f"the environment {record.name} runs with other limits or rights",
+            f"Stop it first, its home is kept: runner env stop {record.name}",
+        )
+
+
+def _is_same_folder(standing: Standing, record: Record) -> bool:
+    with contextlib.suppress(OSError):
+        state = os.stat(record.project)
+        return (state.st_dev, state.st_ino) == standing.project
+    return False
+
+
+def _busy(place: Place, why: str) -> EnvironmentsError:
+    return EnvironmentsError(
+        "environment_busy", f"the environment {place.name} is in use: {why}", "End them, or repeat with --kill."
+    )
+
+
+def _processes(standing: Standing) -> list[int]:
+    """Host pids of everything in the environment's user namespace, its holder included."""
+    found = []
+    for name in os.listdir("/proc"):
+        if name.isdigit():
+            with contextlib.suppress(OSError):
+                if os.stat(f"/proc/{name}/ns/user").st_ino == standing.namespaces["user"]:
+                    found.append(int(name))
+    return found
+
+
+def _kill_all(standing: Standing) -> None:
+    """Kill the holder and all that is in the environment, until nothing is."""
+    deadline = time.monotonic() + _KILL_SECONDS
+    while (pids := [pid for pid in _processes(standing) if started_at(pid) >= 0]) and time.monotonic() < deadline:
+        for pid in pids:
+            _kill_and_wait(pid, deadline)
+
+
+def _kill_and_wait(pid: int, deadline: float) -> None:
+    try:
+        pidfd = os.pidfd_open(pid)
+    except ProcessLookupError:
+        return
+    try:
+        signal.pidfd_send_signal(pidfd, signal.SIGKILL)
+        poll = select.poll()
+        poll.register(pidfd, select.POLLIN)
+        poll.poll(1000 * max(deadline - time.monotonic(), 0))
+    except ProcessLookupError:
+        return
+    finally:
+        os.close(pidfd)
+
+
+def _end(place: Place) -> bool:
+    """End what runs and remove its control groups and its entry; False when nothing ran. The lock is held alone."""
+    last, standing = place.last_standing(), place.standing()
+    if standing is not None:
+        _kill_all(standing)
+    if last is not None:
+        for part in last.groups:
+            with contextlib.suppress(OSError):
+                os.rmdir(part.path)
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(place.standing_file)
+    return standing is not None

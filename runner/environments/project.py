@@ -1,0 +1,69 @@
+"""Which folder may be the project of an environment, and what an environment shows of the host: that folder, its home."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from pathlib import Path
+
+from skillkeep.home import Home
+from skillkeep.runner.environments.errors import EnvironmentsError
+from skillkeep.runner.environments.place import Place
+from skillkeep.runner.interface import Bind, RunRequest, SandboxPolicy
+from skillkeep.runner.native.identity import DEFAULT_ID_BASE
+from skillkeep.runner.native.plan import Plan, make_plan
+from skillkeep.settings import SandboxSettings
+from skillkeep.text import printable_path
+
+__all__ = ["base_policy", "plan_of", "real_project"]
+
+
+def real_project(home: Home, path: str | Path) -> str:
+    """The absolute path of the project at `path`, every link followed: two ways to a folder lead to one environment.
+
+    Raises `EnvironmentsError` (`project_unusable`).
+    """
+    try:
+        found = Path(path).resolve(strict=True)
+    except (OSError, RuntimeError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or "it cannot be a path"
+        raise _unusable(os.fspath(path), f"it cannot be opened: {reason}") from error
+    if not found.is_dir():
+        raise _unusable(str(found), "it is not a folder")
+    root = home.root.resolve()
+    if found == root or found in root.parents or root in found.parents:
+        raise _unusable(str(found), "it holds Skillkeep's own home, or is a part of it")
+    if str(found) == "/tmp" or (str(found).startswith(("/home/", "/home")) and found.parent == Path("/")):  # noqa: S108
+        raise _unusable(str(found), "it holds more than one project")
+    return str(found)
+
+
+def base_policy(settings: SandboxSettings) -> SandboxPolicy:
+    """The limits of an environment, for all its commands together; a command has no time limit of its own."""
+    return SandboxPolicy(
+        cpus=settings.cpus,
+        memory_bytes=settings.memory_bytes,
+        processes=settings.processes,
+        wall_seconds=1e8,
+        output_bytes=settings.output_bytes,
+        tmp_bytes=settings.tmp_bytes,
+    )
+
+
+def plan_of(place: Place, project: str, policy: SandboxPolicy) -> Plan:
+    """All that the builder needs. `policy.binds` may name more of the host; the project is writable unless one of
+    them shows it read-only. Raises `RunnerError` (`bad_policy`) for what cannot be shown.
+    """
+    shown = {bind.target for bind in policy.binds}
+    own = (Bind(project, project, writable=True), Bind(str(place.home), f"/home/{place.name}", writable=True))
+    binds = (*policy.binds, *(bind for bind in own if bind.target not in shown))
+    request = RunRequest(("/bin/sh",), replace(policy, binds=binds, workdir=project))
+    return make_plan(request, DEFAULT_ID_BASE)
+
+
+def _unusable(path: str, why: str) -> EnvironmentsError:
+    return EnvironmentsError(
+        "project_unusable",
+        f"the folder {printable_path(path)} cannot be a project: {why}",
+        "Name one project's own folder, such as ~/code/website.",
+    )

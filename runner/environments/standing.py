@@ -1,0 +1,89 @@
+"""A running environment as data: who holds it, where it is bounded, what it shows. Standard library and kernel only."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from functools import cache
+from typing import Any
+
+from skillkeep.kernel.process import started_at
+from skillkeep.kernel.procfs import read_text
+from skillkeep.runner.native.plan import Plan
+
+__all__ = ["GroupPart", "Standing", "boot_id", "is_alive", "own_pid_namespace"]
+
+
+@dataclass(frozen=True)
+class GroupPart:
+    """One control group of the environment. `unified`: version 2, a command is born into it."""
+
+    path: str
+    controllers: tuple[str, ...]
+    unified: bool
+
+
+@dataclass(frozen=True)
+class Standing:
+    """What `Builder` wrote down when the environment stood.
+
+    `holder` is the host pid of its init, `started` its start time in clock ticks since the boot `boot`, seen from the
+    pid namespace `seen_from`. `namespaces` are inode numbers by kind, `project` the device and inode of the folder.
+    """
+
+    holder: int
+    started: int
+    boot: str
+    seen_from: int
+    host_uid: int
+    host_gid: int
+    as_root: bool
+    landlock: int
+    groups: tuple[GroupPart, ...]
+    namespaces: Mapping[str, int]
+    project: tuple[int, int]
+    plan: Plan
+
+    @property
+    def bounded_by(self) -> dict[str, str]:
+        """The control group's path by controller."""
+        return {name: part.path for part in self.groups for name in part.controllers}
+
+    def to_text(self) -> str:
+        """JSON, one object."""
+        return json.dumps({**asdict(self), "plan": self.plan.to_text()})
+
+    @classmethod
+    def from_text(cls, text: str) -> Standing:
+        """What `to_text` gave. Raises ValueError for anything else."""
+        try:
+            data: dict[str, Any] = json.loads(text)
+            data["plan"] = Plan.from_text(data["plan"])
+            data["project"] = tuple(data["project"])
+            data["groups"] = tuple(GroupPart(x["path"], tuple(x["controllers"]), x["unified"]) for x in data["groups"])
+            return cls(**data)
+        except (TypeError, KeyError, AttributeError) as error:
+            raise ValueError(f"not a standing environment: {error}") from error
+
+
+def is_alive(standing: Standing) -> bool:
+    """Whether the very process that holds the environment still runs: a pid that was given away again is another."""
+    return (
+        standing.boot == boot_id()
+        and standing.seen_from == own_pid_namespace()
+        and started_at(standing.holder) == standing.started
+    )
+
+
+@cache
+def boot_id() -> str:
+    """The kernel's name for this boot."""
+    return read_text("/proc/sys/kernel/random/boot_id").strip()
+
+
+@cache
+def own_pid_namespace() -> int:
+    """In which pid namespace a pid of this process means something."""
+    return os.stat("/proc/self/ns/pid").st_ino
