@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import stat
 from dataclasses import dataclass
+from functools import cache
 
 from skillkeep.kernel.errors import KernelError
 from skillkeep.kernel.libc import guarded
@@ -15,6 +16,7 @@ __all__ = [
     "DEVICE_LINKS",
     "ETC_FROM_HOST",
     "ETC_MADE",
+    "INOTIFY_INSTANCES",
     "PROC_MASKED",
     "PROC_READ_ONLY",
     "SYSTEM",
@@ -60,8 +62,15 @@ DEVICE_LINKS = {
 }
 
 PROC_READ_ONLY = ("sys", "bus", "fs", "irq", "sysrq-trigger")
-PROC_MASKED = ("acpi", "asound", "kcore", "keys", "latency_stats", "sched_debug", "scsi", "timer_list", "timer_stats")
-"""Hidden, although each that matters is closed to an unprivileged id already."""
+PROC_MASKED = (
+    *("acpi", "asound", "bootconfig", "buddyinfo", "cmdline", "config.gz", "diskstats", "driver", "dynamic_debug"),
+    *("interrupts", "iomem", "ioports", "kallsyms", "kcore", "key-users", "keys", "latency_stats", "locks", "modules"),
+    *("mtrr", "pagetypeinfo", "partitions", "sched_debug", "schedstat", "scsi", "slabinfo", "softirqs", "swaps"),
+    *("sys/kernel/random/boot_id", "timer_list", "timer_stats", "vmallocinfo", "zoneinfo"),
+)
+"""What speaks about the whole machine and that no ordinary program needs: hidden, also what only root could read."""
+INOTIFY_INSTANCES = 64
+"""Of all processes of a sandbox; the kernel's usual limit is 128 for all of a user's, in sandboxes or not."""
 
 
 @dataclass(frozen=True)
@@ -73,6 +82,8 @@ class Host:
     etc: tuple[str, ...]
     etc_folders: tuple[str, ...]
     device_modes: tuple[tuple[str, int], ...]
+    masked: tuple[tuple[str, bool], ...] = ()
+    """What of `PROC_MASKED` this kernel has, and whether it is a folder."""
 
     @property
     def modes(self) -> dict[str, int]:
@@ -86,7 +97,14 @@ def look_at_host() -> Host:
     folders = tuple(path for path in SYSTEM if not os.path.islink(path) and os.path.isdir(path))
     etc = tuple(path for path in ETC_FROM_HOST if os.path.exists(path))
     modes = tuple((name, _mode(name, *numbers)) for name, numbers in DEVICES.items())
-    return Host(folders, links, etc, tuple(path for path in etc if os.path.isdir(path)), modes)
+    return Host(folders, links, etc, tuple(path for path in etc if os.path.isdir(path)), modes, _masked())
+
+
+@cache
+def _masked() -> tuple[tuple[str, bool], ...]:
+    """A kernel's own files come and go with modules only, and one that has gone is passed over."""
+    found = [(name, f"/proc/{name}") for name in PROC_MASKED]
+    return tuple((name, os.path.isdir(path)) for name, path in found if os.path.lexists(path))
 
 
 def _mode(name: str, major: int, minor: int) -> int:

@@ -26,6 +26,7 @@ __all__ = ["Prepared", "prepare"]
 
 _LONGEST_SECONDS = 1e9
 _LOCKED_BYTES = 8 * 1024 * 1024
+_PENDING_SIGNALS = 4096
 
 
 @dataclass(frozen=True)
@@ -113,7 +114,7 @@ def _bind_shape(plan: Plan, number: int, as_root: bool) -> BindShape:
 
 def _limits(plan: Plan, group: Group, as_root: bool) -> dict[str, int]:
     limits = {"core": NO_CORE_DUMP, "open_files": plan.open_files, "file_bytes": plan.file_bytes}
-    limits |= {"locked": _LOCKED_BYTES, "queues": 0}
+    limits |= {"locked": _LOCKED_BYTES, "queues": 0, "realtime": 0, "nice": 0, "signals": _PENDING_SIGNALS}
     if "memory" not in group.enforces:
         limits["data"] = plan.memory_bytes
     if "pids" not in group.enforces:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 from skillkeep.kernel import mounts
 from skillkeep.kernel.libc import AT_FDCWD
-from skillkeep.kernel.tape import ANY, Argument, At, Cell, Label, Tape, Word
+from skillkeep.kernel.tape import Argument, At, Cell, Label, Tape, Word
 from skillkeep.runner.native import layout
 from skillkeep.runner.native.layout import Host
 from skillkeep.runner.native.plan import HOME, INSIDE_ID, POLICY_FILE
@@ -27,6 +27,7 @@ _SMALL = "size=1m,nr_inodes=4096,mode=0755"
 _NEW_FILE = os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC
 _INSIDE_ROOT = struct.pack("=QQQ", os.O_PATH | os.O_CLOEXEC, 0, 0x10)  # struct open_how, RESOLVE_IN_ROOT
 _AT_EMPTY_PATH, _STATX_BASIC, _STATX_BYTES = 0x1000, 0x7FF, 256
+_FROM_EMPTY = 0x4  # MOVE_MOUNT_F_EMPTY_PATH
 _STATX_MODE, _STATX_MAJOR, _STATX_MINOR = 28, 128, 132
 
 
@@ -84,6 +85,7 @@ def build_root(tape: Tape, host: Host, sources: Sources, tmp_bytes: int, keep: A
     made: set[str] = set()
     _attach_system(tape, host, sources, made)
     _attach_devices(tape, sources, tmp_bytes)
+    _bound_kernel_objects(tape)
     restrict_proc(tape, host)
     _make_scratch(tape, tmp_bytes)
 
@@ -156,18 +158,25 @@ def restrict_proc(tape: Tape, host: Host) -> None:
         mounts.restrict(tape, "proc", fd, programs=False)
         mounts.attach(tape, "proc", fd, f"/proc/{name}".encode())
         tape.mark(absent)
-    done = tape.data(_number(0))
-    for name in layout.PROC_MASKED:
-        path, masked = f"/proc/{name}", Label()
-        empty = mounts.mount_new(
-            tape, "proc", "tmpfs", path, "size=4k,nr_inodes=1,mode=0555", programs=False, tolerate=ANY
-        )
-        tape.jump_if_equal(empty, done, masked)
-        tape.jump_if_equal(empty, missing, masked)
-        fd = _device(tape, host, "/dev/null", "null")
-        mounts.restrict(tape, "proc", fd, devices=True, programs=False)
-        mounts.attach(tape, "proc", fd, path.encode())  # not onto a folder: then this step fails
-        tape.mark(masked)
+    for name, folder in host.masked:
+        path = f"/proc/{name}".encode()
+        if folder:
+            options = "size=4k,nr_inodes=1,mode=0555"
+            mounts.mount_new(tape, "proc", "tmpfs", f"/proc/{name}", options, programs=False, tolerate=errno.ENOENT)
+            continue
+        # The sandbox's own /dev/null, whose number was looked at when it was opened (CVE-2025-31133).
+        fd = mounts.open_tree(tape, "proc", b"/dev/null", follow=False)
+        tape.call("proc", "move_mount", Word(fd), b"", AT_FDCWD, path, _FROM_EMPTY, tolerate=errno.ENOENT)
+        tape.call("proc", "close", Word(fd))
+
+
+def _bound_kernel_objects(tape: Tape) -> None:
+    """Leave the user some of what is counted for all processes of a user, in whatever namespace they are."""
+    fd, text = tape.cell(), str(layout.INOTIFY_INSTANCES).encode()
+    path = b"/proc/sys/user/max_inotify_instances"
+    tape.call("proc", "openat", AT_FDCWD, path, os.O_WRONLY | os.O_CLOEXEC, 0, into=fd)
+    tape.call("proc", "write", Word(fd), text, len(text), why="bound the inotify instances")
+    tape.call("proc", "close", Word(fd))
 
 
 def _make_scratch(tape: Tape, tmp_bytes: int) -> None:

@@ -23,6 +23,9 @@ _NAMES = {
     "core": resource.RLIMIT_CORE,
     "locked": resource.RLIMIT_MEMLOCK,
     "queues": resource.RLIMIT_MSGQUEUE,
+    "realtime": resource.RLIMIT_RTPRIO,
+    "nice": resource.RLIMIT_NICE,
+    "signals": resource.RLIMIT_SIGPENDING,
 }
 
 
@@ -42,7 +45,8 @@ def within_hard(name: str, value: int) -> int:
 def set_limits(limits: dict[str, int]) -> None:
     """Set each named limit, lowered to the present hard limit where that is lower. Raises KernelError.
 
-    Names: address_space, data, file_bytes, locked and queues in bytes, cpu_seconds, processes, open_files, core.
+    Names: address_space, data, file_bytes, locked and queues in bytes, cpu_seconds, processes, open_files, core,
+    realtime (priority), nice (20 - value is the lowest), signals (pending).
     """
     for name, value in limits.items():
         value = within_hard(name, value)
