@@ -13,6 +13,7 @@ from functools import cache
 from skillkeep.kernel.namespaces import KINDS
 from skillkeep.kernel.procfs import read_text
 from skillkeep.kernel.rlimits import NO_CORE_DUMP
+from skillkeep.kernel.seccomp import Filter
 from skillkeep.runner.interface import Assurance, AssuranceLevel, Layer
 from skillkeep.runner.native.failures import LayerError
 from skillkeep.runner.native.filters import payload_filter
@@ -39,7 +40,7 @@ def measure(plan: Plan, payload: int, landlock: int, identity: Identity, bounded
         lambda: _root(base),
         lambda: _capabilities(status),
         lambda: _no_new_privs(status),
-        lambda: _seccomp(status, bool(plan.egress)),
+        lambda: _seccomp(status, payload_filter(bool(plan.egress), bounded="memory" in bounded_by)),
         lambda: _rlimits(base, plan),
         lambda: _cgroup(base, bounded_by),
     )
@@ -150,11 +151,10 @@ def _no_new_privs(status: dict[str, str]) -> Layer:
     return Layer("no_new_privs", True, {"NoNewPrivs": "1"})
 
 
-def _seccomp(status: dict[str, str], network: bool) -> Layer:
+def _seccomp(status: dict[str, str], expected: Filter) -> Layer:
     if status["Seccomp"] != "2":
         raise LayerError("seccomp", "no filter is in force")
-    sha256 = payload_filter(network).sha256
-    facts = {"mode": "filter", "filters": status.get("Seccomp_filters", "unknown"), "sha256": sha256}
+    facts = {"mode": "filter", "filters": status.get("Seccomp_filters", "unknown"), "sha256": expected.sha256}
     return Layer("seccomp", True, facts)
 
 

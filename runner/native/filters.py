@@ -5,19 +5,23 @@ from __future__ import annotations
 from functools import cache
 
 from skillkeep.kernel.calls import AF_INET, AF_INET6, AF_UNIX, families, ordinary_rules
-from skillkeep.kernel.seccomp import ALLOW, Filter
+from skillkeep.kernel.seccomp import ALLOW, UNKNOWN, Check, Filter, Rule, deny
 
 __all__ = ["init_filter", "payload_filter"]
 
 _STREAM, _DATAGRAM = 1, 2
+_UNSEEN_MEMORY = "memfd_create shmget shmat"
+_BUFFER_SIZES = (7, 32)  # SO_SNDBUF, SO_SNDBUFFORCE
 _INIT_CALLS = "wait4 write exit_group restart_syscall"
 
 
 @cache
-def payload_filter(network: bool = False) -> Filter:
+def payload_filter(network: bool = False, bounded: bool = True) -> Filter:
     """Ordinary calls; sockets of the UNIX family only, which reach no further than the sandbox.
 
     With `network` also sockets of the internet families: the sandbox's network holds a loopback and the egress proxy.
+    Without `bounded`, where no control group counts memory, there is none that a look from outside cannot see: no
+    files without a name, no System V segments, no larger socket buffers.
 
     UNIX sockets may bind, listen and connect: multiprocessing and asyncio need them, the network namespace
     holds abstract names, and no socket file of the host is in sight.
@@ -25,6 +29,10 @@ def payload_filter(network: bool = False) -> Filter:
     rules = ordinary_rules()
     if network:
         rules["socket"] = families(AF_UNIX, AF_INET, AF_INET6, kinds=(_STREAM, _DATAGRAM))
+    if not bounded:
+        rules |= dict.fromkeys(_UNSEEN_MEMORY.split(), UNKNOWN)
+        # A size is a wish, so it is heard and not granted: an error would end programs that never needed it.
+        rules["setsockopt"] = Rule((Check(2, _BUFFER_SIZES, deny(0)),), ALLOW)
     return Filter(rules)
 
 

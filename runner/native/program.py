@@ -206,7 +206,7 @@ class _Builder:
         if shape.cores:
             mask = sum(1 << core for core in shape.cores).to_bytes(128, "little")
             tape.call("cpu", "sched_setaffinity", 0, len(mask), tape.data(mask))
-        self._filter(payload_filter(shape.egress))
+        self._filter(payload_filter(shape.egress, bounded="data" not in shape.limits))
         self._say(Kind.READY)
         heard, word = tape.cell(), tape.space(bytes(8))
         tape.call("setup", "read", SOCKET, word, 8, into=heard, why="wait for the word")
@@ -224,7 +224,9 @@ class _Builder:
             rules.allow(path, rights.access(all_of_it=True))
         for bind in self.shape.binds:
             if bind.writable:
-                rules.allow(os.fsencode(bind.target), rights.access(all_of_it=True, folder=bind.folder))
+                # What is left there is the host's to meet: plain files, folders and links only.
+                rights_there = rights.access(write=True, execute=True, folder=bind.folder)
+                rules.allow(os.fsencode(bind.target), rights_there)
         if self.shape.egress:
             rules.allow_connect(PORT)
         rules.restrict_self()

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 __all__ = ["Peaks", "look"]
 
 _PAGE = os.sysconf("SC_PAGE_SIZE")
+_SOCKET_BYTES = 212_992
+"""What a socket may hold unread (net.core.wmem_default): nothing but the number of sockets tells of it."""
 
 
 @dataclass
@@ -24,9 +26,9 @@ def look(init: int, bounds: tuple[int | None, int | None], peaks: Peaks) -> str:
     `bounds` are memory in bytes and processes; None where a control group keeps it.
     """
     pids = _descendants(init)
-    memory = sum(_resident(pid) for pid in pids)
+    memory = _memory(pids, bounds[0])
     peaks.memory, peaks.processes = max(peaks.memory, memory), max(peaks.processes, len(pids))
-    if bounds[0] is not None and memory > bounds[0]:
+    if bounds[0] is not None and (memory > bounds[0] or _sockets(init) * _SOCKET_BYTES > bounds[0]):
         return "oom"
     return "processes" if bounds[1] is not None and len(pids) > bounds[1] else ""
 
@@ -52,11 +54,45 @@ def _children(pid: int) -> list[int]:
     return found
 
 
-def _resident(pid: int) -> int:
+def _memory(pids: list[int], most: int | None) -> int:
+    """Bytes that the processes hold of their own: private pages, and pages shared among them but with no file.
+
+    The quick count takes shared pages for files'; only when pages of either kind could be above `most` are they told
+    apart, and pages of several processes counted once.
+    """
+    private, all_of_it = 0, 0
+    for pid in pids:
+        resident, shared = _resident(pid)
+        private, all_of_it = private + max(resident - shared, 0), all_of_it + resident
+    if most is None or private > most or all_of_it <= most:
+        return private
+    return private + sum(map(_shared, pids))
+
+
+def _resident(pid: int) -> tuple[int, int]:
+    """Bytes in memory, and how many of them are shared or of a file."""
     try:
         with open(f"/proc/{pid}/statm", encoding="ascii") as file:
             resident, shared = map(int, file.read().split()[1:3])
     except (OSError, ValueError):
+        return 0, 0
+    return resident * _PAGE, shared * _PAGE
+
+
+def _shared(pid: int) -> int:
+    """Bytes of shared memory without a file: this process's part of them, or all where that may not be asked."""
+    for name, key in (("smaps_rollup", "Pss_Shmem:"), ("status", "RssShmem:")):
+        try:
+            with open(f"/proc/{pid}/{name}", encoding="utf-8", errors="replace") as file:
+                return next((int(line.split()[1]) * 1024 for line in file if line.startswith(key)), 0)
+        except OSError:
+            continue
+    return 0
+
+
+def _sockets(init: int) -> int:
+    try:
+        with open(f"/proc/{init}/net/sockstat", encoding="ascii") as file:
+            return int(file.readline().split()[2])
+    except (OSError, ValueError, IndexError):
         return 0
-    # Shared file pages (libraries) belong to nobody; shared memory is bounded by the tmpfs sizes.
-    return max(resident - shared, 0) * _PAGE
