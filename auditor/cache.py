@@ -15,7 +15,7 @@ import json
 import os
 import stat
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, replace
 from functools import cache
 from importlib import metadata
@@ -25,7 +25,7 @@ from typing import Any
 from skillkeep.auditor.audit import audit_tree
 from skillkeep.auditor.engines.semgrep import find_semgrep
 from skillkeep.auditor.interface import AuditOptions, Observation, Report
-from skillkeep.auditor.rulebook import RULES_FOLDER
+from skillkeep.auditor.ruleset import RULES_FOLDER
 from skillkeep.errors import SkillkeepError
 from skillkeep.files import write_atomic
 from skillkeep.manifest import Manifest
@@ -163,9 +163,8 @@ def _made_by() -> str:
     """One digest over the program: its code and rules by size and time of change, and the packages engines use."""
     state = hashlib.sha256(__version__.encode())
     code = RULES_FOLDER.parent / "auditor"
-    for path in sorted((*code.rglob("*.py"), *(path for path in RULES_FOLDER.rglob("*") if path.is_file()))):
-        info = path.stat()
-        state.update(f"{path}\0{info.st_size}\0{info.st_mtime_ns}\0".encode())
+    for path, info in sorted((*_stats(code, ".py"), *_stats(RULES_FOLDER, ""))):
+        state.update(f"{path}\0{info[0]}\0{info[1]}\0".encode())
     for package in _PACKAGES:
         try:
             state.update(f"{package} {metadata.version(package)}\0".encode())
@@ -174,6 +173,17 @@ def _made_by() -> str:
     program = find_semgrep()
     state.update(f"{program} {_state_of(str(program)) if program else []}".encode("utf-8", "surrogateescape"))
     return state.hexdigest()
+
+
+def _stats(folder: str | Path, ending: str) -> Iterator[tuple[str, tuple[int, int]]]:
+    """Size and time of change of every file below `folder` whose name ends so; what Python keeps beside is no part."""
+    with os.scandir(folder) as listing:
+        for item in listing:
+            if item.is_dir(follow_symlinks=False):
+                yield from _stats(item.path, ending) if item.name != "__pycache__" else ()
+            elif item.name.endswith(ending):
+                info = item.stat()
+                yield item.path, (info.st_size, info.st_mtime_ns)
 
 
 def _complete(report: Report) -> bool:

@@ -10,11 +10,11 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
-from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from skillkeep.auditor.errors import AuditError
 from skillkeep.auditor.rubric.interface import RubricOptions, RubricRun
+from skillkeep.auditor.typed import TypedError, typed
 
 if TYPE_CHECKING:
     from skillkeep.settings import AuditorSettings
@@ -218,23 +218,13 @@ class Report:
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Report:
         """Read back `to_json`. Raises `AuditError` (`bad_report`)."""
-        from pydantic import ValidationError
-
         try:
-            report: Report = _adapter().validate_python({key: value for key, value in data.items() if key != "ok"})
-        except ValidationError as error:
-            raise _bad_report(f"{error.error_count()} fields do not fit") from error
+            report = typed(Report, {key: value for key, value in data.items() if key != "ok"})
+        except TypedError as error:
+            raise _bad_report(str(error)) from error
         if report.schema != SCHEMA:
             raise _bad_report("it has another schema")
         return report
-
-
-@cache
-def _adapter() -> Any:
-    """Made once in a process: building it costs far more than reading a report with it."""
-    from pydantic import TypeAdapter
-
-    return TypeAdapter(Report)
 
 
 def _bad_report(what: str) -> AuditError:

@@ -1,24 +1,18 @@
-"""The rules as data: loads ``rules/*.yaml``, validates every entry, and compiles the patterns on first use.
-
-A file holds ``rules`` (each becomes findings), ``capabilities`` (patterns whose group ``value`` names what the code
-wants) and nothing else. The digest covers every byte of the rules folder, so equal digests mean equal rules.
-"""
+"""Every rule of ``rules/*.yaml`` by its id, and their patterns, compiled on first use."""
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
-from typing import Annotated, Any, Literal
-
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, model_validator
+from typing import Any
 
 from skillkeep.auditor.engines.interface import Context
 from skillkeep.auditor.errors import AuditError
-from skillkeep.auditor.interface import Confidence, Severity
 from skillkeep.auditor.patterns import PatternSet, check_pattern
-from skillkeep.auditor.strict_yaml import load_yaml
+from skillkeep.auditor.rules import CapabilityRule, Example, Owner, Rule, RuleFile, RulePatterns, Searched
+from skillkeep.auditor.ruleset import RULES_FOLDER, Ruleset, shipped
+from skillkeep.auditor.typed import TypedError, typed
 
 __all__ = [
     "RULES_FOLDER",
@@ -32,127 +26,6 @@ __all__ = [
     "Searched",
     "default_rulebook",
 ]
-
-RULES_FOLDER = Path(__file__).resolve().parent.parent / "rules"
-
-CapabilityKind = Literal["network", "env", "binary", "write", "package", "autorun"]
-Category = Literal[
-    "execution",
-    "obfuscation",
-    "credentials",
-    "egress",
-    "instructions",
-    "persistence",
-    "autorun",
-    "tree",
-    "weakness",
-    "destructive",
-    "privilege",
-    "supply-chain",
-    "audit",
-]
-RuleId = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9]*(-[a-z0-9]+)+$", max_length=64)]
-Prose = Annotated[str, StringConstraints(strip_whitespace=True, min_length=10)]
-
-
-class _Model(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class Example(_Model):
-    """A file that a rule must (``bad``, ``evasion``) or must not (``good``) find. `files` are its companions."""
-
-    text: str
-    file: str = ""
-    files: dict[str, str] = Field(default_factory=dict)
-
-
-class Searched(_Model):
-    """Patterns with where they are searched, and examples the tests run through the real engines.
-
-    `unless` patterns are searched in the matched text only, so text beside a match cannot excuse it. A pattern's
-    group ``at`` is the place shown, ``value`` the capability, ``subject`` what `when_declared` asks about.
-    `comments` also searches comment lines of code. `fallback` is for code its language engine could not parse.
-    """
-
-    contexts: tuple[Context, ...] = ()
-    patterns: tuple[str, ...] = ()
-    unless: tuple[str, ...] = ()
-    fallback: bool = False
-    comments: bool = False
-    capability: CapabilityKind | None = None
-    bad: tuple[Example | str, ...] = ()
-    good: tuple[Example | str, ...] = ()
-    evasion: tuple[Example | str, ...] = ()
-
-
-class Rule(Searched):
-    """One rule. Without `patterns` it belongs to `engine`.
-
-    `when_declared` names the rule that stands instead when the tool declares the subject, `when_fenced` the one for
-    an example in a fenced block.
-    """
-
-    id: RuleId
-    title: Prose
-    severity: Severity
-    confidence: Confidence
-    category: Category
-    engine: str = "patterns"
-    when_declared: str = ""
-    when_fenced: str = ""
-    why: Prose
-    fix: Prose
-    references: tuple[str, ...] = ()
-
-    @model_validator(mode="after")
-    def _whole(self) -> Rule:
-        if self.patterns and not self.contexts:
-            raise ValueError("a rule with patterns needs contexts")
-        if self.engine == "patterns" and not self.patterns:
-            raise ValueError("a rule without patterns must name its engine")
-        if self.patterns and not (self.bad and self.good):
-            raise ValueError("a rule with patterns needs a bad and a good example")
-        return self
-
-    @property
-    def reports(self) -> str:
-        """The id that a match reports."""
-        return self.id
-
-
-class RulePatterns(Searched):
-    """Patterns for a rule that a language engine owns, for text that this engine cannot or could not parse."""
-
-    rule: RuleId
-    severity: Severity | None = None
-
-    @model_validator(mode="after")
-    def _whole(self) -> RulePatterns:
-        if not (self.patterns and self.contexts and self.bad and self.good):
-            raise ValueError("patterns for a rule need contexts, a bad and a good example")
-        return self
-
-    @property
-    def reports(self) -> str:
-        """The id that a match reports."""
-        return self.rule
-
-
-class CapabilityRule(Searched):
-    """Patterns whose group ``value`` is something the code wants."""
-
-    id: RuleId
-    kind: CapabilityKind
-
-
-class _RuleFile(_Model):
-    rules: tuple[Rule, ...] = ()
-    patterns: tuple[RulePatterns, ...] = ()
-    capabilities: tuple[CapabilityRule, ...] = ()
-
-
-Owner = Rule | RulePatterns | CapabilityRule
 
 
 @dataclass(frozen=True)
@@ -202,21 +75,23 @@ class Rulebook:
     @classmethod
     def load(cls, folder: Path = RULES_FOLDER) -> Rulebook:
         """Read and validate a rules folder. Raises `AuditError` (`bad_rule`, `bad_yaml`)."""
+        return cls.of(Ruleset.read(folder))
+
+    @classmethod
+    def of(cls, ruleset: Ruleset) -> Rulebook:
+        """The rules of a folder that was read. Raises `AuditError` (`bad_rule`)."""
         rules: list[Rule] = []
         more: list[RulePatterns] = []
         capabilities: list[CapabilityRule] = []
-        for path in sorted(folder.glob("*.yaml")):
-            data = load_yaml(path.read_text(encoding="utf-8"))
+        for name in ruleset.files():
             try:
-                parsed = _RuleFile.model_validate(data or {})
-            except ValidationError as error:
-                first = error.errors(include_url=False)[0]
-                where = ".".join(str(part) for part in first["loc"])
-                raise _bad(f"{where}: {first['msg']}", path.name) from error
+                parsed = typed(RuleFile, ruleset.document(name) or {})
+            except TypedError as error:
+                raise _bad(str(error), name) from error
             rules += parsed.rules
             more += parsed.patterns
             capabilities += parsed.capabilities
-        return cls(tuple(rules), tuple(more), tuple(capabilities), _digest_of(folder))
+        return cls(tuple(rules), tuple(more), tuple(capabilities), ruleset.digest)
 
     def rule(self, rule_id: str) -> Rule:
         """The rule with this id. Raises `AuditError` (`unknown_rule`)."""
@@ -260,17 +135,7 @@ class Rulebook:
 @cache
 def default_rulebook() -> Rulebook:
     """The rules this version ships."""
-    return Rulebook.load()
-
-
-def _digest_of(folder: Path) -> str:
-    state = hashlib.sha256()
-    for path in sorted(folder.rglob("*")):
-        if path.is_file() and path.suffix in {".yaml", ".yml", ".json"}:
-            body = path.read_bytes()
-            state.update(f"{path.relative_to(folder).as_posix()}\0{len(body)}\0".encode())
-            state.update(body)
-    return "sha256:" + state.hexdigest()
+    return Rulebook.of(shipped())
 
 
 def _bad(what: str, file: str, **context: Any) -> AuditError:

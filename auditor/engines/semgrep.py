@@ -17,7 +17,8 @@ from typing import Any, ClassVar, Final
 from skillkeep.auditor.engines.interface import Emitter, ProgramEngine
 from skillkeep.auditor.errors import AuditError
 from skillkeep.auditor.interface import AuditOptions, Location
-from skillkeep.auditor.rulebook import RULES_FOLDER, default_rulebook
+from skillkeep.auditor.rulebook import default_rulebook
+from skillkeep.auditor.ruleset import RULES_FOLDER
 from skillkeep.confined import Confinement, run_confined
 from skillkeep.errors import SkillkeepError
 from skillkeep.tree import TreeLimits, TreeView

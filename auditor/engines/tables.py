@@ -10,8 +10,7 @@ from typing import Any
 from skillkeep.auditor.errors import AuditError
 from skillkeep.auditor.interface import Severity
 from skillkeep.auditor.patterns import PatternSet
-from skillkeep.auditor.rulebook import RULES_FOLDER
-from skillkeep.auditor.strict_yaml import load_yaml
+from skillkeep.auditor.ruleset import shipped
 
 __all__ = ["Persistence", "Secrets", "secrets", "table"]
 
@@ -22,7 +21,7 @@ _NO_SECRET = (".pub", ".ssh/known_hosts")
 @cache
 def table(name: str) -> dict[str, Any]:
     """The mapping in ``rules/tables/<name>.yaml``. Raises `AuditError` (`bad_rule`, `bad_yaml`)."""
-    data = load_yaml((RULES_FOLDER / "tables" / f"{name}.yaml").read_text(encoding="utf-8"))
+    data = shipped().document(f"tables/{name}.yaml")
     if not isinstance(data, dict):
         hint = "Fix the file in rules/tables/."
         raise AuditError("bad_rule", "a table of the ruleset is not a mapping", hint, file=name)
@@ -31,10 +30,14 @@ def table(name: str) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Persistence:
-    """A file that runs later without being asked: what it is and what writing it means."""
+    """A file that runs later without being asked: what it is and what writing it means.
+
+    `named` matches the documents of a tool that says that it writes there; empty when saying so changes nothing.
+    """
 
     what: str
     severity: Severity
+    named: str = ""
 
 
 class Secrets:
@@ -51,7 +54,7 @@ class Secrets:
         )
         self._filter = PatternSet([item["pattern"] for item in data["paths"]])
         self._later = tuple(
-            (Persistence(item["what"], Severity(item["severity"])), re.compile(item["pattern"]))
+            (Persistence(item["what"], Severity(item["severity"]), item.get("named", "")), re.compile(item["pattern"]))
             for item in data["persistence"]
         )
 
