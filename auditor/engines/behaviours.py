@@ -9,9 +9,12 @@ from typing import ClassVar
 
 from skillkeep.auditor.engines.behaviour.acts import CODE, Act, acts_of, code_of
 from skillkeep.auditor.engines.behaviour.chains import chained
+from skillkeep.auditor.engines.behaviour.documents import Documents
 from skillkeep.auditor.engines.behaviour.dropped import drops
+from skillkeep.auditor.engines.behaviour.places import unnamed_places
+from skillkeep.auditor.engines.behaviour.recipients import Recipient, named_nowhere, recipients
 from skillkeep.auditor.engines.behaviour.scripts import scripts, spelled_out
-from skillkeep.auditor.engines.behaviour.strangers import Documents, is_remote, strangers
+from skillkeep.auditor.engines.behaviour.strangers import is_remote, strangers
 from skillkeep.auditor.engines.behaviour.unasked import unasked
 from skillkeep.auditor.engines.examples import example_severity
 from skillkeep.auditor.engines.interface import Context, Emitter, Engine, Segment, SourceFile, SourceTree
@@ -51,6 +54,7 @@ class BehaviourEngine(Engine):
                 emit.notes.setdefault("redirects", set()).add(file.path)
             if len(acts) < _MOST_ACTS:
                 acts += acts_of(segment)
+            emit.notes.setdefault("recipients", []).extend(recipients(segment))
             for found in _ADDRESS.finditer(segment.text) if segment.context is Context.TEXT else ():
                 emit.capability("network", host_of(found[0]).name, segment.locate(found.start(), found.end()))
         for segment in file.of(*CODE):
@@ -67,15 +71,22 @@ class BehaviourEngine(Engine):
         documents = Documents(tree.files)
         _redirected(tree, documents, emit)
         _tampered(tree, acts, emit)
-        for rule, act, message in chained(acts):
+        for rule, act, message in chained(acts, documents):
             emit.finding(rule, Location(act.path, act.line), act.text, message)
         told: set[tuple[str, int]] = set()
         for act, _, why in strangers(tree, acts, documents):
             if (act.path, act.line) not in told:
                 told.add((act.path, act.line))
                 emit.finding("behaviour-data-to-stranger", Location(act.path, act.line), act.text, why)
-        if any(each.kind == "network" for each in tree.capabilities):
-            _unasked(tree, acts, emit)
+        sent_to: list[Recipient] = emit.notes.get("recipients", [])
+        for found in sent_to:
+            if named_nowhere(found, documents):
+                message = f"{found.what}, {found.to[:100]}, that no document names is to get something"
+                emit.finding("undeclared-recipient", found.at, found.text, message)
+        starters = unasked(tree)
+        for place, message in unnamed_places(tree, documents, starters):
+            emit.finding("undeclared-persistence", place.evidence, place.value, message)
+        _unasked(tree, acts, starters, emit)
 
 
 def _dropped(segment: Segment, text: str, emit: Emitter) -> None:
@@ -121,16 +132,20 @@ def _redirects() -> PatternSet:
     return PatternSet([_REDIRECTED])
 
 
-def _unasked(tree: SourceTree, acts: list[Act], emit: Emitter) -> None:
-    starters = unasked(tree)
+def _unasked(tree: SourceTree, acts: list[Act], starters: dict[str, str], emit: Emitter) -> None:
+    """What runs unasked sends what it reads, fetches and starts programs, or writes the agent's own files."""
     hosts: dict[str, Capability] = {}
     for each in tree.capabilities:
         if each.kind == "network" and (is_remote(each.value) or each.value.startswith("*")):
             hosts.setdefault(each.evidence.path, each)
     for path, who in starters.items():
+        mine = [act for act in acts if act.path == path]
+        told, put = _first(mine, "agent_file"), _first(mine, "append")
+        if told and put and _first(mine, ("agent_home", "at_home")):
+            message = f"{who} starts it, and it writes {told.text.strip()[:60]} of the user's home"
+            emit.finding("undeclared-agent-entry", Location(path, told.line), told.text, message)
         if path not in hosts:
             continue
-        mine = [act for act in acts if act.path == path]
         send, local = _first(mine, "send"), _first(mine, ("local", "secret"))
         start, write = _first(mine, "start"), _first(mine, "write")
         host = hosts[path].value

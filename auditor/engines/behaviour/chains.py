@@ -1,4 +1,7 @@
-"""Acts that mean harm together: the chains of rules/tables/acts.yaml, in one file and close to each other."""
+"""Acts that mean harm together: the chains of rules/tables/acts.yaml, in one file and close to each other.
+
+A chain with `unnamed` is harm only in a tool whose documents say nothing of the kind.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
 from skillkeep.auditor.engines.behaviour.acts import Act
+from skillkeep.auditor.engines.behaviour.documents import Documents
 from skillkeep.auditor.engines.tables import table
 
 __all__ = ["chained"]
@@ -14,15 +18,15 @@ __all__ = ["chained"]
 Chained = tuple[str, Act, str]  # a rule, the act to show, and what stands together, in words
 
 
-def chained(acts: Sequence[Act]) -> Iterator[Chained]:
+def chained(acts: Sequence[Act], documents: Documents) -> Iterator[Chained]:
     """The first place of every chain in every file. `acts` are sorted."""
     files: dict[str, dict[str, list[Act]]] = defaultdict(lambda: defaultdict(list))
     for act in acts:
         files[act.path][act.kind].append(act)
     for kinds in files.values():
         for chain in table("acts")["chains"]:
-            found = _together([kinds.get(kind, []) for kind in chain["acts"]], chain["lines"])
-            if found:
+            found = _together([kinds.get(kind, []) for kind in chain["acts"]], chain.get("lines", 0))
+            if found and not ("unnamed" in chain and documents.says(chain["unnamed"])):
                 places = ", ".join(f"line {each.line}: {' '.join(each.text.split())[:40]}" for each in found)
                 yield chain["rule"], found[0], places
 

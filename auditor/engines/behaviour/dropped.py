@@ -39,7 +39,7 @@ _SAVES: Final = (  # what every way of `_SAVED` begins with
 _STARTS: Final = (
     r"(?:\b(?:posix_spawnp?|Popen|startfile|execv\w*|execl\w*|spawn\w*|execFile(?:Sync)?|exec|execSync|system|run|call|"
     r"check_call|check_output|dlopen|CDLL|run_path|fork|import|require|create_subprocess_exec)\s{0,9}\(\s{0,9}"
-    r"(?:os\.P_\w+\s{0,9},\s{0,9})?[\[(]?\s{0,9}(?:[frb]?[\"'`](?:(?:/usr)?/bin/)?(?:sh|bash|node|python3?|open|nohup|env)[\"'`]\s{0,9},\s{0,9})?"
+    r"(?:os\.P_\w+\s{0,9},\s{0,9})?(?:(?:sys\.executable|process\.execPath)\s{0,9},\s{0,9}\[\s{0,9})?(?:sys\.executable\s{0,9},\s{0,9})?[\[(]?\s{0,9}(?:[frb]?[\"'`](?:(?:/usr)?/bin/)?(?:sh|bash|node|python3?|open|nohup|env)[\"'`]\s{0,9},\s{0,9})?"
     r"[\[(]?\s{0,9}(?:str\(|os\.fspath\(|pathToFileURL\(|`(?:file://)?\$\{)?"
     r"|(?:^|[;&|]\s{0,9}|\bthen\s{1,9}|\bdo\s{1,9}|\bnohup\s{1,9}|\bsetsid\s{1,9}|\bexec\s{1,9}|\bsudo\s{1,9}|\bnice\s{1,9})(?:[\"']?(?:(?:ba|z|da)?sh|node|python3?)[\"']?\s{1,9})?"
     r"|\b(?:ENTRYPOINT|CMD)\b[^\n]{0,80}?[\"' ]"

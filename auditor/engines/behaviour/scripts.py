@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from skillkeep.auditor.engines.behaviour.acts import code_of
@@ -34,6 +34,7 @@ _TASK: Final = re.compile(
     r"[ \t]{1,9}(?P<body>[^\n|>][^\n]{3,2000})$",
     re.MULTILINE,
 )
+_GYP: Final = re.compile(r"<!@?\((?P<body>(?:[^\"\\\n]|\\.){3,4000}?)\)[ \t]{0,9}[\"']")
 _STRING: Final = re.compile(r"\"((?:[^\"\\\n]|\\.)*)\"")
 _ASSIGNED: Final = re.compile(r"(?:^|[;\s])(\w{1,40})=([\"']?)([\w:/.@%+-]{1,200})\2(?=[\s;]|$)", re.MULTILINE)
 _MOST: Final = 40
@@ -59,6 +60,8 @@ def scripts(file: SourceFile) -> Iterator[Script]:
         yield from _found(whole, _TERRAFORM, "a provisioner", Context.SHELL)
     elif name.endswith((".gradle", ".groovy", ".gradle.kts")) or name == "jenkinsfile":
         yield from _found(whole, _GROOVY, "the build", Context.SHELL)
+    elif name.endswith((".gyp", ".gypi")):
+        yield from (replace(found, context=Context.SHELL) for found in _found(whole, _GYP, "the build", None))
     elif name.endswith((".yml", ".yaml")):
         yield from _found(whole, _TASK, "a task", Context.SHELL)
     for segment in code_of(file):

@@ -74,11 +74,11 @@ class Execution:
 
     @staticmethod
     def _is_maker(path: str) -> bool:
-        """``x.constructor.constructor(…)`` and ``Object.getPrototypeOf(async function(){}).constructor(…)``."""
+        """``x.constructor.constructor(…)``, ``[].map.constructor(…)``, ``Object.getPrototypeOf(f).constructor(…)``."""
         if not path.endswith("constructor"):
             return False
         base = path.rpartition(".")[0]
-        return base.endswith(".constructor") or base.split(".")[0] == "Function" or "getPrototypeOf()" in base
+        return base.endswith(".constructor") or base.split(".")[0] in {"Function", "text"} or "getPrototypeOf()" in base
 
     def _applied(self, node: Node, scope: Scope, arguments: list[Node]) -> None:
         """``Reflect.apply(f, this, [arguments])``."""

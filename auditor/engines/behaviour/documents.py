@@ -1,0 +1,96 @@
+"""What the documents of a tool say: whom they name, what they announce, what they promise not to do."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from functools import cache
+from typing import Final
+
+from skillkeep.auditor.engines.interface import Context, SourceFile
+from skillkeep.auditor.engines.tables import table
+
+__all__ = ["Documents"]
+
+_COMMENT: Final = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
+_RESERVED: Final = frozenset({"example", "invalid", "test", "localhost", "local"})
+_DENIED: Final = re.compile(r"\b(?:never|not|no|nothing|without|nor|cannot|n't)\b[^.;:!?]{0,20}$")
+_MOST_TEXT: Final = 400_000
+_SHORTEST: Final = 3
+
+
+class Documents:
+    """What the documents of a tool say, to be asked whom they name."""
+
+    def __init__(self, files: Iterable[SourceFile]) -> None:
+        told = [
+            _COMMENT.sub(" ", each.text)
+            for file in files
+            for each in file.of(Context.INSTRUCTION, Context.METADATA, Context.FENCED)
+        ]
+        self._text = " ".join("\n".join(told)[:_MOST_TEXT].lower().split())
+        self._answers: dict[str, bool] = {}
+        self._squashed = re.sub(r"[^a-z0-9]+", "", self._text)
+
+    @property
+    def silent(self) -> bool:
+        """True for a tool without documents."""
+        return len(self._text) < 40
+
+    @property
+    def promise(self) -> str:
+        """The sentence that promises that nothing else is contacted, or an empty text."""
+        found = _promise().search(self._text)
+        return found[0].strip() if found else ""
+
+    def says(self, pattern: str) -> bool:
+        """True when a match of `pattern` stands in the documents (lower case, one blank between words), not denied."""
+        if pattern not in self._answers:
+            places = re.finditer(pattern, self._text)
+            self._answers[pattern] = any(
+                not _DENIED.search(self._text, max(0, at.start() - 30), at.start()) for at in places
+            )
+        return self._answers[pattern]
+
+    def holds(self, words: str) -> bool:
+        """True when `words` stand in the documents as they are, in any case."""
+        return words.lower() in self._text
+
+    def names(self, host: str, *, exact: bool = False) -> bool:
+        """True when the documents name `host`, its registered name, or (unless `exact`) the service it is of."""
+        host = host.lower().rstrip(".").removeprefix("*.")
+        labels = host.split(".")
+        if host in self._text:
+            return True
+        if labels[-1] not in _RESERVED and len(labels) > 1 and ".".join(labels[-2:]) in self._text:
+            return True
+        if exact:
+            return False
+        for domain, words in table("acts")["shared_hosts"].items():
+            if host == domain or host.endswith(f".{domain}"):
+                return any(word in self._text for word in words)
+        registered = _registered(labels)
+        if labels[-1] in _RESERVED or registered in _generic() or host.endswith(_platforms()):
+            return False  # a name below such a one belongs to anybody
+        return len(registered) >= _SHORTEST and re.sub(r"[^a-z0-9]+", "", registered) in self._squashed
+
+
+def _registered(labels: list[str]) -> str:
+    """The label that somebody has registered: ``acme`` of ``api.acme.co.uk``."""
+    country = len(labels) > 2 and len(labels[-1]) == 2 and labels[-2] in {"co", "com", "net", "org", "ac", "gov"}
+    return labels[-3 if country else -2] if len(labels) > 1 else labels[0]
+
+
+@cache
+def _promise() -> re.Pattern[str]:
+    return re.compile(table("acts")["promise"])
+
+
+@cache
+def _generic() -> frozenset[str]:
+    return frozenset(table("acts")["generic_labels"])
+
+
+@cache
+def _platforms() -> tuple[str, ...]:
+    return tuple(f".{each}" for each in table("acts")["platforms"])

@@ -1,0 +1,72 @@
+"""Recipients that code names and no document does: addresses, stores and repositories (acts.yaml, `recipients`)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, Final
+
+from skillkeep.auditor.engines.behaviour.documents import Documents
+from skillkeep.auditor.engines.interface import Segment
+from skillkeep.auditor.engines.network import host_of
+from skillkeep.auditor.engines.tables import table
+from skillkeep.auditor.interface import Location
+from skillkeep.auditor.patterns import PatternSet
+
+__all__ = ["Recipient", "named_nowhere", "recipients"]
+
+_MOST: Final = 50
+
+
+@dataclass(frozen=True)
+class Recipient:
+    """Who is to get something: what kind of thing `to` is, and where it stands."""
+
+    what: str
+    to: str
+    at: Location
+    text: str
+
+
+def recipients(segment: Segment) -> Iterator[Recipient]:
+    """Every fixed recipient in `segment`, at most 50 of a kind."""
+    patterns, kinds = _compiled()
+    data = segment.text.encode("utf-8", "replace")
+    near = patterns.candidates(data)
+    if not near:
+        return
+    placeholder = _placeholder()
+    for index in near:
+        for hit in patterns.find(index, data, _MOST):
+            start, end = hit.groups["to"]
+            to = data[start:end].decode("utf-8", "replace")
+            if placeholder.search(to):
+                continue
+            first = len(data[: hit.start].decode("utf-8", "replace"))
+            last = len(data[:end].decode("utf-8", "replace"))
+            yield Recipient(kinds[index], to, segment.locate(first, last), segment.text[first:last][:200])
+
+
+def named_nowhere(found: Recipient, documents: Documents) -> bool:
+    """True when no document names the recipient, its domain or its host."""
+    if documents.silent or documents.holds(found.to):
+        return False
+    if found.what == "an address":
+        return not documents.names(found.to.rpartition("@")[2], exact=True)
+    if "://" in found.to:
+        host = host_of(found.to)
+        return not host.local and not documents.names(host.name)
+    return True
+
+
+@cache
+def _compiled() -> tuple[PatternSet, tuple[str, ...]]:
+    entries: list[dict[str, Any]] = table("acts")["recipients"]
+    return PatternSet([each["pattern"] for each in entries]), tuple(each["what"] for each in entries)
+
+
+@cache
+def _placeholder() -> re.Pattern[str]:
+    return re.compile(table("acts")["placeholder_recipient"])
