@@ -76,6 +76,9 @@ def runner_app() -> typer.Typer:
     app = new_app("Run vaulted tools in a sandbox, and nothing else.")
     add_run(app)
     app.command("doctor")(doctor)
+    from skillkeep.runner.selftest.cli import selftest
+
+    app.command("selftest")(selftest)
     return app
 
 
