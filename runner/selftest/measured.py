@@ -24,7 +24,7 @@ from skillkeep.runner.selftest.inside.harness import ABSENT, CLOSED, OPEN, Answe
 __all__ = ["MEASURED", "Measured"]
 
 MIB = 1 << 20
-_LOOK_SECONDS = 15.0
+_LOOK_SECONDS = 60.0
 
 
 @dataclass(frozen=True)
@@ -331,7 +331,7 @@ def _other_sandbox(backend: Backend, bait: Bait) -> Answer:
         "        except OSError: pass\nprint(found)"
     )
     ours, theirs = os.pipe()
-    other = threading.Thread(target=_python, args=(backend, first, ours), kwargs={"wall_seconds": 30.0})
+    other = threading.Thread(target=_python, args=(backend, first, ours), kwargs={"wall_seconds": 90.0})
     other.start()
     try:
         deadline = time.monotonic() + _LOOK_SECONDS
