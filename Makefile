@@ -9,10 +9,10 @@ TEST_ARGS ?= -n auto --dist loadfile
 ARGS ?=
 SOURCE ?=
 
-.PHONY: help setup demo test lint format bench score fuzz docs transcript lock clean
+.PHONY: help setup demo test test-vm lint format bench score fuzz docs transcript lock clean
 
 help: ## what each target does
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' Makefile
 
 setup: $(READY) ## make .venv with the product, its extras and the development tools (quick when up to date)
 
@@ -25,12 +25,15 @@ demo: setup ## fetch, audit, vault and run real skills; SOURCE=<git-url> does it
 test: setup ## the whole suite, offline; ARGS="-k name" passes options on
 	@$(BIN)/python -m pytest $(TEST_ARGS) $(ARGS)
 
+test-vm: setup ## the sandbox's tests on cgroup v2 and systemd, in an emulated Debian (an hour); ARGS="--who person"
+	@$(BIN)/python scripts/vm/run.py $(ARGS)
+
 lint: setup ## ruff, formatting, mypy --strict, shell syntax
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/python scripts/typing_tree.py
 	@$(BIN)/mypy -p skillkeep
-	@for file in .ci/* scripts/*.sh; do bash -n "$$file" || exit 1; done
+	@for file in .ci/* scripts/*.sh scripts/vm/*.sh; do bash -n "$$file" || exit 1; done
 
 format: setup ## rewrite our files the way `lint` wants them
 	@$(BIN)/ruff check --fix .

@@ -10,7 +10,7 @@ from skillkeep.kernel.errors import KernelError
 from skillkeep.kernel.libc import guarded
 from skillkeep.kernel.procfs import read_text
 
-__all__ = ["make_group", "sweep_groups"]
+__all__ = ["make_group", "sweep_groups", "unified_place"]
 
 
 def make_group(limits: GroupLimits, tag: str, root: str = "") -> Group:
@@ -26,10 +26,8 @@ def make_group(limits: GroupLimits, tag: str, root: str = "") -> Group:
             place = next((place for place in found if controller in place.controllers), None)
             if place and (part := cgroup_v1.make_part(place, controller, limits, tag)):
                 group.parts.append(part)
-        mounted = {name for place in found for name in place.controllers}
-        wanted = tuple(name for name in CONTROLLERS if name not in mounted)
-        unified = next((place for place in found if not place.controllers), None)
-        if wanted and unified and (unified_part := cgroup_v2.make_part(unified, wanted, limits, tag)):
+        wanted, unified = _left_to_v2(found)
+        if unified and (unified_part := cgroup_v2.make_part(unified, wanted, limits, tag)):
             group.parts.append(unified_part)
     except KernelError:
         group.close()
@@ -44,6 +42,21 @@ def sweep_groups(root: str = "") -> int:
         parent for place in found for parent in (cgroup_v2.parents(place) if not place.controllers else [place.path])
     ]
     return sum(sweep(parent) for parent in parents)
+
+
+def unified_place(root: str = "") -> Place | None:
+    """Where this process sits in the v2 hierarchy; None where v1 has every controller, or there is no v2.
+
+    Raises KernelError.
+    """
+    return _left_to_v2(_own_places(root))[1]
+
+
+def _left_to_v2(found: tuple[Place, ...]) -> tuple[tuple[str, ...], Place | None]:
+    """The controllers that no v1 hierarchy has, and the place in v2 if there are any."""
+    mounted = {name for place in found for name in place.controllers}
+    wanted = tuple(name for name in CONTROLLERS if name not in mounted)
+    return wanted, next((place for place in found if wanted and not place.controllers), None)
 
 
 def _own_places(root: str) -> tuple[Place, ...]:
