@@ -7,7 +7,7 @@ import re
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, TextIO
+from typing import TYPE_CHECKING, Annotated, Any, TextIO
 
 import typer
 from typer.core import TyperCommand
@@ -30,6 +30,9 @@ from skillkeep.settings import Settings
 from skillkeep.text import escape
 from skillkeep.vault.interface import VaultedTool
 from skillkeep.vault.store import Vault
+
+if TYPE_CHECKING:
+    from skillkeep.runner.dryrun.change import DryRun
 
 __all__ = ["TIMEOUT_EXIT", "add_run", "doctor", "run", "runner_app"]
 
@@ -79,6 +82,9 @@ def runner_app() -> typer.Typer:
     from skillkeep.runner.selftest.cli import selftest
 
     app.command("selftest")(selftest)
+    from skillkeep.runner.dryrun.cli import dry_run_app
+
+    app.add_typer(dry_run_app(lambda config: _floor(ground(config))), name="dry-run")
     return app
 
 
@@ -111,6 +117,12 @@ def run(
     min_assurance: Annotated[
         str, typer.Option("--min-assurance", help="Refuse to run in less: filtered, isolated, bounded.")
     ] = "",
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Keep what it writes apart, show the difference, then ask.")
+    ] = False,
+    commit: Annotated[
+        bool, typer.Option("--commit", help="With --dry-run: make the changes real if the tool succeeds.")
+    ] = False,
     json_: JsonOption = False,
     quiet: QuietOption = False,
     config: ConfigOption = None,
@@ -131,19 +143,38 @@ def run(
     policy = build_policy(tool, floor.settings.sandbox, floor.home, limits)
     policy = pass_environment(policy, tool, os.environ, env or ())
     options = RunOptions(backend, _stdin(stdin), _level(min_assurance), paranoid)
-    result = run_tool(tool, argv, policy, floor, options)
+    if commit and not dry_run:
+        raise UsageError("usage", "--commit belongs to --dry-run", "Add --dry-run, or leave --commit out.")
+    if dry_run:
+        from skillkeep.runner.dryrun.run import keep_apart, run_dry
+
+        policy = keep_apart(policy, floor.settings.sandbox.dry_run_bytes)
+        result, dry = run_dry(tool, argv, policy, floor, options)
+    else:
+        result, dry = run_tool(tool, argv, policy, floor, options), None
     notes = [
         f"the grant {grant} is not honoured by {result.backend}: the run has no network"
         for grant in unheld_grants(tool, result.backend)
     ]
-    if json_:
-        about = run_facts(tool, argv, policy)
-        emit({"ok": True, "schema": "skillkeep/run-v1", **about, **result.to_json(), "notes": notes})
-    else:
+    if not json_:
         _pass_on(result)
         for line in [*_remarks(result), *notes]:
             say(f"{paint('run', 'yellow', sys.stderr)}: {escape(line)}", quiet=quiet)
-    return _exit_code(result)
+    outcome, settled = _settled(dry, floor, commit, json_)
+    if json_:
+        about = run_facts(tool, argv, policy)
+        emit({"ok": True, "schema": "skillkeep/run-v1", **about, **result.to_json(), **outcome, "notes": notes})
+    return _exit_code(result) or (Exit.OK if settled else Exit.RUN_FAILED)
+
+
+def _settled(dry: DryRun | None, floor: _Floor, at_once: bool, as_json: bool) -> tuple[dict[str, Any], bool]:
+    """What becomes of a dry run, as facts for ``--json``, and whether that is what was asked for."""
+    if dry is None:
+        return {}, True
+    from skillkeep.runner.dryrun.cli import settle
+
+    facts, settled = settle(dry, floor, at_once=at_once, as_json=as_json)
+    return {"dry_run": facts}, settled
 
 
 def doctor(json_: JsonOption = False, config: ConfigOption = None) -> int:

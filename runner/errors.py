@@ -23,6 +23,8 @@ class RunnerError(SkillkeepError):
         "sandbox_died": Code("The fork server died or broke its protocol.", Exit.RUN_FAILED),
         "tier_needs_sandbox": Code("Only a tier 1 tool may run without a sandbox.", Exit.RUN_BLOCKED),
         "not_granted": Code("The run wants something that was not granted to the tool.", Exit.RUN_BLOCKED),
+        "no_dry_run": Code("No dry run of that id waits.", Exit.USAGE),
+        "dry_run_busy": Code("Another process is committing that dry run.", Exit.RUN_FAILED),
         "tool_changed": Code("The name now stands for another version than the one to be run.", Exit.RUN_BLOCKED),
         "unknown_backend": Code("There is no sandbox backend of that name.", Exit.USAGE),
         "backend_failed": Code("The container engine refused or failed.", Exit.RUN_FAILED),

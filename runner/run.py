@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -43,13 +43,14 @@ class RunOptions:
 
     `backend` is a name or ``auto``; empty means the settings'. `stdin` is the whole input, a descriptor, or None.
     `min_assurance` None accepts any sandbox, and for a tier 1 tool none where none works. `paranoid` hashes
-    every byte of the tool again.
+    every byte of the tool again. `take_changes` is handed on to the request.
     """
 
     backend: str = ""
     stdin: bytes | int | None = None
     min_assurance: AssuranceLevel | None = None
     paranoid: bool = False
+    take_changes: Callable[[Sequence[int]], None] | None = None
 
 
 def run_tool(
@@ -102,7 +103,7 @@ def _request(
 ) -> RunRequest:
     unsandboxed = choice.backend.name == "local" and options.min_assurance is None
     least = AssuranceLevel.NONE if unsandboxed else options.min_assurance or AssuranceLevel.ISOLATED
-    return RunRequest(tuple(argv), policy, tool, options.stdin, least)
+    return RunRequest(tuple(argv), policy, tool, options.stdin, least, take_changes=options.take_changes)
 
 
 def _journaled_run(choice: Choice, request: RunRequest, floor: RunFloor, facts: dict[str, object]) -> RunResult:

@@ -77,6 +77,7 @@ class SandboxSettings(_Section):
     wall_seconds: _Seconds = 60.0
     output_bytes: _Positive = 1_000_000
     tmp_bytes: _Positive = 64 * _MIB
+    dry_run_bytes: _Positive = 256 * _MIB
     docker_image: str = ""
     docker_runtime: str = ""
 

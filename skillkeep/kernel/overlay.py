@@ -20,11 +20,13 @@ from skillkeep.kernel.idmap import mapped_copy
 from skillkeep.kernel.libc import AT_FDCWD, syscall
 from skillkeep.kernel.namespaces import IdMap, write_maps
 
-__all__ = ["LAYER", "MARKS", "Overlay", "overlay_copy"]
+__all__ = ["LAYER", "MARKS", "OWN_MARK", "Overlay", "overlay_copy"]
 
 LAYER = "overlay"
 MARKS = ("trusted.overlay.", "user.overlay.")
 """Where overlayfs keeps its own notes about a file: the first as root of the machine, else the second."""
+OWN_MARK = "skillkeep"
+"""Below the prefix in use, a note of ours on the upper layer's root; nobody can set one through the overlay."""
 
 _NEW_USER, _NEW_MOUNT = 0x1000_0000, 0x0002_0000
 _MS_REC_PRIVATE, _MS_NOSUID_NODEV = 0x4000 | 0x40000, 2 | 4
@@ -155,11 +157,10 @@ def _build(lower: int, upper: _Upper) -> list[int]:
 def _usable_marks() -> str:
     for prefix in MARKS:
         try:
-            os.setxattr("work", f"{prefix}probe", b"y")
+            os.setxattr("upper", f"{prefix}{OWN_MARK}", b"y")
         except OSError as error:
             refused = error
             continue
-        os.removexattr("work", f"{prefix}probe")
         return prefix
     raise KernelError(LAYER, refused.errno or errno.EOPNOTSUPP, "setxattr on a memory file system")
 

@@ -1,0 +1,309 @@
+"""From the upper layer of an overlay to a list of changes; what the tool left there is hostile.
+
+Nothing below either folder is reached but by `beneath`, so no link leads anywhere. Bounded: by the size and the
+inodes of the memory file system the layer lies in, and by `Limits` for what had to be looked at in the project.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import stat
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from skillkeep.kernel.overlay import MARKS, OWN_MARK
+from skillkeep.runner.dryrun.beneath import open_below, open_root
+from skillkeep.runner.dryrun.change import After, Change, FolderChanges, Remark, Stamp, Type
+
+__all__ = ["Limits", "collect"]
+
+_CHUNK = 1 << 20
+_READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY
+_SPECIAL = stat.S_ISUID | stat.S_ISGID | stat.S_ISVTX
+_PERMISSIONS = 0o777
+_STOPPED = "too many changes: the rest is left out"
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Bounds of a collection: bytes of all files as they read (a sparse one counts whole), entries, path bytes."""
+
+    total_bytes: int
+    entries: int = 100_000
+    path_bytes: int = 3800
+
+
+def collect(upper: int, root: str, blobs: Path, began: int, limits: Limits) -> FolderChanges:
+    """What was written in `upper` over the folder `root`. File contents are copied into the folder `blobs`.
+
+    `began` is when the run did, in nanoseconds since 1970: whatever has changed in the project since is a conflict.
+    Raises OSError when the project is no longer there, or `blobs` cannot take the copies.
+    """
+    project = open_root(root)
+    try:
+        state = os.fstat(project)
+        walk = _Walk(upper, project, blobs, began, limits)
+        if stat.S_IMODE(os.fstat(upper).st_mode) != stat.S_IMODE(state.st_mode):
+            walk.note("", "the folder's own mode stays as it is")
+            os.fchmod(upper, 0o700)
+        walk.folder("", opaque=False)
+        return FolderChanges(root, state.st_dev, state.st_ino, tuple(walk.changes), tuple(walk.remarks))
+    finally:
+        os.close(project)
+
+
+class _FullError(Exception):
+    """A limit is reached."""
+
+
+@dataclass
+class _Walk:
+    upper: int
+    project: int
+    blobs: Path
+    began: int
+    limits: Limits
+    changes: list[Change] = field(default_factory=list)
+    remarks: list[Remark] = field(default_factory=list)
+    left: int = 0
+    seen: int = 0
+    stored: int = 0
+    marks: str = MARKS[0]
+
+    def __post_init__(self) -> None:
+        self.left = self.limits.total_bytes
+        self.marks = next((prefix for prefix in MARKS if _mark(self.upper, f"{prefix}{OWN_MARK}")), MARKS[0])
+
+    def folder(self, path: str, *, opaque: bool) -> None:
+        """Walk a folder of the upper layer and all below it."""
+        todo = [(path, opaque)]
+        try:
+            while todo:
+                todo += self._one_folder(*todo.pop())
+        except _FullError:
+            self.refuse("", _STOPPED)
+
+    def refuse(self, path: str, text: str) -> None:
+        self.remarks.append(Remark(path, text, refused=True))
+
+    def note(self, path: str, text: str) -> None:
+        self.remarks.append(Remark(path, text, refused=False))
+
+    def _one_folder(self, path: str, opaque: bool) -> list[tuple[str, bool]]:
+        with _opened(self.upper, path) as here, _maybe_opened(self.project, path) as there:
+            names = sorted(os.listdir(here), key=os.fsencode)
+            if opaque and there >= 0:
+                for name in sorted(set(os.listdir(there)) - set(names), key=os.fsencode):
+                    self._gone(_join(path, name), os.stat(name, dir_fd=there, follow_symlinks=False))
+            below = []
+            for name in names:
+                self._count()
+                if len(os.fsencode(_join(path, name))) > self.limits.path_bytes:
+                    self.refuse(path, "what lies deeper has a path that is too long")
+                    break
+                inner = self._entry(here, there, _join(path, name), name)
+                below += [] if inner is None else [(_join(path, name), opaque or inner)]
+            return below
+
+    def _entry(self, here: int, there: int, path: str, name: str) -> bool | None:
+        """One name of the upper layer. For a folder: whether it hides what the project has there."""
+        state = os.stat(name, dir_fd=here, follow_symlinks=False)
+        old = _stat_at(there, name)
+        if stat.S_ISCHR(state.st_mode) and state.st_rdev == 0:
+            if old is not None:
+                self._gone(path, old)
+            return None
+        kind = Type.of(state.st_mode)
+        if kind is Type.OTHER:
+            self.refuse(path, "a device, pipe or socket is not committed")
+            return None
+        if kind is Type.FOLDER:
+            return self._entry_folder(here, path, name, state, old)
+        if old is not None and stat.S_ISDIR(old.st_mode):
+            self._gone(path, old)
+            old = None
+        if kind is Type.LINK:
+            self._link(path, os.readlink(name, dir_fd=here), None if there < 0 else there, name, old)
+        else:
+            self._file(path, here, name, old, there)
+        return None
+
+    def _entry_folder(self, here: int, path: str, name: str, state: os.stat_result, old: os.stat_result | None) -> bool:
+        fd = _open_ours(here, name, state, os.O_DIRECTORY)
+        try:
+            hides = _mark(fd, f"{self.marks}opaque") == b"y"
+            self._attributes(path, fd, None)
+        finally:
+            os.close(fd)
+        mode = stat.S_IMODE(state.st_mode) & _PERMISSIONS
+        if old is not None and not stat.S_ISDIR(old.st_mode):
+            self._gone(path, old)
+            old = None
+        if old is None or stat.S_IMODE(old.st_mode) & _PERMISSIONS != mode:
+            self._change(path, old, After(Type.FOLDER, mode), same_content=True)
+        return hides
+
+    def _link(self, path: str, target: str, there: int | None, name: str, old: os.stat_result | None) -> None:
+        if _leads_out(path, target):
+            self.refuse(path, "a link that leads out of the folder is not committed")
+            return
+        if old is not None and stat.S_ISLNK(old.st_mode) and os.readlink(name, dir_fd=there) == target:
+            return
+        self._change(path, old, After(Type.LINK, _PERMISSIONS, target=target))
+
+    def _file(self, path: str, here: int, name: str, old: os.stat_result | None, there: int) -> None:
+        state = os.stat(name, dir_fd=here, follow_symlinks=False)
+        if state.st_size > self.left:
+            self.refuse(path, "larger than what is left for changes")
+            return
+        self.left -= state.st_size
+        mode = stat.S_IMODE(state.st_mode) & _PERMISSIONS
+        was_file = old is not None and stat.S_ISREG(old.st_mode)
+        fd = _open_ours(here, name, state)
+        try:
+            blob, digest = self._store(fd)
+            same = False
+            if was_file:
+                with _opened(there, name, _READ) as before:
+                    same = old is not None and old.st_size == state.st_size and _digest(before) == digest
+                    if not same or mode != stat.S_IMODE(os.fstat(before).st_mode) & _PERMISSIONS:
+                        self._attributes(path, fd, before)
+            else:
+                self._attributes(path, fd, None)
+        finally:
+            os.close(fd)
+        if same and old is not None and mode == stat.S_IMODE(old.st_mode) & _PERMISSIONS:
+            os.unlink(self.blobs / blob)
+            return
+        if state.st_mode & _SPECIAL:
+            self.note(path, "its setuid, setgid or sticky bit is left out")
+        if state.st_nlink > 1:
+            self.note(path, f"one of {state.st_nlink} names of one file: each becomes a file of its own")
+        if old is not None and was_file and old.st_nlink > 1:
+            self.note(path, f"has {old.st_nlink} names in the project: the others keep what they have")
+        after = After(Type.FILE, mode, state.st_size, digest, blob)
+        self._change(path, old, after, same_content=same)
+
+    def _attributes(self, path: str, fd: int, before: int | None) -> None:
+        """Extended attributes, file capabilities among them, stay as the project has them."""
+        had = {} if before is None else {name: os.getxattr(before, name) for name in _attribute_names(before)}
+        new = [name for name in _attribute_names(fd) if name not in had or had[name] != os.getxattr(fd, name)]
+        if new:
+            self.note(path, f"extended attributes are left out: {', '.join(sorted(new)[:8])}")
+
+    def _gone(self, path: str, old: os.stat_result) -> None:
+        """`path` of the project is to go, with all below it; the deepest comes first."""
+        todo, found = [(path, old)], []
+        while todo:
+            name, state = todo.pop()
+            self._count()
+            found.append((name, state))
+            if stat.S_ISDIR(state.st_mode):
+                with _maybe_opened(self.project, name) as fd:
+                    inner = os.listdir(fd) if fd >= 0 else []
+                    todo += [(_join(name, x), os.stat(x, dir_fd=fd, follow_symlinks=False)) for x in inner]
+        for name, state in reversed(found):
+            self._change(name, state, None)
+
+    def _change(
+        self, path: str, old: os.stat_result | None, after: After | None, *, same_content: bool = False
+    ) -> None:
+        before = None if old is None else Stamp.of(old)
+        folder = before is not None and before.type is Type.FOLDER
+        late = before is not None and not folder and before.ctime >= self.began
+        self.changes.append(Change(path, before, after, same_content and before is not None, late))
+
+    def _store(self, fd: int) -> tuple[str, str]:
+        """Copy a file into the blobs; the name it has there, and its digest."""
+        name = str(self.stored)
+        self.stored += 1
+        digest = hashlib.sha256()
+        with open(self.blobs / name, "xb") as blob:
+            while data := os.read(fd, _CHUNK):
+                digest.update(data)
+                blob.write(data)
+        return name, digest.hexdigest()
+
+    def _count(self) -> None:
+        self.seen += 1
+        if self.seen > self.limits.entries:
+            raise _FullError
+
+
+@contextlib.contextmanager
+def _opened(folder: int, path: str, flags: int = os.O_RDONLY | os.O_DIRECTORY) -> Iterator[int]:
+    fd = open_below(folder, path, flags)
+    try:
+        yield fd
+    finally:
+        os.close(fd)
+
+
+@contextlib.contextmanager
+def _maybe_opened(folder: int, path: str) -> Iterator[int]:
+    """The folder at `path`, or -1 where the project has none."""
+    try:
+        fd = open_below(folder, path)
+    except OSError:
+        yield -1
+        return
+    try:
+        yield fd
+    finally:
+        os.close(fd)
+
+
+def _open_ours(folder: int, name: str, state: os.stat_result, kind: int = 0) -> int:
+    """Open something of the upper layer, which is ours whatever mode the tool gave it."""
+    try:
+        return os.open(name, _READ | kind | os.O_CLOEXEC, dir_fd=folder)
+    except PermissionError:
+        os.chmod(name, stat.S_IMODE(state.st_mode) | 0o700, dir_fd=folder)  # a folder or a file, never a link
+        return os.open(name, _READ | kind | os.O_CLOEXEC, dir_fd=folder)
+
+
+def _stat_at(folder: int, name: str) -> os.stat_result | None:
+    if folder < 0:
+        return None
+    try:
+        return os.stat(name, dir_fd=folder, follow_symlinks=False)
+    except FileNotFoundError:
+        return None
+
+
+def _digest(fd: int) -> str:
+    digest = hashlib.sha256()
+    while data := os.read(fd, _CHUNK):
+        digest.update(data)
+    return digest.hexdigest()
+
+
+def _join(folder: str, name: str) -> str:
+    return f"{folder}/{name}" if folder else name
+
+
+def _leads_out(path: str, target: str) -> bool:
+    """Whether a link at `path` could lead out of the root: absolute, more steps up than it lies deep, or a step up
+    after a step down (which another link may turn elsewhere).
+    """
+    steps = [step for step in target.split("/") if step not in ("", ".")]
+    up = next((number for number, step in enumerate(steps) if step != ".."), len(steps))
+    return not target or target.startswith("/") or up > path.count("/") or ".." in steps[up:]
+
+
+def _attribute_names(fd: int) -> list[str]:
+    try:
+        names = os.listxattr(fd)
+    except OSError:
+        return []
+    return [name for name in names if not name.startswith(MARKS)]
+
+
+def _mark(fd: int, name: str) -> bytes:
+    try:
+        return os.getxattr(fd, name)
+    except OSError:
+        return b""

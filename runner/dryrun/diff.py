@@ -1,0 +1,177 @@
+"""What a dry run would change, for eyes: a line for each path, and unified differences of text.
+
+Names and lines are a stranger's: all is escaped. The work and the length are bounded, whatever the files hold.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from skillkeep.runner.dryrun.beneath import open_below, open_root, parent_of
+from skillkeep.runner.dryrun.change import After, Change, FolderChanges, Kind, Stamp, Type
+from skillkeep.text import escape, printable_path
+
+__all__ = ["describe", "summary"]
+
+_TEXT_BYTES = 256 * 1024
+_LINES = 600
+_SHOWN_LINES = 2_000
+_COMPARED_LINES = 6_000
+_WIDTH = 400
+_READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY
+# Files that some program runs or obeys by itself later: a change of one deserves a second look.
+_RUN_LATER = (
+    ".git/hooks/", ".git/config", ".githooks/", ".husky/", ".envrc", ".mcp.json", ".claude/", ".cursor/", ".vscode/",
+    ".idea/", ".gemini/", ".codex/", ".github/workflows/", ".gitlab-ci.yml", ".pre-commit-config.yaml", "conftest.py",
+    "sitecustomize.py", "setup.py", "Makefile", "package.json", "AGENTS.md", "CLAUDE.md", ".bashrc", ".profile",
+)  # fmt: skip
+
+
+@dataclass
+class _Budget:
+    shown: int = _SHOWN_LINES
+    compared: int = _COMPARED_LINES
+
+
+def summary(folder: FolderChanges) -> str:
+    """One line, such as ``/project: 2 added, 1 deleted, 1 refused``."""
+    counts = [(kind.value, sum(change.kind is kind for change in folder.changes)) for kind in Kind]
+    counts.append(("refused", sum(remark.refused for remark in folder.remarks)))
+    words = ", ".join(f"{count} {word}" for word, count in counts if count)
+    return f"{printable_path(folder.root)}: {words or 'nothing changed'}"
+
+
+def describe(folder: FolderChanges, blobs: Path) -> Iterator[str]:
+    """The lines of the whole difference, safe for a terminal. `blobs` holds the contents of new files.
+
+    The old text is read from the project now; a file that has changed since is shown by name only.
+    """
+    yield summary(folder)
+    budget = _Budget()
+    try:
+        root = open_root(folder.root)
+    except OSError as error:
+        yield f"  the folder cannot be read any more: {error.strerror}"
+        return
+    try:
+        for change in sorted(folder.changes, key=lambda change: change.path):
+            yield from _bounded(_change(change, root, blobs, budget), budget)
+            if budget.shown <= 0:
+                yield "  ... more than is shown here; --json has every path"
+                break
+    finally:
+        os.close(root)
+    for remark in folder.remarks:
+        yield f"  {'refused' if remark.refused else 'note'}: {printable_path(remark.path or '.')}: {remark.text}"
+
+
+def _bounded(lines: Iterable[str], budget: _Budget) -> Iterator[str]:
+    for line in lines:
+        if budget.shown <= 0:
+            return
+        budget.shown -= 1
+        yield line
+
+
+def _change(change: Change, root: int, blobs: Path, budget: _Budget) -> Iterator[str]:
+    yield f"  {change.kind.value}: {_name(change)}{_facts(change)}"
+    if change.conflict:
+        yield "    conflict: changed in the project while the tool ran; it will not be committed"
+    if change.after is not None and any(f"/{change.path}".find(f"/{each}") >= 0 for each in _RUN_LATER):
+        yield "    look twice: other programs run or obey this file by themselves"
+    after = change.after
+    if after is None or after.type is not Type.FILE or change.kind is Kind.MODE:
+        return
+    new = _text(blobs / after.blob, after.size)
+    old: list[str] | None = []
+    if change.before is not None and change.before.type is Type.FILE:
+        old = _old_text(root, change.path, change.before)
+    if old is None or new is None:
+        yield "    not shown as text"
+        return
+    yield from _unified(old, new, budget)
+
+
+def _name(change: Change) -> str:
+    kind = change.after.type if change.after is not None else change.before.type if change.before is not None else ""
+    return printable_path(change.path) + ("/" if kind is Type.FOLDER else "")
+
+
+def _facts(change: Change) -> str:
+    before, after = change.before, change.after
+    if after is None:
+        return f" ({before.size} bytes)" if before is not None and before.type is Type.FILE else ""
+    if after.type is Type.LINK:
+        return f" -> {printable_path(after.target)}"
+    modes = "" if before is None or before.mode & 0o777 == after.mode else f", mode {before.mode & 0o777:04o}"
+    modes += f" -> {after.mode:04o}" if modes else f", mode {after.mode:04o}" if before is None else ""
+    return f" ({_sizes(before, after)}{modes})" if after.type is Type.FILE else f" ({modes[2:]})" if modes else ""
+
+
+def _sizes(before: Stamp | None, after: After) -> str:
+    old = f"{before.size} -> " if before is not None and before.type is Type.FILE else ""
+    return f"{old}{after.size} bytes, sha256:{after.digest[:16]}"
+
+
+def _text(path: Path, size: int) -> list[str] | None:
+    """The lines of a file of ours, or None for one that is not a short text."""
+    return _lines(path.read_bytes()) if size <= _TEXT_BYTES else None
+
+
+def _old_text(root: int, path: str, before: Stamp) -> list[str] | None:
+    if before.size > _TEXT_BYTES:
+        return None
+    try:
+        with parent_of(root, path) as (folder, name):
+            fd = open_below(folder, name, _READ)
+    except (OSError, ValueError):
+        return None
+    with open(fd, "rb") as file:
+        return _lines(file.read(before.size + 1)) if before.matches(os.fstat(fd)) else None
+
+
+def _lines(data: bytes) -> list[str] | None:
+    if b"\0" in data:
+        return None
+    try:
+        return data.decode("utf-8").split("\n")
+    except UnicodeDecodeError:
+        return None
+
+
+def _unified(old: list[str], new: list[str], budget: _Budget) -> Iterator[str]:
+    """A unified difference; what the two begin and end with is set aside first, as comparing costs its square."""
+    start = _common(old, new)
+    end = _common(old[start:][::-1], new[start:][::-1])
+    width = max(len(old), len(new)) - start - end
+    budget.compared -= width
+    if width > _LINES or budget.compared < 0:
+        yield f"    {len(old)} -> {len(new)} lines, of which up to {width} differ: too many to compare"
+        return
+    lead, tail = max(0, start - 3), max(0, end - 3)
+    one, two = old[lead : len(old) - tail], new[lead : len(new) - tail]
+    for line in list(difflib.unified_diff(one, two, n=3, lineterm=""))[2:]:
+        yield "    " + (line if line.startswith("@@") and lead == 0 else _shifted(line, lead))[:_WIDTH]
+
+
+def _shifted(line: str, lead: int) -> str:
+    if not line.startswith("@@"):
+        return line[0] + escape(line[1 : _WIDTH * 2])
+    words = line.split(" ")
+    return " ".join((words[0], _later(words[1], lead), _later(words[2], lead), words[3]))
+
+
+def _later(place: str, lead: int) -> str:
+    first, comma, count = place[1:].partition(",")
+    return f"{place[0]}{int(first) + lead}{comma}{count}"
+
+
+def _common(one: list[str], two: list[str]) -> int:
+    for number, (left, right) in enumerate(zip(one, two, strict=False)):
+        if left != right:
+            return number
+    return min(len(one), len(two))

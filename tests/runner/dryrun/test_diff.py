@@ -1,0 +1,105 @@
+"""The difference that is shown: true, bounded, and nothing of it moves a cursor."""
+
+from __future__ import annotations
+
+from support.dryruns import Project, project_for
+
+from skillkeep.home import Home
+from skillkeep.runner.dryrun.change import DryRun
+from skillkeep.runner.dryrun.diff import describe
+from skillkeep.runner.dryrun.store import DryRuns
+
+FILES = {
+    "a": "one\ntwo\nthree\n",
+    "gone": "x\n",
+    "bin": b"\0\1",
+    "m": "m\n",
+    "long": "".join(f"{n}\n" for n in range(50)),
+}
+
+
+def shown(project: Project, run: DryRun) -> str:
+    lines = describe(run.folders[0], DryRuns(project.floor.home).blobs(run, 0))
+    return "\n".join(lines).replace(str(project.root), "/project")
+
+
+def test_text_is_a_unified_difference_and_the_rest_is_sizes_and_digests(home: Home) -> None:
+    project = project_for(home, FILES)
+    _, run = project.run(
+        "printf 'one\\n2\\nthree\\n' > a; rm gone; printf '\\000\\002\\003' > bin; chmod 755 m; ln -s a l; mkdir d;"
+        "sed -i 's/^40$/forty/' long; mkfifo p"
+    )
+    text = shown(project, run)
+    digests = {c.path: c.after.digest[:16] for c in run.folders[0].changes if c.after and c.after.digest}
+    for path, digest in digests.items():
+        text = text.replace(digest, f"<{path}>")
+    assert text.splitlines() == [
+        "/project: 2 added, 3 changed, 1 mode, 1 deleted, 1 refused",
+        "  changed: a (14 -> 12 bytes, sha256:<a>)",
+        "    @@ -1,4 +1,4 @@",
+        "     one",
+        "    -two",
+        "    +2",
+        "     three",
+        "     ",
+        "  changed: bin (2 -> 3 bytes, sha256:<bin>)",
+        "    not shown as text",
+        "  added: d/ (mode 0755)",
+        "  deleted: gone (2 bytes)",
+        "  added: l -> a",
+        "  changed: long (140 -> 143 bytes, sha256:<long>)",
+        "    @@ -38,7 +38,7 @@",
+        "     37",
+        "     38",
+        "     39",
+        "    -40",
+        "    +forty",
+        "     41",
+        "     42",
+        "     43",
+        "  mode: m (2 -> 2 bytes, sha256:<m>, mode 0644 -> 0755)",
+        "  refused: p: a device, pipe or socket is not committed",
+    ]
+
+
+def test_nothing_of_a_name_a_link_or_a_line_reaches_a_terminal_raw(home: Home) -> None:
+    project = project_for(home, FILES)
+    code = (
+        "import os\nopen('\\x1b[2J\\nx', 'w').write('\\x1b]0;title\\x07\\r\\u202e\\n')\n"
+        "os.symlink('\\x1b[31m', 'l\\x9b')\nopen(b'\\xff', 'w').write('x')"
+    )
+    result, run = project.run(code, runner="python")
+    assert result.ok, result.stderr
+    text = shown(project, run)
+    assert text.replace("\n", "").isprintable()
+    assert "\\x1b[2J\\nx" in text
+    assert "\\u202e" in text
+
+
+def test_files_that_run_by_themselves_later_are_pointed_out(home: Home) -> None:
+    project = project_for(home, FILES)
+    _, run = project.run("mkdir -p .git/hooks sub; echo x > .git/hooks/pre-commit; echo y > sub/.envrc; echo z > plain")
+    lines = shown(project, run).splitlines()
+    marked = [lines[at - 1].split(" (")[0] for at, line in enumerate(lines) if "look twice" in line]
+    assert marked == ["  added: .git/hooks/pre-commit", "  added: sub/.envrc"]
+
+
+def test_what_is_shown_is_bounded_whatever_the_files_hold(home: Home) -> None:
+    project = project_for(home, FILES)
+    code = (
+        "for n in range(300):\n"
+        "  with open(f'f{n:03}', 'w') as file: file.writelines(f'{n} {line}\\n' for line in range(700))\n"
+        "open('wide', 'w').write('w' * 200000)"
+    )
+    result, run = project.run(code, runner="python", most_bytes=32 << 20)
+    assert result.ok, result.stderr
+    lines = shown(project, run).splitlines()
+    assert len(lines) < 2100
+    assert max(map(len, lines)) < 500
+
+
+def test_an_old_text_that_has_changed_since_is_not_compared(home: Home) -> None:
+    project = project_for(home, FILES)
+    _, run = project.run("echo new > a")
+    (project.root / "a").write_text("secret of later\n")
+    assert "secret" not in shown(project, run)
