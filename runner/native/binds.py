@@ -9,16 +9,19 @@ payload's own: nothing of it is written.
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 
+from skillkeep.kernel.capabilities import without_any
 from skillkeep.kernel.errors import KernelError
 from skillkeep.kernel.idmap import mapped_copy
 from skillkeep.kernel.libc import guarded
+from skillkeep.kernel.mounts import copy_tree_of
 from skillkeep.kernel.overlay import overlay_copy
 from skillkeep.runner.interface import Bind
 from skillkeep.runner.native.identity import Identity
 from skillkeep.runner.native.plan import Plan
 
-__all__ = ["is_mapped", "open_mapped"]
+__all__ = ["is_mapped", "open_mapped", "open_read_only"]
 
 
 def is_mapped(bind: Bind, owner: os.stat_result, as_root: bool) -> bool:
@@ -63,3 +66,25 @@ def _open_each(plan: Plan, identity: Identity, trees: dict[int, int], uppers: li
                 f"{bind.source} belongs to root and only root may write it",
                 "Give the folder to an ordinary user (chown), open it to others (chmod o+w), or do not run as root.",
             )
+
+
+def open_read_only(sources: Sequence[str]) -> list[int]:
+    """Opened trees for a root's sandbox whose init can open nothing of the host's any more.
+
+    The paths are walked with what that init had when it began: the ownership of uid 0 and no capability. Raises
+    KernelError("bind").
+    """
+    trees: list[int] = []
+    try:
+        for source in sources:
+            with without_any(), guarded("bind", f"open {source}"):
+                fd = os.open(source, os.O_PATH | os.O_CLOEXEC)
+            try:
+                trees.append(copy_tree_of("bind", fd))
+            finally:
+                os.close(fd)
+    except BaseException:
+        for tree in trees:
+            os.close(tree)
+        raise
+    return trees

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import math
 import os
-from dataclasses import dataclass
+import stat
+from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 
 from skillkeep.kernel import landlock
@@ -15,14 +16,16 @@ from skillkeep.kernel.cgroups import Group
 from skillkeep.kernel.errors import KernelError
 from skillkeep.kernel.libc import guarded
 from skillkeep.kernel.rlimits import NO_CORE_DUMP, within_hard
-from skillkeep.kernel.tape import Program, strings
+from skillkeep.kernel.tape import Program
+from skillkeep.runner.interface import Bind
 from skillkeep.runner.native.binds import is_mapped
 from skillkeep.runner.native.layout import look_at_host
 from skillkeep.runner.native.plan import Plan
 from skillkeep.runner.native.program import Shape, make_program
 from skillkeep.runner.native.rootfs import BindShape
+from skillkeep.runner.native.tail import Tail, candidates
 
-__all__ = ["Prepared", "prepare"]
+__all__ = ["Prepared", "bind_shapes", "cores_of", "limits_of", "prepare", "prepare_ahead"]
 
 _LONGEST_SECONDS = 1e9
 _LOCKED_BYTES = 8 * 1024 * 1024
@@ -40,27 +43,11 @@ class Prepared:
 
 def prepare(plan: Plan, group: Group) -> Prepared:
     """The tape for one run of `plan` inside `group`. Raises KernelError."""
-    as_root = os.geteuid() == 0
-    limits = _limits(plan, group, as_root)
-    paths = _candidates(plan)
-    shape = Shape(
-        host=look_at_host(),
-        as_root=as_root,
-        groups=len(group.join_fds),
-        into_group=group.into_fd is not None,
-        landlock=_landlock(),
-        binds=tuple(_bind_shape(plan, number, as_root) for number in range(len(plan.binds))),
-        limits=tuple(limits),
-        cores=_cores(plan) if "cpu" not in group.enforces else (),
-        tmp_bytes=plan.tmp_bytes,
-        candidates=len(paths),
-        egress=bool(plan.egress),
-    )
+    paths = candidates(plan)
+    shape = replace(_shape(plan, group), binds=bind_shapes(plan), candidates=len(paths), egress=bool(plan.egress))
     program = _program(shape)
-    values: dict[str, int] = {}
-    for name, value in limits.items():
-        values[f"soft_{name}"] = values[f"hard_{name}"] = within_hard(name, value)
-    tail = _Tail(program.tail)
+    values = _cells(limits_of(plan, group.enforces))
+    tail = Tail(program.tail)
     values["policy"], values["policy_size"] = tail.text(policy := plan.policy_text.encode()), len(policy)
     values["workdir"] = tail.text(os.fsencode(plan.workdir))
     for number, bind in enumerate(plan.binds):
@@ -75,22 +62,31 @@ def prepare(plan: Plan, group: Group) -> Prepared:
         raise KernelError("setup", 0, f"the command is too long: {error}", "Pass less on the command line.") from error
 
 
-class _Tail:
-    """Data behind the program, and the addresses it gets."""
+def prepare_ahead(plan: Plan, group: Group) -> Prepared:
+    """The first half of the tape for runs that are bounded as `plan` is. Raises KernelError."""
+    shape = replace(_shape(plan, group), ahead=True)
+    program = _program(shape)
+    return Prepared(shape, program, bytes(program.patched(_cells(limits_of(plan, group.enforces)))))
 
-    def __init__(self, address: int) -> None:
-        self._address, self.data = address, bytearray()
 
-    def text(self, text: bytes) -> int:
-        at = self._address + len(self.data)
-        self.data += text + b"\0"
-        self.data += bytes(-len(self.data) % 8)
-        return at
+def _shape(plan: Plan, group: Group) -> Shape:
+    """The shape of `plan` without its binds and its program."""
+    return Shape(
+        host=look_at_host(),
+        as_root=os.geteuid() == 0,
+        groups=len(group.join_fds),
+        into_group=group.into_fd is not None,
+        landlock=_landlock(),
+        binds=(),
+        limits=tuple(limits_of(plan, group.enforces)),
+        cores=cores_of(plan, group.enforces),
+        tmp_bytes=plan.tmp_bytes,
+        candidates=0,
+    )
 
-    def strings(self, words: list[bytes]) -> int:
-        at = self._address + len(self.data)
-        self.data += strings(words, at)
-        return at
+
+def _cells(limits: dict[str, int]) -> dict[str, int]:
+    return {f"{kind}_{name}": value for name, value in limits.items() for kind in ("soft", "hard")}
 
 
 @lru_cache(maxsize=16)
@@ -104,34 +100,34 @@ def _landlock() -> int:
     return landlock.abi_or_none()
 
 
-def _bind_shape(plan: Plan, number: int, as_root: bool) -> BindShape:
-    bind = plan.binds[number]
+def bind_shapes(plan: Plan) -> tuple[BindShape, ...]:
+    """The binds of `plan` as their sources are now. Raises KernelError("bind")."""
+    return tuple(_bind_shape(bind, os.geteuid() == 0) for bind in plan.binds)
+
+
+def _bind_shape(bind: Bind, as_root: bool) -> BindShape:
     with guarded("bind", f"look at {bind.source}"):
         state = os.stat(bind.source)
-    folder = os.path.isdir(bind.source)
-    return BindShape(bind.target, folder, bind.writable, is_mapped(bind, state, as_root))
+    return BindShape(bind.target, stat.S_ISDIR(state.st_mode), bind.writable, is_mapped(bind, state, as_root))
 
 
-def _limits(plan: Plan, group: Group, as_root: bool) -> dict[str, int]:
+def limits_of(plan: Plan, enforced: tuple[str, ...]) -> dict[str, int]:
+    """The resource limits of `plan`'s processes, where control groups enforce `enforced`, within this process's own."""
     limits = {"core": NO_CORE_DUMP, "open_files": plan.open_files, "file_bytes": plan.file_bytes}
     limits |= {"locked": _LOCKED_BYTES, "queues": 0, "realtime": 0, "nice": 0, "signals": _PENDING_SIGNALS}
-    if "memory" not in group.enforces:
+    if "memory" not in enforced:
         limits["data"] = plan.memory_bytes
-    if "pids" not in group.enforces:
+    if "pids" not in enforced:
         # Counted by id in this user namespace only (Linux 5.14 on); without root init has the same id.
-        limits["processes"] = plan.processes + (0 if as_root else 1)
-    if "cpu" not in group.enforces:
+        limits["processes"] = plan.processes + (0 if os.geteuid() == 0 else 1)
+    if "cpu" not in enforced:
         limits["cpu_seconds"] = math.ceil(min(plan.wall_seconds * max(plan.cpus, 1.0), _LONGEST_SECONDS))
-    return limits
+    return {name: within_hard(name, value) for name, value in limits.items()}
 
 
-def _cores(plan: Plan) -> tuple[int, ...]:
+def cores_of(plan: Plan, enforced: tuple[str, ...]) -> tuple[int, ...]:
+    """The cores that `plan`'s processes are held to where no control group shares out CPU time."""
+    if "cpu" in enforced:
+        return ()
     cores = sorted(os.sched_getaffinity(0))
     return tuple(cores[: math.ceil(min(plan.cpus, len(cores)))])
-
-
-def _candidates(plan: Plan) -> list[bytes]:
-    """The paths to try, as execvp(3) does."""
-    program, path = plan.argv[0], dict(plan.env)["PATH"]
-    folders = [""] if "/" in program else [f"{folder or '.'}/" for folder in path.split(":")]
-    return [os.fsencode(folder + program) for folder in folders]

@@ -6,6 +6,10 @@ lays down its rights, waits for the word, and becomes the tool.
 
 Descriptors of all three: 0-2 the payload's streams, `SOCKET` to whoever started them, `GROUPS_AT` on the control
 groups. What they say on the socket: `messages`.
+
+A sandbox that is built ahead of its run stops where the run's own facts are needed: init before the binds, with the
+rest of its tape and the trees to come over the socket, and the payload, which has laid down its rights, before the
+working folder, the streams and the program. `rest` makes those second halves.
 """
 
 from __future__ import annotations
@@ -20,19 +24,41 @@ from skillkeep.kernel import capabilities, landlock, namespaces
 from skillkeep.kernel.libc import AT_FDCWD
 from skillkeep.kernel.process import tape_parent_death, tape_switch
 from skillkeep.kernel.rlimits import tape_limit
-from skillkeep.kernel.seccomp import Filter
-from skillkeep.kernel.tape import ANY, BASE, FAILURE, Cell, Label, Program, Tape, Word
+from skillkeep.kernel.tape import ANY, BASE, FAILURE, HEADER, At, Cell, Label, Program, Tape, Word
 from skillkeep.runner.egress.place import PORT
 from skillkeep.runner.native.filters import init_filter, payload_filter
 from skillkeep.runner.native.layout import Host
 from skillkeep.runner.native.messages import Kind
 from skillkeep.runner.native.plan import INSIDE_ID
-from skillkeep.runner.native.rootfs import BindShape, build_root, open_sources
+from skillkeep.runner.native.rootfs import BindShape, build_root, finish_root, open_sources
 
-__all__ = ["GROUPS_AT", "INTO_GROUP", "SOCKET", "TAPE", "Shape", "make_program"]
+__all__ = [
+    "GATE",
+    "GROUPS_AT",
+    "HOST_ROOT",
+    "INTO_GROUP",
+    "REST_BYTES",
+    "REST_OF_INIT",
+    "REST_OF_PAYLOAD",
+    "SENT",
+    "SOCKET",
+    "TAPE",
+    "Shape",
+    "execute",
+    "make_program",
+    "reap",
+    "say",
+]
 
 TAPE, SOCKET, INTO_GROUP, GROUPS_AT = 3, 4, 5, 6
 """Descriptor numbers: the tape itself, the socket, the v2 group to be born in, the first v1 group to join."""
+
+GATE = TAPE
+"""Of a sandbox built ahead: init opens it when the payload may hear what it is to become."""
+REST_BYTES = 0x4_0000
+_BOARD, REST_OF_INIT, REST_OF_PAYLOAD = BASE + 0x18_0000, BASE + 0x20_0000, BASE + 0x28_0000
+_CHILD, HOST_ROOT, _CONTROL = At(_BOARD), At(_BOARD + 8), At(_BOARD + 64)
+"""Where the second halves of tapes lie, with what they share with the first ones: pid, root, control messages."""
 
 _CONTROL_BYTES = 1040  # of SCM_MAX_FD descriptors
 _CONTROL_HEADER = 16
@@ -42,6 +68,9 @@ _ONE_FD, _ONE_FD_LENGTH = struct.Struct("=Qiiq"), 20  # struct cmsghdr and an in
 _SOL_SOCKET, _SCM_RIGHTS = 1, 1
 _STDERR = 2
 _ALL = 0xFFFF_FFFF
+_CLOEXEC_FDS = 0x4000_0000  # MSG_CMSG_CLOEXEC
+SENT = _CONTROL.plus(_CONTROL_HEADER)
+"""The descriptors that came with the second half of a tape, four bytes each."""
 
 
 @dataclass(frozen=True)
@@ -59,6 +88,8 @@ class Shape:
     tmp_bytes: int
     candidates: int
     egress: bool = False
+    ahead: bool = False
+    """Built before its run is known: no binds, no candidates."""
 
 
 def make_program(shape: Shape) -> Program:
@@ -74,7 +105,7 @@ class _Builder:
     def __init__(self, shape: Shape) -> None:
         self.shape, self.tape = shape, Tape()
         self.quit, self.failed, self.payload = Label(), Label(), Label()
-        self.child, self.zero = self.tape.cell(), self.tape.data(bytes(8))
+        self.zero = self.tape.data(bytes(8))
 
     def build(self) -> Program:
         tape = self.tape
@@ -99,7 +130,7 @@ class _Builder:
         tape, shape = self.tape, self.shape
         tape.call("setup", "umask", 0o022)
         self._die_with_starter()
-        self._say(Kind.HELLO)
+        say(tape, Kind.HELLO)
         sent = self._wait_for_ids()
         if shape.egress:
             self._open_way_out()
@@ -109,16 +140,41 @@ class _Builder:
         if shape.into_group:
             tape.call("cgroup", "close", INTO_GROUP)
         namespaces.tape_leave_cgroup_view(tape)
+        if shape.ahead:
+            self._make_gate()
         paths = [tape.cell(name=f"source{number}") for number in range(len(shape.binds))]
         sources = open_sources(tape, shape.host, shape.binds, paths, sent)
         if shape.as_root:
             self._become(0)
             tape_parent_death(tape)  # again: a change of ids undoes it
         tape.call("hostname", "sethostname", b"sandbox", len("sandbox"))
-        build_root(tape, shape.host, sources, shape.binds, shape.tmp_bytes)
-        tape.call("setup", "clone", signal.SIGCHLD, 0, 0, 0, 0, into=self.child)
-        tape.jump_if_equal(self.child, self.zero, self.payload)
-        self._reap()
+        # Root opens the binds of a run for a sandbox built ahead; anybody else's init has to, from the host's root.
+        build_root(tape, shape.host, sources, shape.tmp_bytes, HOST_ROOT if shape.ahead and not shape.as_root else None)
+        if not shape.ahead:
+            finish_root(tape, sources.binds, shape.binds)
+        tape.call("setup", "clone", signal.SIGCHLD, 0, 0, 0, 0, into=_CHILD)
+        tape.jump_if_equal(_CHILD, self.zero, self.payload)
+        if shape.ahead:
+            self._go_on_at(REST_OF_INIT)
+        else:
+            reap(tape)
+
+    def _make_gate(self) -> None:
+        gate = self.tape.cell()
+        self.tape.call("setup", "eventfd2", 0, os.O_CLOEXEC, into=gate)
+        self.tape.require_equal("setup", "the gate has its place", gate, self.tape.data(struct.pack("=q", GATE)))
+
+    def _go_on_at(self, place: int) -> None:
+        """Take the second half of the tape from the socket, its descriptors to `SENT`, and go on there."""
+        tape, heard = self.tape, self.tape.cell()
+        vector, message = tape.space(bytes(_VECTOR.size)), tape.space(_MESSAGE.pack(0, 0, 0, 1, 0, _CONTROL_BYTES, 0))
+        tape.point(vector, place)
+        tape.point(vector.plus(8), REST_BYTES)
+        tape.point(message.plus(16), vector)
+        tape.point(message.plus(32), _CONTROL)
+        tape.call("setup", "recvmsg", SOCKET, message, _CLOEXEC_FDS, into=heard, why="wait for the run")
+        tape.jump_if_equal(heard, self.zero, self.quit)
+        tape.jump_if_equal(self.zero, self.zero, At(place + HEADER.size))
 
     def _die_with_starter(self) -> None:
         tape_parent_death(self.tape)
@@ -164,38 +220,17 @@ class _Builder:
         self.tape.call("user_map", "setresgid", inside_id, inside_id, inside_id, why=why)
         self.tape.call("user_map", "setresuid", inside_id, inside_id, inside_id, why=why)
 
-    def _reap(self) -> None:
-        """Give up everything and wait; end with the payload, which ends all that it left behind."""
-        tape, null, again, ended = self.tape, self.tape.cell(), Label(), Label()
-        tape.call("descriptors", "openat", AT_FDCWD, b"/dev/null", os.O_RDWR, 0, into=null)
-        for stream in range(_STDERR + 1):
-            tape.call("descriptors", "dup3", Word(null), stream, 0)
-        self._close_others()
-        capabilities.tape_nothing(tape)
-        tape_switch(tape, "no_new_privs", on=True)
-        tape_switch(tape, "dumpable", on=False)
-        self._filter(init_filter())
-        self._say(Kind.WAITING)
-        report = tape.space(struct.pack("=Qq", Kind.ENDED, 0))
-        pid = tape.cell()
-        tape.mark(again)
-        tape.call("setup", "wait4", -1, report.plus(8), 0, 0, into=pid, tolerate=errno.EINTR)
-        tape.jump_if_equal(pid, self.child, ended)
-        tape.jump_if_equal(self.zero, self.zero, again)
-        tape.mark(ended)
-        tape.call("setup", "write", SOCKET, report, 16)
-        tape.call("setup", "exit_group", 0)
-
     def _payload(self) -> None:
         tape, shape = self.tape, self.shape
         tape.call("descriptors", "setsid")
-        self._close_others()
+        _close_others(tape)
         tape.call("descriptors", "fcntl", SOCKET, 2, 1, why="close the socket on execve")
         capabilities.tape_bounding(tape)
         if shape.as_root:
             self._become(INSIDE_ID)
         capabilities.tape_nothing(tape)
-        tape.call("workdir", "chdir", Word(tape.cell(name="workdir")), why="enter the working folder")
+        if not shape.ahead:
+            tape.call("workdir", "chdir", Word(tape.cell(name="workdir")), why="enter the working folder")
         tape_switch(tape, "no_new_privs", on=True)
         # The starter measures this process before it lets it go; execve sets the flag anew in any case.
         tape_switch(tape, "dumpable", on=True)
@@ -206,12 +241,16 @@ class _Builder:
         if shape.cores:
             mask = sum(1 << core for core in shape.cores).to_bytes(128, "little")
             tape.call("cpu", "sched_setaffinity", 0, len(mask), tape.data(mask))
-        self._filter(payload_filter(shape.egress, bounded="data" not in shape.limits))
-        self._say(Kind.READY)
+        payload_filter(shape.egress, bounded="data" not in shape.limits).onto(tape)
+        say(tape, Kind.READY)
+        if shape.ahead:
+            tape.call("setup", "read", GATE, tape.space(bytes(8)), 8, why="wait for init")
+            self._go_on_at(REST_OF_PAYLOAD)
+            return
         heard, word = tape.cell(), tape.space(bytes(8))
         tape.call("setup", "read", SOCKET, word, 8, into=heard, why="wait for the word")
         tape.jump_if_equal(heard, self.zero, self.quit)
-        self._execute()
+        execute(tape, shape.candidates)
 
     def _restrict_files(self) -> None:
         """Landlock over the finished root."""
@@ -231,29 +270,53 @@ class _Builder:
             rules.allow_connect(PORT)
         rules.restrict_self()
 
-    def _execute(self) -> None:
-        """Try each path in turn as execvp(3) does, then say with what errno each failed."""
-        tape, count = self.tape, self.shape.candidates
-        report = tape.space(struct.pack(f"={count + 1}q", Kind.UNSTARTED, *[0] * count))
-        argv, env, over = Word(tape.cell(name="argv")), Word(tape.cell(name="env")), Label()
-        go_on = [tape.data(struct.pack("=q", -number)) for number in (errno.ENOENT, errno.ENOTDIR, errno.EACCES)]
-        for number in range(count):
-            answer, following = report.plus(8 * (number + 1)), Label()
-            path = Word(tape.cell(name=f"program{number}"))
-            tape.call("setup", "execve", path, argv, env, into=answer, tolerate=-1)
-            for reason in go_on:
-                tape.jump_if_equal(answer, reason, following)
-            tape.jump_if_equal(self.zero, self.zero, over)
-            tape.mark(following)
-        tape.mark(over)
-        tape.call("setup", "write", SOCKET, report, 8 * (count + 1))
-        tape.call("setup", "exit_group", 127)
 
-    def _close_others(self) -> None:
-        self.tape.call("descriptors", "close_range", SOCKET + 1, _ALL, 0)
+def execute(tape: Tape, count: int) -> None:
+    """Add the steps that try each of `count` paths as execvp(3) does, then say with what errno each failed."""
+    zero = tape.data(bytes(8))
+    report = tape.space(struct.pack(f"={count + 1}q", Kind.UNSTARTED, *[0] * count))
+    argv, env, over = Word(tape.cell(name="argv")), Word(tape.cell(name="env")), Label()
+    go_on = [tape.data(struct.pack("=q", -number)) for number in (errno.ENOENT, errno.ENOTDIR, errno.EACCES)]
+    for number in range(count):
+        answer, following = report.plus(8 * (number + 1)), Label()
+        path = Word(tape.cell(name=f"program{number}"))
+        tape.call("setup", "execve", path, argv, env, into=answer, tolerate=-1)
+        for reason in go_on:
+            tape.jump_if_equal(answer, reason, following)
+        tape.jump_if_equal(zero, zero, over)
+        tape.mark(following)
+    tape.mark(over)
+    tape.call("setup", "write", SOCKET, report, 8 * (count + 1))
+    tape.call("setup", "exit_group", 127)
 
-    def _filter(self, rules: Filter) -> None:
-        rules.onto(self.tape)
 
-    def _say(self, kind: Kind) -> None:
-        self.tape.call("setup", "write", SOCKET, self.tape.data(struct.pack("=Q", kind)), 8)
+def reap(tape: Tape) -> None:
+    """Add the steps of init's life: give up everything, wait, end with the payload, and all that it left behind."""
+    null, again, ended, zero = tape.cell(), Label(), Label(), tape.data(bytes(8))
+    tape.call("descriptors", "openat", AT_FDCWD, b"/dev/null", os.O_RDWR, 0, into=null)
+    for stream in range(_STDERR + 1):
+        tape.call("descriptors", "dup3", Word(null), stream, 0)
+    _close_others(tape)
+    capabilities.tape_nothing(tape)
+    tape_switch(tape, "no_new_privs", on=True)
+    tape_switch(tape, "dumpable", on=False)
+    init_filter().onto(tape)
+    say(tape, Kind.WAITING)
+    report = tape.space(struct.pack("=Qq", Kind.ENDED, 0))
+    pid = tape.cell()
+    tape.mark(again)
+    tape.call("setup", "wait4", -1, report.plus(8), 0, 0, into=pid, tolerate=errno.EINTR)
+    tape.jump_if_equal(pid, _CHILD, ended)
+    tape.jump_if_equal(zero, zero, again)
+    tape.mark(ended)
+    tape.call("setup", "write", SOCKET, report, 16)
+    tape.call("setup", "exit_group", 0)
+
+
+def say(tape: Tape, kind: Kind) -> None:
+    """Add the step that says `kind` to the starter."""
+    tape.call("setup", "write", SOCKET, tape.data(struct.pack("=Q", kind)), 8)
+
+
+def _close_others(tape: Tape) -> None:
+    tape.call("descriptors", "close_range", SOCKET + 1, _ALL, 0)

@@ -211,8 +211,7 @@ def _device(tape: Tape, host: Host, path: str, name: str) -> Cell:
     """The device file at `path`, opened, and then looked at: number and mode must be those that `host` saw."""
     fd = mounts.open_tree(tape, "dev", path.encode(), follow=False)
     seen = tape.space(bytes(_STATX_BYTES))
-    tape.call("dev", "statx", Word(fd), b"", _INSIDE_ROOT = struct.pack("=QQQ", os.O_PATH | os.O_CLOEXEC, 0, 0x10)  # struct open_how, RESOLVE_IN_ROOT
-_AT_EMPTY_PATH, _STATX_BASIC, seen, why=f"look at {path}")
+    tape.call("dev", "statx", Word(fd), b"", _AT_EMPTY_PATH, _STATX_BASIC, seen, why=f"look at {path}")
     major, minor = layout.DEVICES[name]
     for offset, wanted in ((_STATX_MODE, host.modes[name]), (_STATX_MAJOR, major), (_STATX_MINOR, minor)):
         why = f"{path} of the host is not the device it should be"

@@ -2,6 +2,9 @@
 
 The owner calls `heard` when `socket` is readable, `init_ended` when `pidfd` is, `tick` when `due` has come, and reads
 `outcome` or `failure` when `over`. Nothing of the payload runs before everything that holds it has been measured.
+
+A sandbox made without streams is built ahead: once it is `ready` it waits for its one run, which `take` gives it. It
+is measured after that, by the same code as any other; what was seen while it was built counts for nothing.
 """
 
 from __future__ import annotations
@@ -13,7 +16,8 @@ import resource
 import signal
 import socket
 import time
-from collections.abc import Sequence
+from collections import ChainMap
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,17 +28,19 @@ from skillkeep.kernel.errors import KernelError
 from skillkeep.kernel.libc import guarded
 from skillkeep.kernel.process import RESET_SIGNALS
 from skillkeep.kernel.procfs import write_text
+from skillkeep.kernel.tape import Step
 from skillkeep.kernel.tape_image import program_file
 from skillkeep.runner.interface import Assurance
 from skillkeep.runner.native import messages
 from skillkeep.runner.native.attest import measure
-from skillkeep.runner.native.binds import open_mapped
+from skillkeep.runner.native.binds import open_mapped, open_read_only
 from skillkeep.runner.native.failures import LayerError, StartError
 from skillkeep.runner.native.identity import choose_identity
 from skillkeep.runner.native.messages import Kind, Message
 from skillkeep.runner.native.plan import Plan
-from skillkeep.runner.native.prepare import Prepared, prepare
+from skillkeep.runner.native.prepare import Prepared, bind_shapes, prepare, prepare_ahead
 from skillkeep.runner.native.program import GROUPS_AT, INTO_GROUP, SOCKET, TAPE
+from skillkeep.runner.native.rest import Rest, prepare_rest
 from skillkeep.runner.native.watch import Peaks, look
 from skillkeep.runner.native.way_out import WayOut
 
@@ -63,10 +69,11 @@ class Outcome:
 class Sandbox:
     """Starts at once. `streams` are the payload's stdin, stdout and stderr; they stay the caller's to close.
 
-    Raises LayerError or KernelError when it cannot even be started.
+    Without streams it is built ahead, for a run that is bounded as `plan` is. Raises LayerError or KernelError when
+    it cannot even be started.
     """
 
-    def __init__(self, plan: Plan, streams: Sequence[int]) -> None:
+    def __init__(self, plan: Plan, streams: Sequence[int] | None) -> None:
         self.plan = plan
         self.group = make_group(GroupLimits(plan.memory_bytes, plan.processes + 1, plan.cpus), plan.run_id)
         self.socket: socket.socket | None = None
@@ -82,10 +89,13 @@ class Sandbox:
         self.attempts: list[dict[str, Any]] = []
         self.uppers: list[int] = []
         self._started = 0.0
+        self._rest: Rest | None = None
+        self._streams: Sequence[int] = ()
         self.due = time.monotonic() + _SETUP_SECONDS
         try:
             self._check_watchdog()
-            self._prepared = prepare(plan, self.group)
+            self._prepared = prepare_ahead(plan, self.group) if streams is None else prepare(plan, self.group)
+            self._steps: Mapping[int, Step] = self._prepared.program.steps
             self.socket, self._launcher = _spawn(self._prepared, self.group, streams)
         except BaseException:
             self.group.close()
@@ -102,6 +112,36 @@ class Sandbox:
         """Children of this process that it waits for."""
         proxy = -1 if self._way_out is None else self._way_out.pid
         return tuple(pid for pid in (self._launcher, self._init, proxy) if pid >= 0)
+
+    @property
+    def ready(self) -> bool:
+        """Whether it was built ahead, all of it stands, and it has no run yet."""
+        built = self._prepared.shape.ahead and self._rest is None
+        return built and Kind.READY in self._heard and self.failure is None and self.pidfd >= 0
+
+    @property
+    def started(self) -> bool:
+        """Whether its payload was let go."""
+        return self._started > 0
+
+    def take(self, plan: Plan, streams: Sequence[int]) -> None:
+        """Give a ready sandbox its one run; `streams` have to stay open until it has started or is over.
+
+        `plan` has no more than read-only binds, and the bounds that the sandbox was built with. Raises KernelError.
+        """
+        assert self.ready
+        assert self.socket is not None
+        as_root = self._identity.as_root
+        self._rest = prepare_rest(plan, bind_shapes(plan), as_root)
+        self._steps = ChainMap(self._rest.steps, self._steps)  # type: ignore[arg-type]
+        self.plan, self._streams = plan, streams
+        self.due = time.monotonic() + _SETUP_SECONDS
+        trees = open_read_only([bind.source for bind in plan.binds]) if as_root else []
+        try:
+            messages.tell(self.socket, self._rest.init, trees)
+        finally:
+            for fd in trees:
+                os.close(fd)
 
     def abandon(self) -> None:
         """Nobody wants it any more."""
@@ -127,7 +167,7 @@ class Sandbox:
         """Take one message from inside."""
         assert self.socket is not None
         try:
-            message = messages.receive(self.socket, self._prepared.program.steps)
+            message = messages.receive(self.socket, self._steps)
             if message is None:
                 self._silent()
             else:
@@ -182,6 +222,8 @@ class Sandbox:
                 self._payload = message.pid
             if self._heard == {Kind.WAITING, Kind.READY}:
                 self._release()
+            elif self.ready:
+                self.due = float("inf")
         elif message.kind is Kind.UNSTARTED:
             raise StartError(self.plan.argv[0], _deciding(message.numbers))
         elif message.kind is Kind.ENDED and message.pid == self._init:
@@ -217,7 +259,10 @@ class Sandbox:
             None if "pids" in self.group.enforces else self.plan.processes,
         )
         assert self.socket is not None
-        messages.tell(self.socket, messages.GO)
+        if self._rest is None:
+            messages.tell(self.socket, messages.GO)
+        else:
+            messages.tell(self.socket, self._rest.payload, self._streams)
         self._started = time.monotonic()
         self._set_due(self._started)
 
@@ -287,15 +332,16 @@ class Sandbox:
         )
 
 
-def _spawn(prepared: Prepared, group: Group, streams: Sequence[int]) -> tuple[socket.socket, int]:
+def _spawn(prepared: Prepared, group: Group, streams: Sequence[int] | None) -> tuple[socket.socket, int]:
     """Start the launcher; our end of its socket, and its pid."""
     ours, theirs = messages.pair()
-    with theirs, guarded("launcher", "start the launcher"):
+    with theirs, guarded("launcher", "start the launcher"), open(os.devnull, "r+b", buffering=0) as null:
         tape = os.memfd_create("skillkeep-tape-data", os.MFD_CLOEXEC)
         try:
             os.write(tape, prepared.image)
             os.lseek(tape, 0, os.SEEK_SET)
-            placed = [*enumerate(streams), (TAPE, tape), (SOCKET, theirs.fileno())]
+            placed = [*enumerate([null.fileno()] * 3 if streams is None else streams)]
+            placed += [(TAPE, tape), (SOCKET, theirs.fileno())]
             placed += [(GROUPS_AT + number, fd) for number, fd in enumerate(group.join_fds)]
             placed += [] if group.into_fd is None else [(INTO_GROUP, group.into_fd)]
             launcher = os.posix_spawn(

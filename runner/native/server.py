@@ -1,8 +1,9 @@
 """The fork server: a small process of one user that makes and watches sandboxes for callers on a socket.
 
 One connection is one run: a request with its descriptors comes in, an answer goes out, and the end of the connection
-kills what still runs. The server is single-threaded and never waits for anybody; when nobody has needed it for a
-while it ends. It dies with everything it made: each sandbox's init is killed by the kernel when the server ends.
+kills what still runs. A moment of quiet is used to build sandboxes ahead (`slots`). The server is single-threaded and
+never waits for anybody; when nobody has needed it for a while it ends. It dies with everything it made: each sandbox's
+init is killed by the kernel when the server ends.
 """
 
 from __future__ import annotations
@@ -21,10 +22,12 @@ from collections.abc import Callable
 from typing import NoReturn
 
 from skillkeep.kernel.cgroup_choice import sweep_groups
+from skillkeep.kernel.cgroup_scope import enter_own_scope
 from skillkeep.kernel.cgroups import Group
 from skillkeep.kernel.errors import KernelError
 from skillkeep.kernel.rlimits import NO_CORE_DUMP
 from skillkeep.runner.native.session import Session
+from skillkeep.runner.native.slots import Slot, Slots
 
 __all__ = ["main"]
 
@@ -41,6 +44,7 @@ def main(folder: str, name: str, idle_seconds: float) -> int:
     lock = _locked(f"{folder}/{name}.lock")
     if lock is None:
         return 0
+    enter_own_scope()  # where there is none, each result says what no control group bounds
     _remove_stale(folder)
     path = f"{folder}/{name}"
     with contextlib.suppress(FileNotFoundError):
@@ -117,6 +121,7 @@ class Server:
         self._sweep_at = 0.0
         self._last_use = time.monotonic()
         self._listening = True
+        self.slots = Slots(self)
         self.watch(listener.fileno(), self._accept)
 
     def watch(self, fd: int, handler: Callable[[], None]) -> None:
@@ -134,7 +139,12 @@ class Server:
         self._sessions.discard(session)
         if self._listening:
             self.watch(self._listener.fileno(), self._accept)
-        if group is not None and not group.remove():
+        if group is not None:
+            self.bury(group)
+
+    def bury(self, group: Group) -> None:
+        """Remove a group, now or as soon as its last process has ended."""
+        if not group.remove():
             self._groups.append(group)
 
     def serve(self, path: str, idle_seconds: float) -> None:
@@ -149,12 +159,18 @@ class Server:
                 self._accept()
                 self.unwatch(self._listener.fileno())
                 self._listening = False
+                self.slots.drop_all()
                 continue
-            for fd, _ in self._poll.poll(self._pause(now, idle if self._listening else float("inf"))):
+            events = self._poll.poll(self._pause(now, idle if self._listening else float("inf")))
+            for fd, _ in events:
                 handler = self._handlers.get(fd)
                 if handler is not None:
                     self._call(handler)
             now = time.monotonic()
+            if events and self._listening:
+                self.slots.busy()
+            elif self._listening and self.slots.due <= now:
+                self.slots.refill()
             for session in [session for session in self._sessions if session.due <= now]:
                 self._call(session.tick)
             self._groups = [group for group in self._groups if not group.remove()]
@@ -167,13 +183,13 @@ class Server:
         os._exit(0)
 
     def _call(self, handler: Callable[[], None]) -> None:
-        """What breaks in one session ends that session alone; the log says why."""
+        """What breaks in one session or slot ends that one alone; the log says why."""
         try:
             handler()
         except Exception:
             traceback.print_exc()
             owner = getattr(handler, "__self__", None)
-            if not isinstance(owner, Session):
+            if not isinstance(owner, Session | Slot):
                 raise
             owner.abort()
 
@@ -185,7 +201,7 @@ class Server:
         self._sweep_at = now + (_SWEEP_AGAIN_SECONDS if busy else _SWEEP_SECONDS)
 
     def _pause(self, now: float, idle: float) -> float:
-        waits = [self._sweep_at - now, idle, *(session.due - now for session in self._sessions)]
+        waits = [self._sweep_at - now, idle, self.slots.due - now, *(session.due - now for session in self._sessions)]
         if self._groups:
             waits.append(_BUSY_SECONDS)
         return 1000.0 * max(min(waits), 0.0) + 0.5
@@ -215,6 +231,8 @@ class Server:
                 ended = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
             except ChildProcessError:
                 return
-            if ended is None or any(ended.si_pid in session.pids for session in self._sessions):
+            if ended is None or ended.si_pid in self.slots.pids:
+                return
+            if any(ended.si_pid in session.pids for session in self._sessions):
                 return
             os.waitpid(ended.si_pid, 0)

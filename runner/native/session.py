@@ -31,6 +31,9 @@ class Session:
         self._server, self._connection = server, connection
         self._sandbox: Sandbox | None = None
         self._watched: set[int] = set()
+        self._plan: Plan | None = None
+        self._kept: list[int] = []
+        self._wanted = True
         connection.setblocking(False)
         server.watch(connection.fileno(), self._heard_caller)
 
@@ -81,6 +84,7 @@ class Session:
             self._leave()
             return
         self._server.unwatch(self._connection.fileno())
+        self._wanted = False
         self._sandbox.abandon()
         self._look()
 
@@ -96,17 +100,53 @@ class Session:
         except (ValueError, OSError) as error:
             self._answer({"kind": "nonsense", "detail": str(error)[:500]})
             return
+        if (slot := self._server.slots.take(plan)) is not None:
+            self._sandbox, self._plan = slot, plan
+            self._kept, fds[1:] = fds[1:], []
+            try:
+                slot.take(plan, self._kept)
+            except (KernelError, OSError):
+                self._build_instead()
+                return
+            self._look()
+        else:
+            self._build(plan, fds[1:])
+
+    def _build(self, plan: Plan, streams: list[int]) -> None:
         try:
-            self._sandbox = Sandbox(plan, fds[1:])
+            self._sandbox = Sandbox(plan, streams)
         except (LayerError, KernelError, OSError) as error:
             self._answer(_describe_failure(error))
             return
         self._look()
 
+    def _build_instead(self) -> None:
+        """The slot failed before its payload was let go: the run gets a sandbox built for it."""
+        plan, slot = self._plan, self._sandbox
+        assert plan is not None
+        assert slot is not None
+        for fd in tuple(self._watched):
+            self._forget(fd)
+        slot.drop()
+        self._server.bury(slot.group)
+        self._sandbox = self._plan = None
+        self._build(plan, self._kept)
+        self._close_kept()
+
+    def _close_kept(self) -> None:
+        while self._kept:
+            os.close(self._kept.pop())
+
     def _look(self) -> None:
         """Watch what the sandbox has open now; answer when it is over."""
         sandbox = self._sandbox
         assert sandbox is not None
+        if self._plan is not None and sandbox.started:
+            self._plan = None
+            self._close_kept()
+        elif self._plan is not None and sandbox.failure is not None and self._wanted:
+            self._build_instead()
+            return
         wanted = {}
         if sandbox.socket is not None:
             wanted[sandbox.socket.fileno()] = self._heard_sandbox
@@ -151,6 +191,7 @@ class Session:
     def _leave(self) -> None:
         self._server.unwatch(self._connection.fileno())
         self._connection.close()
+        self._close_kept()
         if self._sandbox is not None:
             self._sandbox.forget_changes()
         self._server.left(self, None if self._sandbox is None else self._sandbox.group)

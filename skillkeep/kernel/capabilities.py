@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 
 from skillkeep.kernel.errors import KernelError
 from skillkeep.kernel.libc import guarded, syscall
@@ -18,6 +19,7 @@ __all__ = [
     "sets",
     "tape_bounding",
     "tape_nothing",
+    "without_any",
 ]
 
 LAYER = "capabilities"
@@ -40,6 +42,20 @@ def drop_bounding() -> None:
     syscall(LAYER, "prctl", _PR_CAP_AMBIENT, _AMBIENT_CLEAR_ALL, 0, 0, 0)
     for capability in range(last_capability() + 1):
         syscall(LAYER, "prctl", _PR_CAPBSET_DROP, capability, 0, 0, 0)
+
+
+@contextlib.contextmanager
+def without_any() -> Iterator[None]:
+    """A block in which no capability is effective, so that files are opened by ownership and mode alone."""
+    header, before = _Header(_VERSION_3, 0), _Data()
+    syscall(LAYER, "capget", header, before)
+    low, high = before.words[1], before.words[4]
+    inherited = (before.words[2], before.words[5])
+    syscall(LAYER, "capset", header, _Data((ctypes.c_uint32 * 6)(0, low, inherited[0], 0, high, inherited[1])))
+    try:
+        yield
+    finally:
+        syscall(LAYER, "capset", header, before)
 
 
 def tape_bounding(tape: Tape) -> None:

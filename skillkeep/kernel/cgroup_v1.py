@@ -22,8 +22,8 @@ class V1Part(Part):
         "oom_kills": ("memory.oom_control", "oom_kill"),
     }
 
-    def __init__(self, path: str, enforces: tuple[str, ...]) -> None:
-        super().__init__(path, enforces)
+    def __init__(self, path: str, enforces: tuple[str, ...], knobs: tuple[str, ...] = ()) -> None:
+        super().__init__(path, enforces, knobs)
         # Opened here: the kernel checks the right to join against who opened the file.
         with guarded(LAYER, f"open {path}/tasks"):
             self.join_fd = os.open(f"{path}/tasks", os.O_WRONLY | os.O_CLOEXEC)
@@ -42,9 +42,10 @@ def make_part(place: Place, controller: str, limits: GroupLimits, tag: str) -> V
     except OSError:
         return None
     try:
-        for name, value in _knobs(path, controller, limits):
+        knobs = _knobs(path, controller, limits)
+        for name, value in knobs:
             write_knob(f"{path}/{name}", str(value))
-        return V1Part(path, (controller,))
+        return V1Part(path, (controller,), tuple(name for name, _ in knobs))
     except KernelError:
         os.rmdir(path)
         raise

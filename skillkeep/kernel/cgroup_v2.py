@@ -29,8 +29,8 @@ class V2Part(Part):
         "oom_kills": ("memory.events", "oom_kill"),
     }
 
-    def __init__(self, path: str, enforces: tuple[str, ...]) -> None:
-        super().__init__(path, enforces)
+    def __init__(self, path: str, enforces: tuple[str, ...], knobs: tuple[str, ...] = ()) -> None:
+        super().__init__(path, enforces, knobs)
         with guarded(LAYER, f"open {path}"):
             self.into_fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
 
@@ -66,10 +66,10 @@ def _make(parent: str, enforces: tuple[str, ...], limits: GroupLimits, tag: str)
     except OSError:
         return None
     try:
-        for controller in enforces:
-            for name, value in _knobs(path, controller, limits):
-                write_knob(f"{path}/{name}", value)
-        return V2Part(path, enforces)
+        knobs = [knob for controller in enforces for knob in _knobs(path, controller, limits)]
+        for name, value in knobs:
+            write_knob(f"{path}/{name}", value)
+        return V2Part(path, enforces, tuple(name for name, _ in knobs))
     except KernelError:
         os.rmdir(path)
         raise

@@ -10,7 +10,7 @@ import os
 import re
 import time
 from abc import ABC
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import ClassVar
@@ -39,7 +39,6 @@ CONTROLLERS = ("memory", "pids", "cpu")
 _NAME = re.compile(r"^skillkeep-(\d+)-(\d+)-(\d+)-\w+$")
 _REMOVE_SECONDS = 2.0
 _PROCESS_COUNTERS: Mapping[str, tuple[str, str | None]] = {
-    "processes": ("pids.current", None),
     "peak_processes": ("pids.peak", None),
     "refused_forks": ("pids.events", "max"),
 }
@@ -79,9 +78,10 @@ class Place:
 class Part(ABC):
     """A group in one hierarchy."""
 
-    def __init__(self, path: str, enforces: tuple[str, ...]) -> None:
+    def __init__(self, path: str, enforces: tuple[str, ...], knobs: tuple[str, ...] = ()) -> None:
         self.path = path
         self.enforces = enforces
+        self._set = self._read(knobs)
 
     into_fd: int | None = None
     """The group's folder, for a child that is to be born inside it (v2)."""
@@ -92,10 +92,18 @@ class Part(ABC):
     """Whoever writes 0 into it joins (v1)."""
 
     def facts(self) -> dict[str, int]:
-        """What the kernel counted: peak_memory, peak_processes, processes, oom_kills, refused_forks."""
-        files = {**self.memory_counters, **_PROCESS_COUNTERS}
+        """What the kernel counted: peak_memory, peak_processes, oom_kills, refused_forks."""
+        counted = {"memory": self.memory_counters, "pids": _PROCESS_COUNTERS}
+        files = {name: place for each in self.enforces for name, place in counted.get(each, {}).items()}
         found = {name: read_number(f"{self.path}/{file}", key) for name, (file, key) in files.items()}
         return {name: value for name, value in found.items() if value is not None}
+
+    def holds(self) -> bool:
+        """Whether every limit is still what it was when it had been set."""
+        return self._read(self._set) == self._set
+
+    def _read(self, knobs: Iterable[str]) -> dict[str, str | None]:
+        return {knob: _text(f"{self.path}/{knob}") for knob in knobs}
 
     def release(self) -> None:
         """Let go of descriptors."""
@@ -137,6 +145,10 @@ class Group:
         for part in self.parts:
             found |= part.facts()
         return found
+
+    def holds(self) -> bool:
+        """Whether every limit of every part is still what it was set to."""
+        return all(part.holds() for part in self.parts)
 
     def release(self) -> None:
         """Let go of the descriptors: everybody who is to be inside, is."""
@@ -220,6 +232,13 @@ def read_number(path: str, key: str | None = None) -> int | None:
         return int(text) if text.strip().isdigit() else None
     rows = (line.split() for line in text.splitlines())
     return next((int(row[1]) for row in rows if len(row) == 2 and row[0] == key), None)
+
+
+def _text(path: str) -> str | None:
+    try:
+        return read_text(path)
+    except OSError:
+        return None
 
 
 def _rmdir(path: str) -> bool:

@@ -11,9 +11,21 @@ import ctypes
 import os
 
 from skillkeep.kernel.libc import AT_FDCWD, syscall
-from skillkeep.kernel.tape import Argument, Cell, Tape, Word
+from skillkeep.kernel.tape import Argument, At, Cell, Tape, Word
 
-__all__ = ["MountAttr", "attach", "copy_tree", "make_private", "mount_new", "open_tree", "pivot_into", "restrict"]
+__all__ = [
+    "MountAttr",
+    "attach",
+    "copy_tree",
+    "copy_tree_of",
+    "leave_old_root",
+    "make_private",
+    "mount_new",
+    "open_tree",
+    "open_tree_of",
+    "pivot_into",
+    "restrict",
+]
 
 _OPEN_TREE_CLONE, _OPEN_TREE_CLOEXEC = 1, os.O_CLOEXEC
 _AT_EMPTY_PATH, _AT_RECURSIVE, _AT_SYMLINK_NOFOLLOW = 0x1000, 0x8000, 0x100
@@ -35,6 +47,19 @@ def copy_tree(layer: str, path: str) -> int:
     return syscall(layer, "open_tree", AT_FDCWD, os.fsencode(path), flags)
 
 
+def copy_tree_of(layer: str, fd: int) -> int:
+    """A detached copy of the mount tree behind an O_PATH descriptor, cut off from what is mounted there later."""
+    flags = _OPEN_TREE_CLONE | _OPEN_TREE_CLOEXEC | _AT_RECURSIVE | _AT_EMPTY_PATH
+    tree = syscall(layer, "open_tree", fd, b"", flags)
+    try:
+        attr = MountAttr(propagation=_MS_PRIVATE)
+        syscall(layer, "mount_setattr", tree, b"", _AT_EMPTY_PATH | _AT_RECURSIVE, attr, ctypes.sizeof(attr))
+    except BaseException:
+        os.close(tree)
+        raise
+    return tree
+
+
 def make_private(tape: Tape, layer: str) -> None:
     """Cut every mount of this namespace off from the host's, so that nothing done here is seen there."""
     tape.call(layer, "mount", None, b"/", None, _MS_REC | _MS_PRIVATE, None, why="make every mount private")
@@ -51,7 +76,7 @@ def open_tree(tape: Tape, layer: str, path: Argument, *, follow: bool = True, to
 def restrict(
     tape: Tape,
     layer: str,
-    fd: Cell,
+    fd: Cell | At,
     *,
     writable: bool = False,
     devices: bool = False,
@@ -68,7 +93,7 @@ def restrict(
     tape.call(layer, "mount_setattr", Word(fd), b"", where, tape.data(attr), len(attr), why="restrict a mount")
 
 
-def attach(tape: Tape, layer: str, fd: Cell, target: Argument) -> None:
+def attach(tape: Tape, layer: str, fd: Cell | At, target: Argument) -> None:
     """Attach a detached tree at `target`, and close it."""
     tape.call(layer, "move_mount", Word(fd), b"", AT_FDCWD, target, _MOVE_FROM_EMPTY)
     tape.call(layer, "close", Word(fd))
@@ -85,9 +110,24 @@ def mount_new(
     return result
 
 
-def pivot_into(tape: Tape, layer: str, root: str) -> None:
-    """Make the mount at `root` the root of this namespace and let go of the old one."""
+def open_tree_of(tape: Tape, layer: str, fd: Cell, tree: Cell) -> None:
+    """A detached copy of the mount tree behind an O_PATH descriptor, which is closed; `tree` receives the copy's."""
+    flags = _OPEN_TREE_CLONE | _OPEN_TREE_CLOEXEC | _AT_RECURSIVE | _AT_EMPTY_PATH
+    tape.call(layer, "open_tree", Word(fd), b"", flags, into=tree)
+    tape.call(layer, "close", Word(fd))
+
+
+def pivot_into(tape: Tape, layer: str, root: str, *, leave: bool = True) -> None:
+    """Make the mount at `root` the root of this namespace, and unless told otherwise let go of the old one."""
     tape.call(layer, "chdir", os.fsencode(root))
     tape.call(layer, "pivot_root", b".", b".")
+    if leave:
+        leave_old_root(tape, layer)
+    else:
+        tape.call(layer, "chdir", b"/")
+
+
+def leave_old_root(tape: Tape, layer: str) -> None:
+    """Let go of the old root, which pivot_root left mounted over the new one (pivot_root(2), NOTES)."""
     tape.call(layer, "umount2", b".", _MNT_DETACH)
     tape.call(layer, "chdir", b"/")

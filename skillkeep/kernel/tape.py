@@ -16,7 +16,21 @@ from dataclasses import dataclass
 from skillkeep.kernel.errors import KernelError
 from skillkeep.kernel.syscalls import table
 
-__all__ = ["ANY", "BASE", "FAILURE", "SIZE", "Cell", "Label", "Program", "Step", "Tape", "Word", "strings"]
+__all__ = [
+    "ANY",
+    "BASE",
+    "FAILURE",
+    "HEADER",
+    "SIZE",
+    "At",
+    "Cell",
+    "Label",
+    "Program",
+    "Step",
+    "Tape",
+    "Word",
+    "strings",
+]
 
 BASE = 0x1000_0000
 SIZE = 0x40_0000
@@ -26,7 +40,8 @@ FAILURE = struct.Struct("=QQ")
 ANY = -1
 """As `tolerate`: go on after any error."""
 
-_HEADER = struct.Struct("=QQQQ")
+HEADER = struct.Struct("=QQQQ")
+"""What a tape begins with; its first step lies behind it."""
 _STEP = struct.Struct("=10q")
 _EQUAL, _DIFFERENT = -1, -2
 _STRINGS_ALIGN = 8
@@ -44,10 +59,21 @@ class Cell:
 
 
 @dataclass(frozen=True)
+class At:
+    """A place at a fixed address of the program's memory, for tapes that share it."""
+
+    address: int
+
+    def plus(self, distance: int) -> At:
+        """The place `distance` bytes behind this one."""
+        return At(self.address + distance)
+
+
+@dataclass(frozen=True)
 class Word:
     """As an argument: what a cell holds when the step is carried out."""
 
-    cell: Cell
+    cell: Cell | At
 
 
 class Label:
@@ -65,30 +91,32 @@ class Step:
     detail: str
 
 
-Argument = int | bytes | Cell | Word | Label | None
+Argument = int | bytes | Cell | At | Word | Label | None
 
 
 @dataclass(frozen=True)
 class Program:
-    """A finished tape. `cells` gives the offset of a named cell in `image`; `tail` is the address behind the image."""
+    """A finished tape for memory at `base`. `cells` gives the offset of a named cell in `image`."""
 
     image: bytes
     steps: Mapping[int, Step]
     cells: Mapping[str, int]
+    base: int = BASE
+    room: int = SIZE
 
     @property
     def tail(self) -> int:
         """The address of the first byte after the image, where a caller's own data goes."""
-        return BASE + len(self.image)
+        return self.base + len(self.image)
 
     def patched(self, values: Mapping[str, int], tail: bytes = b"") -> bytearray:
-        """The image with named cells set, and `tail` behind it. Raises ValueError when that is too long."""
+        """The image with named cells set, and `tail` behind it. Raises ValueError when that is more than `room`."""
         image = bytearray(self.image)
         for name, value in values.items():
             struct.pack_into("=q", image, self.cells[name], value)
         image += tail
-        if len(image) > SIZE:
-            raise ValueError(f"a tape has room for {SIZE} bytes, not {len(image)}")
+        if len(image) > self.room:
+            raise ValueError(f"a tape has room for {self.room} bytes, not {len(image)}")
         return image
 
 
@@ -100,29 +128,35 @@ class Tape:
 
     def __init__(self, arch: str | None = None) -> None:
         self._numbers = table(arch)
-        self._rows: list[tuple[int, tuple[Argument, ...], Cell | None, int]] = []
+        self._rows: list[tuple[int, tuple[Argument, ...], Cell | At | None, int]] = []
         self._steps: list[Step] = []
         self._data = bytearray()
         self._known: dict[bytes, Cell] = {}
         self._names: dict[str, Cell] = {}
-        self._points: list[tuple[Cell, Cell | int]] = []
+        self._points: list[tuple[Cell, Cell | At | int]] = []
 
     def call(
-        self, layer: str, name: str, *arguments: Argument, into: Cell | None = None, tolerate: int = 0, why: str = ""
+        self,
+        layer: str,
+        name: str,
+        *arguments: Argument,
+        into: Cell | At | None = None,
+        tolerate: int = 0,
+        why: str = "",
     ) -> None:
         """Add a system call. `into` receives its result or -errno; after the error `tolerate` the next step follows."""
         self._rows.append((self._number(name), arguments, into, tolerate))
         self._steps.append(Step(layer, why or _describe(name, arguments)))
 
-    def jump_if_equal(self, one: Cell, other: Cell, target: Label) -> None:
+    def jump_if_equal(self, one: Cell | At, other: Cell | At, target: Label | At) -> None:
         """Go on at `target` when the low 32 bits of both cells are equal."""
         self._compare(_EQUAL, one, other, target)
 
-    def jump_unless_equal(self, one: Cell, other: Cell, target: Label) -> None:
+    def jump_unless_equal(self, one: Cell | At, other: Cell | At, target: Label | At) -> None:
         """Go on at `target` when the low 32 bits of both cells differ."""
         self._compare(_DIFFERENT, one, other, target)
 
-    def require_equal(self, layer: str, why: str, one: Cell, other: Cell) -> None:
+    def require_equal(self, layer: str, why: str, one: Cell | At, other: Cell | At) -> None:
         """Fail as `layer` unless the low 32 bits of both cells are equal."""
         held = Label()
         self.jump_if_equal(one, other, held)
@@ -146,7 +180,7 @@ class Tape:
         self._data += content
         return cell
 
-    def point(self, cell: Cell, target: Cell | int) -> None:
+    def point(self, cell: Cell, target: Cell | At | int) -> None:
         """Let eight bytes of the data hold the address of `target`, or a number."""
         self._points.append((cell, target))
 
@@ -157,35 +191,37 @@ class Tape:
             self._names[name] = made
         return made
 
-    def finish(self, on_failure: Label) -> Program:
-        """Lay out steps and data. `on_failure` is where a failed step leads."""
-        first = BASE + _HEADER.size
+    def finish(self, on_failure: Label | None, base: int = BASE, room: int = SIZE) -> Program:
+        """Lay out steps and data for `room` bytes at `base`.
+
+        `on_failure` is where a failed step leads; None for a tape that follows on another one, whose routine it uses.
+        """
+        first = base + HEADER.size
         rows = [[number, *(self._interned(part) for part in words)] for number, words, _, _ in self._rows]
         start = first + len(rows) * _STEP.size
-        image = bytearray(_HEADER.pack(0, 0, first + on_failure.index * _STEP.size, 0))
+        routine = 0 if on_failure is None else first + on_failure.index * _STEP.size
+        image = bytearray(HEADER.pack(0, 0, routine, 0))
         for row, (_, _, into, tolerate) in zip(rows, self._rows, strict=True):
             resolved, indirect = [row[0]], 0
             for index, part in enumerate(row[1:]):
                 if isinstance(part, Word):
                     indirect |= 1 << index
                     part = part.cell
-                if isinstance(part, Cell):
-                    part = start + part.offset
-                elif isinstance(part, Label):
+                if isinstance(part, Label):
                     part = first + part.index * _STEP.size
-                resolved.append(part)
+                resolved.append(_address(part, start))
             resolved += [0] * (7 - len(resolved))
-            image += _STEP.pack(*resolved, 0 if into is None else start + into.offset, indirect, tolerate)
+            image += _STEP.pack(*resolved, 0 if into is None else _address(into, start), indirect, tolerate)
         steps = {first + index * _STEP.size: step for index, step in enumerate(self._steps)}
         offset = len(image)
         for cell, target in self._points:
-            value = target if isinstance(target, int) else start + target.offset
-            struct.pack_into("=q", self._data, cell.offset, value)
+            struct.pack_into("=q", self._data, cell.offset, _address(target, start))
         image += self._data
         image += bytes(-len(image) % _STRINGS_ALIGN)
-        return Program(bytes(image), steps, {name: offset + cell.offset for name, cell in self._names.items()})
+        names = {name: offset + cell.offset for name, cell in self._names.items()}
+        return Program(bytes(image), steps, names, base, room)
 
-    def _compare(self, kind: int, one: Cell, other: Cell, target: Label) -> None:
+    def _compare(self, kind: int, one: Cell | At, other: Cell | At, target: Label | At) -> None:
         self._rows.append((kind, (one, other, target), None, 0))
         self._steps.append(Step("setup", "compare"))
 
@@ -194,10 +230,16 @@ class Tape:
             raise KernelError("syscalls", 0, f"{name} does not exist on this architecture")
         return self._numbers[name]
 
-    def _interned(self, part: Argument) -> int | Cell | Word | Label:
+    def _interned(self, part: Argument) -> int | Cell | At | Word | Label:
         if isinstance(part, bytes):
             return self.data(part + b"\0")
         return 0 if part is None else part
+
+
+def _address(part: int | Cell | At, start: int) -> int:
+    if isinstance(part, Cell):
+        return start + part.offset
+    return part.address if isinstance(part, At) else part
 
 
 def strings(words: Sequence[bytes], address: int) -> bytes:

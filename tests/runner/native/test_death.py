@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import glob
 import json
 import os
 import secrets
@@ -13,6 +12,7 @@ from collections.abc import Iterator
 
 import pytest
 from support.sandbox import Bench, marked_processes
+from support.slots import at_rest, groups
 from support.waiting import later, until
 
 
@@ -64,23 +64,13 @@ def _parent(pid: int) -> int:
         return 0
 
 
-def _children(pid: int) -> list[int]:
-    with contextlib.suppress(FileNotFoundError), open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as file:
-        return [int(word) for word in file.read().split()]
-    return []
-
-
-def _groups(pid: int) -> list[str]:
-    return glob.glob(f"/sys/fs/cgroup/**/skillkeep-*-{pid}-*", recursive=True)
-
-
 def test_killing_the_caller_ends_the_payload_and_leaves_the_server_ready(bench: Bench) -> None:
     mark = secrets.token_hex(8)
     with _running(bench, mark) as caller:
         server = _server(bench)
         caller.send_signal(signal.SIGKILL)
         assert until(lambda: marked_processes(mark) == [])
-        assert until(lambda: _groups(server) == [] and _children(server) == [])
+        assert until(lambda: at_rest(server))
     assert _works(bench)
     assert _server(bench) == server
 
@@ -94,7 +84,7 @@ def test_killing_the_server_ends_the_payload_and_is_told(bench: Bench) -> None:
         answer = json.loads(caller.communicate()[0])
     assert answer["error_code"] == "sandbox_died"
     assert _works(bench)
-    assert until(lambda: _groups(server) == [])
+    assert until(lambda: groups(server) == [])
 
 
 def test_the_end_of_the_server_by_request_ends_the_payload(bench: Bench) -> None:
@@ -127,8 +117,8 @@ def test_killed_at_any_moment_nothing_stays(bench: Bench, victim: str) -> None:
                 assert until(lambda mark=mark: marked_processes(mark) == []), f"moment {moment}"
     assert _works(bench)
     alive = _server(bench)
-    assert until(lambda: not any(_groups(pid) for pid in servers))
-    assert until(lambda: _children(alive) == [])
+    assert until(lambda: not any(groups(pid) for pid in servers))
+    assert until(lambda: at_rest(alive))
 
 
 def test_killing_init_ends_the_run_as_a_signal(bench: Bench) -> None:

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 from support.sandbox import Bench, Who, marked_processes
 from support.sandbox import bench as make_bench
+from support.slots import at_rest
 from support.waiting import until
 
 from skillkeep.kernel.errors import KernelError
@@ -73,6 +74,7 @@ def test_runs_at_the_same_time_each_get_their_own_answer(own: Bench) -> None:
 def test_many_runs_leave_no_descriptor_and_no_child(own: Bench) -> None:
     run("true")
     pid = server(own)
+    assert until(lambda: at_rest(pid))
     before, here = descriptors(pid), descriptors(os.getpid())
     for _ in range(25):
         run("true")
@@ -82,7 +84,7 @@ def test_many_runs_leave_no_descriptor_and_no_child(own: Bench) -> None:
         run("yes", output_bytes=10)
     assert descriptors(os.getpid()) == here
     assert until(lambda: descriptors(pid) <= before)
-    assert until(lambda: Path(f"/proc/{pid}/task/{pid}/children").read_text() == "")
+    assert until(lambda: at_rest(pid))
 
 
 @pytest.mark.parametrize(
@@ -102,6 +104,7 @@ def test_nonsense_is_refused_and_the_server_goes_on(own: Bench, words: bytes) ->
 def test_a_request_with_too_many_or_too_few_descriptors_is_refused_and_none_stays(own: Bench) -> None:
     run("true")
     pid, null = server(own), os.open("/dev/null", os.O_RDWR)
+    assert until(lambda: at_rest(pid))
     before = descriptors(pid)
     for count in (1, 3, 5, 200):
         with client.connected() as connection:

@@ -1,0 +1,237 @@
+"""Sandboxes built ahead of their runs, while the fork server has nothing else to do.
+
+A slot is a sandbox that nobody has used: its init waits for the binds of a run, and its payload, which has laid down
+every right, for its streams and program. It is used once and then ends like any other.
+
+Why a run in a slot holds no less than one built for it:
+
+- The tape is the same, cut in two (`program`, `rest`); only trusted steps have run in a slot before it gets its run.
+- What a run asks of the first half is compared with what the slot was built with: ids, sizes, limits, cores. A run
+  that needs more than read-only binds has a sandbox built for it.
+- The host may have changed meanwhile. What the slot took from it (files by inode, mounts, device files, the server's
+  control group, limits, cores and priority) is looked at again, and every slot that saw another host is dropped. The
+  limits of its control group are read back.
+- The binds are opened when the run comes, and everything is measured then, by the same code (`attest`).
+- A slot that fails before its payload was let go is nobody's failure: the run gets a sandbox built for it.
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+import select
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+from skillkeep.kernel.cgroups import Group
+from skillkeep.kernel.errors import KernelError
+from skillkeep.kernel.procfs import read_text
+from skillkeep.runner.native.failures import LayerError
+from skillkeep.runner.native.layout import ETC_FROM_HOST, SYSTEM, Host, look_at_host
+from skillkeep.runner.native.plan import Plan
+from skillkeep.runner.native.prepare import cores_of, limits_of
+from skillkeep.runner.native.sandbox import Sandbox
+
+__all__ = ["MOST", "Slot", "Slots"]
+
+_EACH = (3, 1)
+"""How many slots are kept for the newest kind of run, and for the one before."""
+MOST = sum(_EACH)
+_QUIET_SECONDS = 0.002
+_LIMIT_KINDS = 16  # RLIM_NLIMITS
+_AFTER_FAILURE_SECONDS = 5.0
+
+
+class Owner(Protocol):
+    """The fork server, as slots need it."""
+
+    def watch(self, fd: int, handler: Callable[[], None]) -> None:
+        """Call `handler` whenever `fd` is readable."""
+
+    def unwatch(self, fd: int) -> None:
+        """No longer."""
+
+    def bury(self, group: Group) -> None:
+        """Remove a group as soon as nothing is in it."""
+
+
+@dataclass(frozen=True)
+class _Standing:
+    """What a slot took from the host and from this process when it was built."""
+
+    host: Host
+    files: tuple[tuple[int, int], ...]
+    groups: str
+    cores: frozenset[int]
+    limits: tuple[tuple[int, int], ...]
+    priority: tuple[int, int]
+
+
+class Slot:
+    """One sandbox built ahead, and what it is good for."""
+
+    def __init__(self, owner: Owner, plan: Plan, standing: _Standing) -> None:
+        self._owner, self.standing = owner, standing
+        self._kind = _kind_of(plan)
+        self.sandbox = Sandbox(plan, None)
+        self._limits = limits_of(plan, self.sandbox.group.enforces)
+        self._cores = cores_of(plan, self.sandbox.group.enforces)
+        self._watched: dict[int, Callable[[], None]] = {}
+        self.gone = False
+        self._look()
+
+    def is_of(self, plan: Plan) -> bool:
+        """Whether it was built for runs that are bounded as `plan` is."""
+        enforced = self.sandbox.group.enforces
+        known = (self._kind, self._limits, self._cores)
+        return known == (_kind_of(plan), limits_of(plan, enforced), cores_of(plan, enforced))
+
+    def give(self) -> Sandbox:
+        """Its sandbox, from now on the caller's."""
+        self._unwatch()
+        self.gone = True
+        return self.sandbox
+
+    def abort(self) -> None:
+        """Kill what there is of it."""
+        if self.gone:
+            return
+        self.give()
+        self.sandbox.drop()
+        self._owner.bury(self.sandbox.group)
+
+    def _look(self) -> None:
+        sandbox, wanted = self.sandbox, {}
+        if sandbox.failure is not None:
+            self.abort()
+            return
+        if sandbox.socket is not None:
+            wanted[sandbox.socket.fileno()] = self._heard
+        if sandbox.pidfd >= 0:
+            wanted[sandbox.pidfd] = self.abort  # its init has ended before its time
+        for fd in wanted.keys() - self._watched.keys():
+            self._owner.watch(fd, wanted[fd])
+        self._watched = wanted
+
+    def _heard(self) -> None:
+        self.sandbox.heard()
+        self._look()
+
+    def _unwatch(self) -> None:
+        for fd in self._watched:
+            self._owner.unwatch(fd)
+        self._watched = {}
+
+
+class Slots:
+    """At most `most` slots, for the kinds of runs that came last; `due` is when `refill` is to be called."""
+
+    def __init__(self, owner: Owner, most: int = MOST) -> None:
+        self._owner, self._most = owner, most
+        self._slots: list[Slot] = []
+        self._recent: list[Plan] = []
+        self._mounts = os.open("/proc/self/mountinfo", os.O_RDONLY | os.O_CLOEXEC)
+        self._changes = select.poll()
+        self._changes.register(self._mounts, select.POLLPRI)
+        self.due = float("inf")
+
+    @property
+    def pids(self) -> tuple[int, ...]:
+        """Children of this process that slots wait for."""
+        return tuple(pid for slot in self._slots for pid in slot.sandbox.pids)
+
+    def take(self, plan: Plan) -> Sandbox | None:
+        """A ready sandbox for `plan`, or None; the plan's kind is remembered either way."""
+        if not _fits_any(plan) or not self._most:
+            return None
+        self._remember(plan)
+        found = next((slot for slot in self._living() if slot.sandbox.ready and slot.is_of(plan)), None)
+        if found is None:
+            return None
+        if self._host_changed(found) or not found.sandbox.group.holds():
+            self.drop_all()
+            return None
+        self._slots.remove(found)
+        return found.give()
+
+    def busy(self) -> None:
+        """Something else happened just now: what is missing is built a moment later."""
+        self.due = time.monotonic() + _QUIET_SECONDS if self._lacks() else float("inf")
+
+    def refill(self) -> None:
+        """Build one slot, unless one is being built; drop what is broken or too much."""
+        now = time.monotonic()
+        for slot in self._living():
+            if not slot.sandbox.ready and now >= slot.sandbox.due:
+                slot.abort()
+        plan = self._lacks()
+        if plan is None or any(not slot.sandbox.ready for slot in self._living()):
+            self.due = now + _QUIET_SECONDS if plan else float("inf")
+            return
+        try:
+            self._slots.append(Slot(self._owner, plan, _look_around()))
+            self.due = now + _QUIET_SECONDS
+        except (KernelError, LayerError, OSError):  # the run that needs it will say what is wrong
+            self.due = now + _AFTER_FAILURE_SECONDS
+
+    def drop_all(self) -> None:
+        """Let no slot live."""
+        for slot in self._living():
+            slot.abort()
+        self._slots = []
+
+    def _living(self) -> list[Slot]:
+        self._slots = [slot for slot in self._slots if not slot.gone]
+        return self._slots
+
+    def _remember(self, plan: Plan) -> None:
+        kinds = [_kind_of(each) for each in self._recent]
+        if _kind_of(plan) in kinds:
+            del self._recent[kinds.index(_kind_of(plan))]
+        bare = replace(plan, argv=("true",), env=(), binds=(), policy_text="")
+        self._recent = [bare, *self._recent][: len(_EACH)]
+
+    def _lacks(self) -> Plan | None:
+        """The plan that a slot is to be built for next. Slots for runs that have not come lately are dropped."""
+        left = list(self._living())
+        missing = None
+        for plan, wanted in zip(self._recent, _EACH, strict=False):
+            fitting = [slot for slot in left if slot.is_of(plan)][: min(wanted, self._most)]
+            left = [slot for slot in left if slot not in fitting]
+            missing = missing or (plan if len(fitting) < min(wanted, self._most) else None)
+        for slot in left:
+            slot.abort()
+        return missing
+
+    def _host_changed(self, slot: Slot) -> bool:
+        try:
+            return bool(self._changes.poll(0)) or slot.standing != _look_around()
+        except (KernelError, OSError):
+            return True
+
+
+def _kind_of(plan: Plan) -> tuple[object, ...]:
+    """What of a plan the first half of a tape and the control group depend on, besides its resource limits."""
+    return plan.memory_bytes, plan.processes, plan.cpus, plan.tmp_bytes, plan.open_files, plan.file_bytes, plan.id_base
+
+
+def _fits_any(plan: Plan) -> bool:
+    """Whether a slot can serve it: no way out, and no bind but for reading."""
+    plain = all(not bind.writable and not bind.overlay_bytes for bind in plan.binds)
+    # Links of /proc lead elsewhere when they are followed by another process.
+    return plain and not plan.egress and not any(bind.source.startswith("/proc/") for bind in plan.binds)
+
+
+def _look_around() -> _Standing:
+    host = look_at_host()
+    seen = [os.stat(path) for path in (*SYSTEM, *ETC_FROM_HOST) if path in host.folders or path in host.etc]
+    return _Standing(
+        host,
+        tuple((state.st_dev, state.st_ino) for state in seen),
+        read_text("/proc/self/cgroup"),
+        frozenset(os.sched_getaffinity(0)),
+        tuple(resource.getrlimit(which) for which in range(_LIMIT_KINDS)),
+        (os.getpriority(os.PRIO_PROCESS, 0), os.sched_getscheduler(0)),
+    )

@@ -1,0 +1,52 @@
+"""What a fork server keeps ready while it has nothing to do, as seen from outside."""
+
+from __future__ import annotations
+
+import contextlib
+import glob
+
+from skillkeep.runner.native import slots
+
+KEPT = slots.MOST - 1
+"""Sandboxes that are kept ready when only one kind of run has come."""
+
+
+def children(pid: int) -> list[int]:
+    """Its children's pids."""
+    with contextlib.suppress(FileNotFoundError), open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as file:
+        return [int(word) for word in file.read().split()]
+    return []
+
+
+def groups(pid: int) -> list[str]:
+    """The control groups that a fork server made."""
+    return glob.glob(f"/sys/fs/cgroup/**/skillkeep-*-{pid}-*", recursive=True)
+
+
+def at_rest(server: int) -> bool:
+    """Whether it has as many sandboxes as it keeps, each waiting for a run, and no control group without one."""
+    inits = children(server)
+    return len(inits) == KEPT and all(map(_stands, inits)) and all(map(_has_members, groups(server)))
+
+
+def _stands(init: int) -> bool:
+    """Whether its payload has laid down its rights and is no program yet."""
+    payloads = children(init)
+    return len(payloads) == 1 and _status(payloads[0], "Seccomp") == "2" and _program(payloads[0]) == _program(init)
+
+
+def _program(pid: int) -> str:
+    """The name it was started by."""
+    return _status(pid, "Name")
+
+
+def _status(pid: int, key: str) -> str:
+    with contextlib.suppress(OSError), open(f"/proc/{pid}/status", encoding="utf-8", errors="replace") as file:
+        return next((line.split(None, 1)[1].strip() for line in file if line.startswith(f"{key}:")), "")
+    return ""
+
+
+def _has_members(group: str) -> bool:
+    with contextlib.suppress(OSError), open(f"{group}/cgroup.procs", encoding="ascii") as file:
+        return file.read() != ""
+    return False
