@@ -19,7 +19,7 @@ from skillkeep.auditor.interface import AuditOptions, EngineRun, LedgerEntry, Lo
 from skillkeep.auditor.rubric.interface import RubricRun
 from skillkeep.auditor.rulebook import default_rulebook
 from skillkeep.auditor.verdict import settle, verdict_of
-from skillkeep.auditor.worker import FILE_MARK, options_to
+from skillkeep.auditor.wire import FILE_MARK, options_to
 from skillkeep.confined import Confinement, WorkerError, run_confined
 from skillkeep.errors import SkillkeepError
 from skillkeep.progress import SILENT, Progress

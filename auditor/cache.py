@@ -18,7 +18,6 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, replace
 from functools import cache
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -161,6 +160,8 @@ def _state_of(path: str) -> list[int]:
 @cache
 def _made_by() -> str:
     """One digest over the program: its code and rules by size and time of change, and the packages engines use."""
+    from importlib import metadata
+
     state = hashlib.sha256(__version__.encode())
     code = RULES_FOLDER.parent / "auditor"
     for path, info in sorted((*_stats(code, ".py"), *_stats(RULES_FOLDER, ""))):

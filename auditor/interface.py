@@ -163,7 +163,7 @@ class AuditOptions:
 
     `engines` None means every engine; names select some. `advisories` is the path of a file of OSV records, or empty.
     Sizes in bytes, times in seconds; `file_seconds` is CPU time, what one engine may spend on one file. `rubric` hands
-    in a language model as a second pair of eyes; None leaves it out.
+    in a language model as a second pair of eyes; None leaves it out. The defaults are those of an empty ``[auditor]``.
     """
 
     engines: frozenset[str] | None = None
@@ -176,7 +176,7 @@ class AuditOptions:
     depth: int = 64
     file_seconds: float = 10.0
     total_seconds: float = 120.0
-    memory_bytes: int = 1 << 30
+    memory_bytes: int = 2 << 30
     rubric: RubricOptions | None = None
 
     @classmethod

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import queue
-import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -25,6 +23,9 @@ def audit_several(roots: Sequence[Path], audit: Audit, progress: Progress = SILE
     """
     if len(roots) == 1:
         return [audit(roots[0], progress)]
+    import queue
+    import threading
+
     default_rulebook()
     todo: queue.SimpleQueue[int] = queue.SimpleQueue()
     done: queue.SimpleQueue[tuple[int, Report | BaseException]] = queue.SimpleQueue()

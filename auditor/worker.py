@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -23,14 +23,13 @@ from skillkeep.auditor.sources import cut_file, decode, derived_file, source_fil
 from skillkeep.auditor.store import FileStore
 from skillkeep.auditor.verdict import implied, listed, own_services, settle, settle_capabilities
 from skillkeep.auditor.watch import TooSlowError, Watch
+from skillkeep.auditor.wire import FILE_MARK, options_from
 from skillkeep.digest import sha256_bytes
 from skillkeep.errors import SkillkeepError
 from skillkeep.manifest import Manifest, ManifestEntry
 from skillkeep.tree import EntryKind, TreeEntry, TreeLimits, TreeView
 
-__all__ = ["FILE_MARK", "options_from", "options_to", "read_tree", "scan"]
-
-FILE_MARK = "@skillkeep-file "
+__all__ = ["read_tree", "scan"]
 
 
 @dataclass
@@ -77,18 +76,6 @@ def read_tree(
         _drain(audit)
         digest = _digest(audit, view)
     return _answer(audit, tree, digest)
-
-
-def options_to(options: AuditOptions) -> dict[str, Any]:
-    """Options as JSON-able data. The reviewer stays behind: a worker never connects."""
-    plain = asdict(replace(options, rubric=None))
-    return {**plain, "engines": None if options.engines is None else sorted(options.engines)}
-
-
-def options_from(data: Mapping[str, Any]) -> AuditOptions:
-    """The reverse of `options_to`."""
-    engines = data.get("engines")
-    return AuditOptions(**{**data, "engines": None if engines is None else frozenset(engines)})
 
 
 def _wanted(engine: Engine, options: AuditOptions) -> bool:

@@ -6,7 +6,6 @@ import contextlib
 import errno
 import fcntl
 import os
-import secrets
 import stat
 from collections.abc import Iterator
 from pathlib import Path
@@ -55,7 +54,7 @@ def write_atomic(path: Path, data: bytes, mode: int = 0o600) -> None:
 
     Raises `SkillkeepError` (`io_error`); then the old file is untouched and nothing is left beside it.
     """
-    temporary = path.parent / f".{path.name}.{secrets.token_hex(8)}.tmp"
+    temporary = path.parent / f".{path.name}.{os.urandom(8).hex()}.tmp"
     with io_errors(f"write {path.name}"):
         fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, mode)
         try:
@@ -138,7 +137,7 @@ def _hoist(folder: int, names: list[str]) -> None:
         try:
             for deeper in _empty_but_folders(inner):
                 os.close(_open_writable(inner, deeper))
-                os.rename(deeper, secrets.token_hex(16), src_dir_fd=inner, dst_dir_fd=folder)
+                os.rename(deeper, os.urandom(16).hex(), src_dir_fd=inner, dst_dir_fd=folder)
         finally:
             os.close(inner)
         os.rmdir(name, dir_fd=folder)

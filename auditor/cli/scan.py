@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from skillkeep.auditor.audit import audit_tree
-from skillkeep.auditor.cache import ReportCache
 from skillkeep.auditor.interface import AuditOptions, Report, Verdict
 from skillkeep.auditor.report.formats import find_format
 from skillkeep.auditor.report.interface import Audited, Format, Style, plain, worst_verdict
 from skillkeep.auditor.report.json import json_document
 from skillkeep.auditor.report.source import open_view, reader_of
-from skillkeep.auditor.rubric.configured import rubric_options
 from skillkeep.auditor.several import Audit, audit_several
-from skillkeep.auditor.suppressions import apply_suppressions, load_suppressions
 from skillkeep.auditor.target import as_tree, base_of
 from skillkeep.cli.options import (
     ConfigOption,
@@ -39,7 +37,6 @@ from skillkeep.errors import Exit, SkillkeepError
 from skillkeep.files import write_atomic
 from skillkeep.home import Home
 from skillkeep.progress import Progress
-from skillkeep.settings import load_settings
 
 __all__ = ["scan"]
 
@@ -73,14 +70,12 @@ def scan(
     """
     chosen = find_format("json" if json_ else format_)
     options = _options(config, semgrep=not no_semgrep, bandit=not no_bandit, rubric=rubric)
-    home, today = Home.resolve(os.environ), SYSTEM_CLOCK.now().date()
+    home = Home.resolve(os.environ)
     with _trees(paths, options) as roots:
-        accepted = load_suppressions(
-            suppressions or home.suppressions, today, [*roots, *paths], named=suppressions is not None
-        )
+        accept = _accepting(home, suppressions, [*roots, *paths])
         with terminal_progress(quiet=quiet) as progress:
             reports = audit_several(roots, _auditing(options, None if no_cache else home), progress)
-        reports = [apply_suppressions(report, accepted, today) for report in reports]
+        reports = [accept(report) for report in reports]
         style = Style(plain if output is not None else paint, verbose, SYSTEM_CLOCK.now())
         with _audited(paths, roots, reports) as audited:
             _show(chosen, audited, style, output)
@@ -90,7 +85,13 @@ def scan(
 
 
 def _options(config: Path | None, *, semgrep: bool, bandit: bool, rubric: bool) -> AuditOptions:
-    everything = load_settings(Home.resolve(os.environ), config)
+    home = Home.resolve(os.environ)
+    if config is None and not rubric and not os.path.lexists(home.config):
+        return AuditOptions(semgrep=semgrep, bandit=bandit)
+    from skillkeep.auditor.rubric.configured import rubric_options
+    from skillkeep.settings import load_settings
+
+    everything = load_settings(home, config)
     options = AuditOptions.of(everything.auditor)
     return replace(
         options,
@@ -100,12 +101,29 @@ def _options(config: Path | None, *, semgrep: bool, bandit: bool, rubric: bool) 
     )
 
 
+def _accepting(home: Home, named: Path | None, audited: Sequence[Path]) -> Callable[[Report], Report]:
+    """What marks accepted warnings in a report. Most homes accept none, and then nothing is loaded for it."""
+    if named is None and not os.path.lexists(home.suppressions):
+        return _unchanged
+    from skillkeep.auditor.suppressions import apply_suppressions, load_suppressions
+
+    today = SYSTEM_CLOCK.now().date()
+    accepted = load_suppressions(named or home.suppressions, today, audited, named=named is not None)
+    return partial(apply_suppressions, suppressions=accepted, today=today)
+
+
+def _unchanged(report: Report) -> Report:
+    return report
+
+
 def _auditing(options: AuditOptions, home: Home | None) -> Audit:
     """An audit with `options`, out of the home's cache where there is a usable home."""
-    try:
-        cached = ReportCache(home.ensure().reports / "scan").audit if home else audit_tree
-    except SkillkeepError:
-        cached = audit_tree
+    cached: Callable[..., Report] = audit_tree
+    if home is not None:
+        from skillkeep.auditor.cache import ReportCache
+
+        with suppress(SkillkeepError):
+            cached = ReportCache(home.ensure().reports / "scan").audit
 
     def audit(root: Path, progress: Progress) -> Report:
         return cached(root, options, progress=progress)

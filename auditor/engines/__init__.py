@@ -1,4 +1,6 @@
-"""One analyser per file. A module that binds ``ENGINE`` is an engine; programs are named in `_PROGRAMS` as well."""
+"""One analyser per file. A module that binds ``ENGINE`` is an engine; programs are named in `_PROGRAMS` as well, and
+engines of one language in `by_language`, so that they are imported at use.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +8,7 @@ import pkgutil
 from functools import cache
 from importlib import import_module
 
+from skillkeep.auditor.engines.by_language import BY_LANGUAGE
 from skillkeep.auditor.engines.interface import Engine, ProgramEngine
 
 __all__ = ["file_engines", "program_engines"]
@@ -17,9 +20,10 @@ _PROGRAMS = frozenset({"semgrep"})
 
 @cache
 def _bound(programs: bool) -> tuple[Engine | ProgramEngine, ...]:
-    found = []
+    late = {each.module for each in BY_LANGUAGE}
+    found: list[Engine | ProgramEngine] = [] if programs else list(BY_LANGUAGE)
     for module in sorted(pkgutil.iter_modules(__path__), key=lambda item: item.name):
-        if (module.name in _PROGRAMS) is programs:
+        if (module.name in _PROGRAMS) is programs and module.name not in late:
             engine = getattr(import_module(f"{__name__}.{module.name}"), "ENGINE", None)
             if isinstance(engine, Engine | ProgramEngine):
                 found.append(engine)

@@ -7,7 +7,6 @@ in-file suppressions (``# nosec``) are ignored, and what it skips becomes a find
 from __future__ import annotations
 
 import io
-import logging
 import warnings
 from functools import cache
 from typing import Any, ClassVar, Final
@@ -69,6 +68,8 @@ def _report(issue: Any, segment: Segment, emit: Emitter) -> None:
 @cache
 def _manager() -> Any:
     """bandit's manager with the tests of our table; made once, its results are emptied for every file."""
+    import logging
+
     logging.getLogger("bandit").setLevel(logging.CRITICAL + 1)
     from bandit.core.config import BanditConfig
     from bandit.core.manager import BanditManager

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from skillkeep.auditor.errors import AuditError
 from skillkeep.auditor.rubric.interface import Reviewer, RubricOptions
-from skillkeep.settings import RubricSettings
+
+if TYPE_CHECKING:
+    from skillkeep.settings import RubricSettings
 
 __all__ = ["rubric_options"]
 

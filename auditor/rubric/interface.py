@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import secrets
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -73,6 +72,8 @@ class Reviewer(ABC):
 
 
 def _nonce() -> str:
+    import secrets
+
     return secrets.token_hex(16)
 
 

@@ -5,13 +5,15 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from skillkeep.home import Home
-from skillkeep.journal import Journal
-from skillkeep.settings import Settings, load_settings
+
+if TYPE_CHECKING:
+    from skillkeep.journal import Journal
+    from skillkeep.settings import Settings
 
 __all__ = [
     "ConfigOption", "FormatOption", "Ground", "JsonOption", "NoCacheOption", "NoInputOption", "OutputOption",
@@ -42,6 +44,9 @@ class Ground:
 
 def ground(config: Path | None = None) -> Ground:
     """Resolve and make the home, read the settings, open the journal. Raises `SkillkeepError`."""
+    from skillkeep.journal import Journal
+    from skillkeep.settings import load_settings
+
     home = Home.resolve(os.environ).ensure()
     settings = load_settings(home, config)
     return Ground(home, settings, Journal(home.journal, rotate_bytes=settings.journal.rotate_bytes))

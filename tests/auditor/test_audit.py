@@ -13,6 +13,7 @@ from skillkeep.auditor import AuditOptions, Observation, Report, Severity, Verdi
 from skillkeep.auditor.errors import AuditError
 from skillkeep.errors import SkillkeepError
 from skillkeep.manifest import Manifest
+from skillkeep.settings import Settings
 from skillkeep.tree import TreeView
 
 QUICK = AuditOptions(semgrep=False, bandit=False)
@@ -175,3 +176,7 @@ def test_progress_counts_the_files_as_they_are_read(tmp_path: Path) -> None:
     audit_tree(tmp_path, AuditOptions(semgrep=False), progress=Listener())
     assert heard[0] == ("reading", 0)
     assert [done for label, done in heard if not label][-1] == 3
+
+
+def test_options_of_a_home_without_configuration_are_the_defaults() -> None:
+    assert AuditOptions.of(Settings().auditor) == AuditOptions()
