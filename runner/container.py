@@ -40,6 +40,8 @@ class Target:
     image: Image
     runtime: str = ""
     processors: int = 1024
+    seccomp: str = ""
+    """A profile as JSON text; "" leaves the engine's own in force."""
 
 
 def container_body(request: RunRequest, target: Target, labels: Mapping[str, str]) -> dict[str, Any]:
@@ -79,7 +81,7 @@ def _host_config(policy: SandboxPolicy, request: RunRequest, target: Target) -> 
         "PidsLimit": policy.processes,
         "OomScoreAdj": 500,
         "CapDrop": ["ALL"],
-        "SecurityOpt": ["no-new-privileges"],
+        "SecurityOpt": ["no-new-privileges", *([f"seccomp={target.seccomp}"] if target.seccomp else [])],
         "Privileged": False,
         "ReadonlyRootfs": True,
         "Init": True,
@@ -175,12 +177,17 @@ def layers_in_force(created: Mapping[str, Any], body: Mapping[str, Any]) -> tupl
             dropped="all",
         ),
         _layer("no_new_privs", any("no-new-privileges" in text for text in host.get("SecurityOpt") or ())),
+        _layer("seccomp", _filters(host) == _filters(asked), profile="ours" if _filters(asked) else "the engine's"),
         _layer("identity", created["Config"].get("User") == body["User"], user=created["Config"].get("User")),
         _layer("memory", host.get("Memory") == asked["Memory"], bytes=host.get("Memory")),
         _layer("swap", host.get("MemorySwap") == asked["MemorySwap"], bytes=host.get("MemorySwap")),
         _layer("cpu", host.get("NanoCpus") == asked["NanoCpus"], nano_cpus=host.get("NanoCpus")),
         _layer("processes", host.get("PidsLimit") == asked["PidsLimit"], limit=host.get("PidsLimit")),
     )
+
+
+def _filters(config: Mapping[str, Any]) -> list[str]:
+    return [text for text in config.get("SecurityOpt") or () if text.startswith("seccomp=")]
 
 
 _DEFAULT_CAPABILITIES = 11  # Podman lists each capability it dropped from its default set instead of "ALL"

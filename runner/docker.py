@@ -30,6 +30,7 @@ from skillkeep.runner.interface import (
     RunResult,
 )
 from skillkeep.runner.owner import OWNER_LABEL, is_orphan, labels_for
+from skillkeep.runner.seccomp_profile import seccomp_profile
 
 __all__ = ["DEFAULT_IMAGE", "DockerBackend"]
 
@@ -52,6 +53,7 @@ class _Engine:
     facts: Mapping[str, str]
     losses: tuple[str, ...]
     host_uid: int | None
+    seccomp: str
 
 
 class DockerBackend(Backend):
@@ -90,7 +92,7 @@ class DockerBackend(Backend):
             raise RunnerError("sandbox_unavailable", "the engine was not probed", "Call `run`, not `_run`.")
         now = self._clock.now().timestamp()
         labels = labels_for(request.run_id, now, request.policy.wall_seconds)
-        body = container_body(request, Target(engine.image, self._runtime, engine.processors), labels)
+        body = container_body(request, Target(engine.image, self._runtime, engine.processors, engine.seccomp), labels)
         with _client(engine.socket, engine.version, _CALL_SECONDS) as api:
             with _engine_errors("create the container"):
                 _sweep(api, now)
@@ -195,7 +197,8 @@ def _connect(environment: Mapping[str, str], image: str, runtime: str) -> _Engin
     check_reachable(place)
     try:
         with _client(place, _OLDEST_API, _GREETING_SECONDS) as api:
-            version = api.version(api_version=False)["ApiVersion"]
+            about = api.version(api_version=False)
+            version = about["ApiVersion"]
         with _client(place, version, _GREETING_SECONDS) as api:
             able = capabilities(api.info(), runtime)
             found = _find_image(api, image)
@@ -204,7 +207,10 @@ def _connect(environment: Mapping[str, str], image: str, runtime: str) -> _Engin
         raise UnusableError(reason, START_AN_ENGINE) from error
     host_uid = None if able.user_ids_mapped else USER
     facts = {**able.facts, "socket": place}
-    return _Engine(place, version, found, able.processors, facts, able.losses, host_uid)
+    # Podman takes a profile as a file on its own machine only; a runtime with a kernel of its own takes none.
+    own = not runtime and "podman" not in str(about.get("Components", "")).lower()
+    losses = able.losses if own else ("seccomp is the container engine's own profile", *able.losses)
+    return _Engine(place, version, found, able.processors, facts, losses, host_uid, seccomp_profile() if own else "")
 
 
 def _find_image(api: Any, name: str) -> Image:

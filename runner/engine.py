@@ -91,7 +91,6 @@ def capabilities(about: Mapping[str, Any], runtime: str) -> Capabilities:
         raise UnusableError(f"the engine has no runtime {runtime!r}", "Install it, or change sandbox.docker_runtime.")
     mapped = any("name=rootless" in option or "name=userns" in option for option in options)
     losses = [
-        "seccomp is the container engine's own profile",
         "processor time, peak memory and a death by signal (seen as 128 + n) are not measured",
     ]
     if not mapped:

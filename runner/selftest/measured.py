@@ -221,7 +221,11 @@ def _stopped(backend: Backend, bait: Bait) -> Answer:
     return _outlives(backend, _IGNORES + "os.kill(os.getpid(), signal.SIGSTOP)\ntime.sleep(60)", 1.0)
 
 
-@_measured("leaving", "leave a setuid file, a FIFO, a socket or a device in a granted folder")
+@_measured(
+    "leaving",
+    "leave a setuid file, a FIFO, a socket or a device in a granted folder",
+    docker="a FIFO or a socket does nothing until somebody on the host opens it by its name",
+)
 def _litter(backend: Backend, bait: Bait) -> Answer:
     grant = bait.grant_of("litter")
     code = (

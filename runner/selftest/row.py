@@ -43,7 +43,10 @@ class Row:
 def judged(
     about: tuple[str, str, str], backend: str, answer: Answer | None, intended: Mapping[str, str] | None = None
 ) -> Row:
-    """The row for `answer` to the attack `about` (name, area, title); None: it was not carried out."""
+    """The row for `answer` to the attack `about` (name, area, title); None: it was not carried out.
+
+    `intended` gives the reason by backend or ``*``.
+    """
     name, area, title = about
     if answer is None:
         return Row(name, area, title, backend, Verdict.UNTESTED, "", "the sandbox ended before it was tried")

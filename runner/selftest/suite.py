@@ -78,8 +78,15 @@ def _small(
         answer: Answer | None = answers.get(each.name)
         if answer is None and not answers:
             answer = ("absent", f"no attack could be carried out: {failure or 'no Python 3 in the sandbox'}")
-        rows.append(judged((each.name, each.area, each.title), backend.name, answer, each.intended))
+        rows.append(judged((each.name, each.area, each.title), backend.name, answer, _reasons(backend, each.intended)))
     return rows
+
+
+def _reasons(backend: Backend, intended: Mapping[str, str]) -> Mapping[str, str]:
+    """`intended` with what holds for containers under the engine's own filter only where this one is."""
+    if "engine" in intended and any("engine's own profile" in loss for loss in backend.probe().losses):
+        return {**intended, backend.name: intended["engine"]}
+    return intended
 
 
 def _large(backend: Backend, bait: Bait, chosen: Iterable[Measured]) -> list[Row]:

@@ -129,7 +129,7 @@ def _register(name: str, asked: str, arguments: tuple[Any, ...], control: str, p
 
     intended = {}
     if name in _ENGINE_ALLOWS:
-        intended = {"docker": "the engine's own filter lets it through; the kernel's own checks stand behind it"}
+        intended = {"engine": "the engine's own filter lets it through; the kernel's own checks stand behind it"}
     register(name, AREA, asked + ": " + purpose, run, control, intended)
 
 
@@ -214,7 +214,7 @@ def x32_call() -> Answer:
     AREA,
     "i386 calls by int 0x80, which a 64-bit filter does not name",
     control="none",
-    intended={"docker": "the engine's filter covers the 32-bit architecture too"},
+    intended={"engine": "the engine's filter covers the 32-bit architecture too"},
 )
 def i386_call() -> Answer:
     """getpid of the 32-bit table; a kernel without it kills the process."""

@@ -192,7 +192,7 @@ def _no_new_privileges() -> bool:
 @attack(
     AREA,
     "leave a setuid file in scratch or in a granted folder",
-    intended={"docker": "the file belongs to the container's user 65534, which is nobody's; its own mounts are nosuid"},
+    intended={"engine": "the file belongs to the container's user 65534, which is nobody's; its own mounts are nosuid"},
 )
 def setuid_file() -> Answer:
     """chmod, creat and mknod with the bits."""

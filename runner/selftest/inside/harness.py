@@ -36,7 +36,8 @@ class Attack(NamedTuple):
 
     What is ``none`` is not to be tried outside a sandbox: it cannot work there, says nothing, or would do harm.
 
-    `intended` gives, by backend or ``*``, the reason why it may succeed there.
+    `intended` gives, by backend, ``engine`` (a container under the engine's own filter) or ``*``, the reason why it may
+    succeed there.
     """
 
     name: str

@@ -210,7 +210,7 @@ def oom_score() -> Answer:
 @attack(
     AREA,
     "change limits of another process",
-    intended={"docker": "it reaches processes of its own container only, and can only lower their limits"},
+    intended={"engine": "it reaches processes of its own container only, and can only lower their limits"},
 )
 def limits_of_others() -> Answer:
     """prlimit of the parent: set the same value it has."""

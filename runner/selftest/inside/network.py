@@ -11,7 +11,7 @@ from skillkeep.runner.selftest.inside.harness import ABSENT, Answer, attack, clo
 
 AREA = "network"
 _OWN_NETWORK = {"docker": "the container has a network of its own, with a loopback and nothing else"}
-_LOOPBACK_ONLY = frozenset({"inet", "inet6", "netlink", "packet"})
+_LOOPBACK_ONLY = frozenset({"inet", "inet6"})
 _FAMILIES = {
     "inet": (2, "anyone"),
     "inet6": (10, "anyone"),
