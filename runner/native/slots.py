@@ -28,6 +28,7 @@ from typing import Protocol
 from skillkeep.kernel.cgroups import Group
 from skillkeep.kernel.errors import KernelError
 from skillkeep.kernel.procfs import read_text
+from skillkeep.runner.interface import new_run_id
 from skillkeep.runner.native.failures import LayerError
 from skillkeep.runner.native.layout import ETC_FROM_HOST, SYSTEM, Host, look_at_host
 from skillkeep.runner.native.plan import Plan
@@ -62,6 +63,7 @@ class _Standing:
     """What a slot took from the host and from this process when it was built."""
 
     host: Host
+    mounts: tuple[str, ...]
     files: tuple[tuple[int, int], ...]
     groups: str
     cores: frozenset[int]
@@ -132,9 +134,7 @@ class Slots:
         self._owner, self._most = owner, most
         self._slots: list[Slot] = []
         self._recent: list[Plan] = []
-        self._mounts = os.open("/proc/self/mountinfo", os.O_RDONLY | os.O_CLOEXEC)
-        self._changes = select.poll()
-        self._changes.register(self._mounts, select.POLLPRI)
+        self._mounts = _Mounts()
         self.due = float("inf")
 
     @property
@@ -171,7 +171,7 @@ class Slots:
             self.due = now + _QUIET_SECONDS if plan else float("inf")
             return
         try:
-            self._slots.append(Slot(self._owner, plan, _look_around()))
+            self._slots.append(Slot(self._owner, plan, _look_around(self._mounts)))
             self.due = now + _QUIET_SECONDS
         except (KernelError, LayerError, OSError):  # the run that needs it will say what is wrong
             self.due = now + _AFTER_FAILURE_SECONDS
@@ -207,7 +207,7 @@ class Slots:
 
     def _host_changed(self, slot: Slot) -> bool:
         try:
-            return bool(self._changes.poll(0)) or slot.standing != _look_around()
+            return slot.standing != _look_around(self._mounts)
         except (KernelError, OSError):
             return True
 
@@ -224,11 +224,40 @@ def _fits_any(plan: Plan) -> bool:
     return plain and not plan.egress and not any(bind.source.startswith("/proc/") for bind in plan.binds)
 
 
-def _look_around() -> _Standing:
+class _Mounts:
+    """The mounts of this process that a slot depends on; the kernel says when any has changed (proc_pid_mountinfo(5)).
+
+    As root the binds of a run are opened from these mounts when it comes; else from those that its init has had since
+    it began, so that every mount counts.
+    """
+
+    def __init__(self) -> None:
+        self._file = os.open("/proc/self/mountinfo", os.O_RDONLY | os.O_CLOEXEC)
+        self._changes = select.poll()
+        self._changes.register(self._file, select.POLLPRI)
+        self._known: tuple[str, ...] | None = None
+
+    def shown(self, host: Host) -> tuple[str, ...]:
+        """Their lines."""
+        if self._changes.poll(0) or self._known is None:
+            lines = read_text("/proc/self/mountinfo").splitlines()
+            below = (*host.folders, *host.etc, "/dev")
+            self._known = tuple(line for line in lines if os.geteuid() or _concerns(line.split(" ")[4], below))
+        return self._known
+
+
+def _concerns(mounted_at: str, paths: tuple[str, ...]) -> bool:
+    """Whether a mount is above or below one of `paths`."""
+    place = mounted_at.rstrip("/") + "/"
+    return any(place.startswith(f"{path}/") or f"{path}/".startswith(place) for path in paths)
+
+
+def _look_around(mounts: _Mounts) -> _Standing:
     host = look_at_host()
     seen = [os.stat(path) for path in (*SYSTEM, *ETC_FROM_HOST) if path in host.folders or path in host.etc]
     return _Standing(
         host,
+        mounts.shown(host),
         tuple((state.st_dev, state.st_ino) for state in seen),
         read_text("/proc/self/cgroup"),
         frozenset(os.sched_getaffinity(0)),

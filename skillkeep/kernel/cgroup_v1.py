@@ -39,8 +39,10 @@ def make_part(place: Place, controller: str, limits: GroupLimits, tag: str) -> V
     path = f"{place.path}/{group_name(tag)}"
     try:
         os.mkdir(path)
-    except OSError:
+    except PermissionError:
         return None
+    except OSError as error:
+        raise KernelError(LAYER, error.errno or 0, f"make {path}") from error
     try:
         knobs = _knobs(path, controller, limits)
         for name, value in knobs:

@@ -63,8 +63,10 @@ def _make(parent: str, enforces: tuple[str, ...], limits: GroupLimits, tag: str)
     path = f"{parent}/{group_name(tag)}"
     try:
         os.mkdir(path)
-    except OSError:
+    except PermissionError:
         return None
+    except OSError as error:
+        raise KernelError(LAYER, error.errno or 0, f"make {path}") from error
     try:
         knobs = [knob for controller in enforces for knob in _knobs(path, controller, limits)]
         for name, value in knobs:
