@@ -171,7 +171,9 @@ class Slots:
             self.due = now + _QUIET_SECONDS if plan else float("inf")
             return
         try:
-            self._slots.append(Slot(self._owner, plan, _look_around(self._mounts)))
+            # Its own id: groups are named by it, and one that cannot be made would leave the slot without bounds.
+            own = replace(plan, run_id=new_run_id())
+            self._slots.append(Slot(self._owner, own, _look_around(self._mounts)))
             self.due = now + _QUIET_SECONDS
         except (KernelError, LayerError, OSError):  # the run that needs it will say what is wrong
             self.due = now + _AFTER_FAILURE_SECONDS
