@@ -54,8 +54,12 @@ def _vault() -> typer.Typer:
 
 def _runner() -> typer.Typer:
     from skillkeep.runner.cli import runner_app
+    from skillkeep.runner.environments.cli import ShellCommand, env_app, shell
 
-    return runner_app()
+    app = runner_app()
+    app.command("shell", cls=ShellCommand)(shell)
+    app.add_typer(env_app(), name="env")
+    return app
 
 
 _GROUPS: Mapping[str, Callable[[], typer.Typer]] = {"auditor": _auditor, "vault": _vault, "runner": _runner}

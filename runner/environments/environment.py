@@ -9,15 +9,14 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from types import TracebackType
 
 from skillkeep.kernel.errors import KernelError
 from skillkeep.runner.environments.enter import Door, Entered
 from skillkeep.runner.environments.errors import EnvironmentsError
-from skillkeep.runner.environments.place import Place, Record
+from skillkeep.runner.environments.place import Lock, Place
 from skillkeep.runner.environments.prepare import Command, look_around
 from skillkeep.runner.environments.relay import Kept, Sink, relay
-from skillkeep.runner.environments.standing import Standing
+from skillkeep.runner.environments.standing import Standing, is_alive
 from skillkeep.runner.errors import RunnerError
 from skillkeep.runner.interface import Cause, Denial, RunResult, new_run_id
 from skillkeep.runner.native.failures import LayerError, StartError
@@ -50,14 +49,15 @@ class How:
 class Environment:
     """An environment that this process has open, and which nobody removes meanwhile. Made by `Environments.open`.
 
-    `rebuild` makes it stand anew, for when its holder was killed. Threads may share one.
+    `presence` is the environment's lock, shared; it is taken over. `rebuild` makes it stand anew, for when its holder
+    was killed. Threads may share one.
     """
 
-    def __init__(self, place: Place, record: Record, standing: Standing, rebuild: Callable[[], Standing]) -> None:
+    def __init__(self, place: Place, standing: Standing, presence: Lock, rebuild: Callable[[], Standing]) -> None:
+        record = place.record()
+        assert record is not None  # nobody removes it while `presence` is held
         self.place, self.record = place, record
-        self._rebuild = rebuild
-        self._lock = place.lock()
-        self._lock.share()
+        self._rebuild, self._lock = rebuild, presence
         self._changing = threading.Lock()
         self._door: Door | None = None
         try:
@@ -83,9 +83,7 @@ class Environment:
     def __enter__(self) -> Environment:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def run(self, argv: Sequence[str], how: How = How()) -> RunResult:
@@ -126,12 +124,16 @@ class Environment:
         return Command(tuple(argv), env, how.workdir or self.record.project, how.fresh, terminal)
 
     def enter(self, command: Command, streams: Sequence[int]) -> Entered:
-        """Start a command with these streams. Raises RunnerError."""
+        """Start a command with these streams; in an environment built anew when it has ended. Raises RunnerError."""
         try:
-            return Entered(self._open_door(), command, streams)
+            door = self._open_door()
+            try:
+                return Entered(door, command, streams)
+            except (KernelError, LayerError):
+                if is_alive(door.standing):
+                    raise
+            return Entered(self._open_door(looked=True), command, streams)
         except (KernelError, LayerError) as error:
-            if self._is_down():
-                raise self._ended() from error
             raise _layer_failed(error) from error
 
     def finish(self, entered: Entered) -> tuple[int | None, Mapping[str, float]]:
@@ -147,7 +149,7 @@ class Environment:
         return status, {"user": usage.ru_utime, "system": usage.ru_stime, "memory": usage.ru_maxrss * 1024}
 
     def _result(self, entered: Entered, stopped: str, kept: tuple[Kept, Kept], started: float) -> RunResult:
-        door = self._open_door()
+        standing = entered.standing
         status, usage = self.finish(entered)
         code = number = None
         if status is None:
@@ -156,15 +158,15 @@ class Environment:
             number = os.WTERMSIG(status)
         else:
             code = os.WEXITSTATUS(status)
-        if number == signal.SIGKILL and not stopped and self._is_down():
+        if number == signal.SIGKILL and not stopped and not is_alive(standing):
             raise self._ended()
         cause = Cause.SIGNAL if code is None else Cause.EXIT
         denials: tuple[Denial, ...] = ()
         if stopped:
             cause = Cause(stopped)
-        elif number == signal.SIGKILL and "memory" in door.standing.bounded_by:
+        elif number == signal.SIGKILL and "memory" in standing.bounded_by:
             # Nobody of ours killed it; inside only its own kind can, and the kernel's memory limit.
-            denials = (Denial("memory", f"killed at {door.standing.plan.memory_bytes} bytes", "memory_bytes"),)
+            denials = (Denial("memory", f"killed at {standing.plan.memory_bytes} bytes", "memory_bytes"),)
             cause = Cause.OOM
         out, err = kept
         return RunResult(
@@ -187,19 +189,16 @@ class Environment:
             denials=denials,
         )
 
-    def _open_door(self) -> Door:
-        """The door, to a holder that lives at this moment."""
+    def _open_door(self, *, looked: bool = False) -> Door:
+        """The door, to a holder that lives at this moment; one that is just ending shows only when `looked` at."""
         with self._changing:
             if self._door is None:
                 raise EnvironmentsError("environment_ended", "the environment was closed", "Open it again.")
-            if _is_over(self._door.holder):
+            if _is_over(self._door.holder) or (looked and not is_alive(self._door.standing)):
                 standing = self._rebuild()
                 self._door.close()
                 self._door = Door(standing, look_around(standing))
             return self._door
-
-    def _is_down(self) -> bool:
-        return self._door is not None and _is_over(self._door.holder)
 
     def _ended(self) -> EnvironmentsError:
         return EnvironmentsError(

@@ -12,6 +12,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from skillkeep.files import remove_tree
 from skillkeep.home import Home
@@ -25,7 +26,9 @@ from skillkeep.runner.environments.standing import Standing
 from skillkeep.runner.environments.start import build
 from skillkeep.runner.interface import SandboxPolicy
 from skillkeep.runner.native.plan import Plan
-from skillkeep.settings import SandboxSettings
+
+if TYPE_CHECKING:
+    from skillkeep.settings import SandboxSettings
 
 __all__ = ["IDLE_SECONDS", "Environments", "Seen"]
 
@@ -55,16 +58,24 @@ class Environments:
     def __init__(self, home: Home, settings: SandboxSettings) -> None:
         self._home, self._settings = home, settings
 
-    def open(self, project: str | Path, policy: SandboxPolicy | None = None) -> Environment:
+    def open(
+        self, project: str | Path, policy: SandboxPolicy | None = None, *, read_only: bool | None = None
+    ) -> Environment:
         """The environment of a project's folder, made and started when it has to be; the caller closes it.
 
-        `policy` None takes what it runs with, or the settings. Raises EnvironmentsError (`project_unusable`,
-        `environment_differs`), RunnerError.
+        `policy` and `read_only` None take what it runs with, or the settings and a writable project. Raises
+        EnvironmentsError (`project_unusable`, `environment_differs`), RunnerError.
         """
         real = real_project(self._home, project)
-        place, record = self._record_for(real)
-        standing = self._standing(place, record, policy)
-        return Environment(place, record, standing, lambda: self._standing(place, record, None))
+        place, presence = self._enter_place(real)
+        try:
+            wanted = plan_of(place, real, policy or base_policy(self._settings), read_only=bool(read_only))
+            asked = policy is not None or read_only is not None
+            standing = self._standing(place, presence, wanted, asked=asked)
+            return Environment(place, standing, presence, lambda: self._standing(place, presence, wanted, asked=False))
+        except BaseException:
+            presence.close()
+            raise
 
     def find(self, name_or_path: str) -> Place:
         """The place of an environment that exists, by its name or by its project's folder.
@@ -144,25 +155,22 @@ class Environments:
                 lock.close()
         return stopped
 
-    def _record_for(self, project: str) -> tuple[Place, Record]:
-        """The record of a project, made when there is none."""
+    def _enter_place(self, project: str) -> tuple[Place, Lock]:
+        """The place of a project, with its record made when there is none, and its lock, shared."""
         for place in (place_of(self._home, name) for name in candidates(project)):
-            lock = place.lock()
-            try:
-                lock.own(wait=False) or lock.share()
+            presence = place.lock()
+            presence.share()
+            with contextlib.closing(place.making_lock()) as making:
+                making.own(wait=True)
                 record = place.record()
-                if record is not None and record.project == project:
-                    return place, record
-                if record is None and lock.own(wait=True) and (record := place.record()) is None:
+                if record is None:
                     record = Record(place.name, project, self._free_slot(project), time.time())
                     place.write_record(record)
-                if record is not None and record.project == project:
-                    return place, record
-            finally:
-                lock.close()
-        raise EnvironmentsError(
-            "environment_broken", "every name for this folder is taken", "Delete one: runner env list"
-        )
+            if record.project == project:
+                return place, presence
+            presence.close()
+        hint = "Delete one of them: runner env list"
+        raise EnvironmentsError("environment_broken", "every name for this folder is taken", hint)
 
     def _free_slot(self, project: str) -> int:
         taken = set()
@@ -176,33 +184,34 @@ class Environments:
             slot = (slot + 1) % _SLOTS
         return slot
 
-    def _standing(self, place: Place, record: Record, policy: SandboxPolicy | None) -> Standing:
-        """Where it runs, built when it does not."""
-        wanted = plan_of(place, record.project, policy or base_policy(self._settings))
-        lock = place.lock()
-        try:
-            lock.share()
-            found = place.standing()
+    def _standing(self, place: Place, presence: Lock, wanted: Plan, *, asked: bool) -> Standing:
+        """Where it runs, built when it does not. `presence` is shared, before and after."""
+        with contextlib.closing(place.making_lock()) as making:
+            making.own(wait=True)
+            record, found = place.record(), place.standing()
+            assert record is not None
             if found is not None and _is_same_folder(found, record):
-                _check_same(found, wanted, record, asked=policy is not None)
+                _check_same(found, wanted, record, asked=asked)
                 return found
-            lock.release()
-            if found is not None and not lock.own(wait=False):
-                raise _busy(place, "its project's folder was replaced")
-            lock.own(wait=True)
-            found = place.standing()
-            if found is not None and _is_same_folder(found, record):
-                _check_same(found, wanted, record, asked=policy is not None)
-                return found
+            if found is not None:
+                self._end_unused(place, presence)
             _end(place)
             build(place, record, wanted)
             built = place.standing()
-            if built is None:
-                raise EnvironmentsError("environment_ended", "it ended as soon as it stood", "Try again.")
-        finally:
-            lock.close()
+        if built is None:
+            raise EnvironmentsError("environment_ended", "it ended as soon as it stood", "Try again.")
         self.collect()
         return built
+
+    def _end_unused(self, place: Place, presence: Lock) -> None:
+        """End one that shows a folder which is no longer there, if nobody else is in it."""
+        presence.release()
+        alone = presence.own(wait=False)
+        if alone:
+            _end(place)
+        presence.share()
+        if not alone:
+            raise _busy(place, "its project's folder was replaced meanwhile")
 
     @contextlib.contextmanager
     def _alone(self, place: Place, *, kill: bool) -> Iterator[Lock]:
@@ -222,8 +231,7 @@ class Environments:
 
 def _check_same(found: Standing, wanted: Plan, record: Record, *, asked: bool) -> None:
     """Raise when an environment that runs has other limits or rights than those asked for."""
-    strip = {"run_id": "", "argv": (), "policy_text": ""}
-    if asked and replace(found.plan, **strip) != replace(wanted, **strip):
+    if asked and found.plan != replace(wanted, run_id=found.plan.run_id):
         raise EnvironmentsError(
             "environment_differs",
             f"the environment {record.name} runs with other limits or rights",
@@ -258,6 +266,8 @@ def _processes(standing: Standing) -> list[int]:
 def _kill_all(standing: Standing) -> None:
     """Kill the holder and all that is in the environment, until nothing is."""
     deadline = time.monotonic() + _KILL_SECONDS
+    # First: whoever waits for a command that is killed then knows why.
+    _kill_and_wait(standing.holder, deadline)
     while (pids := [pid for pid in _processes(standing) if started_at(pid) >= 0]) and time.monotonic() < deadline:
         for pid in pids:
             _kill_and_wait(pid, deadline)

@@ -1,8 +1,8 @@
 """The folder of one environment below the Skillkeep home, and who is in it at this moment.
 
 ``<home>/environments/<name>/``: `environment.json` (what it is for), `standing.json` (where it runs, if it does),
-`home/` (the sandbox's own home), `passwd`, `lock`. Whoever is in the environment holds the lock shared, whoever makes
-or removes it holds it alone; the kernel drops both with the process.
+`home/` (the sandbox's own home), `passwd`, `lock`. Whoever has the environment open holds its lock shared, whoever
+removes or stops it holds it alone; the kernel drops both with the process.
 """
 
 from __future__ import annotations
@@ -25,11 +25,15 @@ from skillkeep.runner.environments.standing import Standing, is_alive
 __all__ = ["Lock", "Place", "Record", "every_place", "place_of"]
 
 _FOLDER = "environments"
+_ACCOUNTS = (
+    "root:x:0:0:root:/nonexistent:/usr/sbin/nologin\n",
+    "nobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n",
+)
 
 
 @dataclass(frozen=True)
 class Record:
-    """What an environment is for. `slot` numbers its own ids where the runner is root; `created` is seconds since 1970."""
+    """What an environment is for. `slot` numbers its own ids where the runner is root; `created` is a Unix time."""
 
     name: str
     project: str
@@ -45,7 +49,7 @@ class Lock:
             self._fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
 
     def share(self) -> None:
-        """Be in it, waiting while somebody makes or removes it."""
+        """Be in it, waiting while somebody stops or removes it."""
         fcntl.flock(self._fd, fcntl.LOCK_SH)
 
     def own(self, *, wait: bool) -> bool:
@@ -103,6 +107,10 @@ class Place:
         """A lock of the environment, not taken yet."""
         return Lock(self.lock_file)
 
+    def making_lock(self) -> Lock:
+        """Held alone by whoever makes it stand, besides being in it."""
+        return Lock(self.folder.parent / f".{self.name}.making")
+
     @property
     def used(self) -> float:
         """When it was last used, in seconds since 1970."""
@@ -130,7 +138,7 @@ class Place:
             for folder in (self.folder, self.home):
                 os.chmod(folder, 0o700)
         account = f"{record.name}:x:1000:1000:{record.name}:/home/{record.name}:/bin/sh\n"
-        text = f"root:x:0:0:root:/nonexistent:/usr/sbin/nologin\n{account}nobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n"
+        text = "".join((_ACCOUNTS[0], account, _ACCOUNTS[1]))
         write_atomic(self.passwd, text.encode(), 0o644)
         write_atomic(self.folder / "environment.json", json.dumps(asdict(record)).encode())
 

@@ -1,10 +1,11 @@
-"""Which folder may be the project of an environment, and what an environment shows of the host: that folder, its home."""
+"""Which folder may be the project of an environment, and what the environment shows of the host."""
 
 from __future__ import annotations
 
 import os
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from skillkeep.home import Home
 from skillkeep.runner.environments.errors import EnvironmentsError
@@ -12,10 +13,16 @@ from skillkeep.runner.environments.place import Place
 from skillkeep.runner.interface import Bind, RunRequest, SandboxPolicy
 from skillkeep.runner.native.identity import DEFAULT_ID_BASE
 from skillkeep.runner.native.plan import Plan, make_plan
-from skillkeep.settings import SandboxSettings
+from skillkeep.runner.sizes import size_of
 from skillkeep.text import printable_path
 
-__all__ = ["base_policy", "plan_of", "real_project"]
+if TYPE_CHECKING:
+    from skillkeep.settings import SandboxSettings
+
+__all__ = ["base_policy", "plan_of", "policy_for", "real_project"]
+
+
+_SHARED = ("/", "/home", "/mnt", "/opt", "/root", "/srv", "/tmp", "/var")  # noqa: S108  refused, not used
 
 
 def real_project(home: Home, path: str | Path) -> str:
@@ -33,7 +40,7 @@ def real_project(home: Home, path: str | Path) -> str:
     root = home.root.resolve()
     if found == root or found in root.parents or root in found.parents:
         raise _unusable(str(found), "it holds Skillkeep's own home, or is a part of it")
-    if str(found) == "/tmp" or (str(found).startswith(("/home/", "/home")) and found.parent == Path("/")):  # noqa: S108
+    if str(found) in _SHARED:
         raise _unusable(str(found), "it holds more than one project")
     return str(found)
 
@@ -50,13 +57,23 @@ def base_policy(settings: SandboxSettings) -> SandboxPolicy:
     )
 
 
-def plan_of(place: Place, project: str, policy: SandboxPolicy) -> Plan:
-    """All that the builder needs. `policy.binds` may name more of the host; the project is writable unless one of
-    them shows it read-only. Raises `RunnerError` (`bad_policy`) for what cannot be shown.
-    """
-    shown = {bind.target for bind in policy.binds}
-    own = (Bind(project, project, writable=True), Bind(str(place.home), f"/home/{place.name}", writable=True))
-    binds = (*policy.binds, *(bind for bind in own if bind.target not in shown))
+def policy_for(
+    settings: SandboxSettings, *, memory: str = "", cpus: float | None = None, processes: int | None = None
+) -> SandboxPolicy:
+    """The settings' limits with those that a call names. Raises `UsageError`, `RunnerError` (`bad_policy`)."""
+    base, memory_bytes = base_policy(settings), size_of(memory, "--memory")
+    return replace(
+        base,
+        memory_bytes=base.memory_bytes if memory_bytes is None else memory_bytes,
+        cpus=base.cpus if cpus is None else cpus,
+        processes=base.processes if processes is None else processes,
+    )
+
+
+def plan_of(place: Place, project: str, policy: SandboxPolicy, *, read_only: bool = False) -> Plan:
+    """All that the builder needs. Raises `RunnerError` (`bad_policy`) for what cannot be shown."""
+    home = Bind(str(place.home), f"/home/{place.name}", writable=True)
+    binds = (Bind(project, project, writable=not read_only), home)
     request = RunRequest(("/bin/sh",), replace(policy, binds=binds, workdir=project))
     return make_plan(request, DEFAULT_ID_BASE)
 

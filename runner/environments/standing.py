@@ -9,11 +9,13 @@ from dataclasses import asdict, dataclass
 from functools import cache
 from typing import Any
 
-from skillkeep.kernel.process import started_at
 from skillkeep.kernel.procfs import read_text
 from skillkeep.runner.native.plan import Plan
 
 __all__ = ["GroupPart", "Standing", "boot_id", "is_alive", "own_pid_namespace"]
+
+
+_EXITING = 4  # PF_EXITING of the flags in proc_pid_stat(5)
 
 
 @dataclass(frozen=True)
@@ -73,8 +75,17 @@ def is_alive(standing: Standing) -> bool:
     return (
         standing.boot == boot_id()
         and standing.seen_from == own_pid_namespace()
-        and started_at(standing.holder) == standing.started
+        and _lives_since(standing.holder) == standing.started
     )
+
+
+def _lives_since(pid: int) -> int:
+    """The start time of a process that is not ending; -1 for every other. One that is ending takes others along."""
+    try:
+        words = read_text(f"/proc/{pid}/stat").rpartition(")")[2].split()
+    except OSError:
+        return -1
+    return -1 if words[0] in "ZX" or int(words[6]) & _EXITING else int(words[19])
 
 
 @cache
