@@ -81,8 +81,9 @@ class BehaviourEngine(Engine):
         sent_to: list[Recipient] = emit.notes.get("recipients", [])
         for found in sent_to:
             if named_nowhere(found, documents):
-                message = f"{found.what}, {found.to[:100]}, that no document names is to get something"
-                emit.finding("undeclared-recipient", found.at, found.text, message)
+                rule = "undeclared-source" if found.what == "a source" else "undeclared-recipient"
+                message = f"{found.what} that no document names: {found.to[:100]}"
+                emit.finding(rule, found.at, found.text, message)
         starters = unasked(tree)
         for place, message in unnamed_places(tree, documents, starters):
             emit.finding("undeclared-persistence", place.evidence, place.value, message)
@@ -144,6 +145,9 @@ def _unasked(tree: SourceTree, acts: list[Act], starters: dict[str, str], emit: 
         if told and put and _first(mine, ("agent_home", "at_home")):
             message = f"{who} starts it, and it writes {told.text.strip()[:60]} of the user's home"
             emit.finding("undeclared-agent-entry", Location(path, told.line), told.text, message)
+        if (sent := _first(mine, "publishes")) and _first(mine, ("secret", "at_home", "home", "own_file")):
+            message = f"{who} starts it, and it publishes packages: {sent.text.strip()[:60]}"
+            emit.finding("behaviour-unasked-send", Location(path, sent.line), sent.text, message)
         if path not in hosts:
             continue
         send, local = _first(mine, "send"), _first(mine, ("local", "secret"))

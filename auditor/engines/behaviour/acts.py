@@ -21,7 +21,8 @@ CODE: Final = (
 )  # fmt: skip
 _COMMENT: Final = re.compile(r"^[ \t]*(?:#(?!!)|//|\*[ \t/]).*$", re.MULTILINE)
 _OTHER: Final = re.compile(
-    r"(?i)\.(?:go|rs|php|pl|pm|lua|java|kt|swift|cs|c|cc|cpp|applescript|vbs|jl|ex|exs|scala|dart)$"
+    r"(?i)\.(?:go|rs|php|pl|pm|lua|java|kts?|swift|cs|c|cc|cpp|mm?|applescript|vbs|hta|bat|cmd|reg|jl|ex|exs|scala|dart|groovy|gradle"
+    r"|awk|tcl|nim|zig|hs|clj|cr)$|(?:^|/)(?:[\w.-]*dockerfile[\w.-]*|containerfile|makefile|justfile)$"
 )
 _MOST: Final = 200
 

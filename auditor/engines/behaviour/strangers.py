@@ -21,6 +21,7 @@ __all__ = ["Stranger", "is_remote", "strangers"]
 Stranger = tuple[Act, Capability, str]  # the sending act, the host it goes to, and why it is a stranger
 
 _REACH: Final = 6  # lines between a request and the address that the parser saw
+_PRIVATE: Final = frozenset({"secret", "identity", "clipboard", "screen", "keys"})
 _NEAR: Final = 12  # lines between what is read and the request
 _LOCAL: Final = re.compile(
     r"^(?:\*$|localhost|127\.|0\.0\.0\.0|\[?::1|10\.|192\.168\.|172\.(?:1[6-9]|2\d|3[01])\.|host\.docker\.|.*\.local$)"
@@ -29,8 +30,6 @@ _LOCAL: Final = re.compile(
 
 def strangers(tree: SourceTree, acts: Sequence[Act], documents: Documents) -> Iterator[Stranger]:
     """Sends of local data to hosts that nobody named, and any send by a tool that promised to send nothing."""
-    if documents.silent:
-        return
     promise = documents.promise
     hosts: dict[str, list[Capability]] = {}
     for each in tree.capabilities:
@@ -43,6 +42,8 @@ def strangers(tree: SourceTree, acts: Sequence[Act], documents: Documents) -> It
             if abs(each.evidence.line - act.line) > _REACH or documents.names(each.value):
                 continue
             read = _read_near(act, acts)
+            if documents.silent and (read is None or read.kind not in _PRIVATE):
+                continue
             if read is not None:
                 yield act, each, f"what {read.text.strip()[:40]} reads goes to {each.value}, which no document names"
             elif act.kind == "query":
@@ -59,7 +60,7 @@ def _read_near(act: Act, acts: Sequence[Act]) -> Act | None:
             each
             for each in acts
             if each.path == act.path
-            and each.kind in {"local", "secret"}
+            and (each.kind == "local" or each.kind in _PRIVATE)
             and act.line - _NEAR <= each.line <= act.line + 3
         ),
         None,
