@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import resource
 import statistics
@@ -41,6 +42,7 @@ def cost(argv: Sequence[str], home: Path) -> Cost:
     """Run it once, its output thrown away."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     env = {**os.environ, "SKILLKEEP_HOME": os.fspath(home), "HOME": os.fspath(home)}
+    env.pop("PYTHONDONTWRITEBYTECODE", None)
     done = subprocess.run(
         argv, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False
     )
@@ -49,7 +51,16 @@ def cost(argv: Sequence[str], home: Path) -> Cost:
 
 
 def cold(skill: Path, home: Path) -> tuple[float, float]:
-    """Medians of CPU seconds: our command on `skill`, and the bare interpreter, measured in turns."""
+    """Medians of CPU seconds: our command on `skill`, and the bare interpreter, measured in turns.
+
+    Bytecode is made first, as every installer does: a confined worker writes none.
+    """
+    package = importlib.util.find_spec("skillkeep.auditor")
+    for folder in package.submodule_search_locations or () if package else ():
+        subprocess.run(
+            [sys.executable, "-m", "compileall", "-q", os.path.dirname(folder), "-x", r"/(?:\.|build|tests)"],
+            check=False,
+        )
     ours, bare = [], []
     command = [os.fspath(BIN / "auditor"), *OURS, os.fspath(skill)]
     cost(command, home)
