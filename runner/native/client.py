@@ -10,16 +10,16 @@ import struct
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import skillkeep
 import skillkeep.kernel
 from skillkeep.kernel.errors import KernelError
 from skillkeep.kernel.libc import guarded
-from skillkeep.runner.native.place import LAYER, alone, server_folder, server_name
+from skillkeep.runner.native.place import LAYER, alone, rights, server_folder, server_name
 
-__all__ = ["IDLE_SECONDS", "ask", "connected", "receive"]
+__all__ = ["IDLE_SECONDS", "ask", "connected", "receive", "starter"]
 
 IDLE_SECONDS = 120.0
 """How long a server waits for the next caller."""
@@ -37,9 +37,10 @@ _CREDENTIALS = struct.Struct("3i")
 def connected() -> Iterator[socket.socket]:
     """A connection to this user's server. Raises KernelError("fork_server")."""
     folders = _folders()
-    private = alone()
+    own = rights()
+    private = alone(own)
     folder = server_folder()
-    name = server_name(tuple(folders.values()), private)
+    name = server_name(tuple(folders.values()), private, own)
     deadline = time.monotonic() + _START_SECONDS
     connection = _connect(folder, name)
     while connection is None:
@@ -97,14 +98,13 @@ def _connect(folder: str, name: str) -> socket.socket | None:
 
 def _start(folder: str, name: str, folders: dict[str, str], idle_seconds: float) -> None:
     """Start a server and wait until it listens, or has found that another one does."""
-    words = [sys.executable, "-I", "-S", "-B", os.path.join(_HERE, "boot.py")]
-    words += [f"{package}={place}" for package, place in folders.items()]
+    words = starter(folders)
     flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW
     with guarded(LAYER, "start it"):
         log = os.open(f"{folder}/{name}.log", flags, 0o600)
         try:
             process = subprocess.Popen(
-                [*words, "--", "server", folder, name, str(idle_seconds)],
+                [*words, "server", folder, name, str(idle_seconds)],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=log,
@@ -117,6 +117,12 @@ def _start(folder: str, name: str, folders: dict[str, str], idle_seconds: float)
     with process:
         assert process.stdout is not None
         process.stdout.read()  # until it listens, or has ended
+
+
+def starter(folders: Mapping[str, str] | None = None) -> list[str]:
+    """The command line that starts a program of ours (see `boot`), up to where the program is named."""
+    words = [sys.executable, "-I", "-S", "-B", os.path.join(_HERE, "boot.py")]
+    return [*words, *(f"{package}={place}" for package, place in (folders or _folders()).items()), "--"]
 
 
 def _folders() -> dict[str, str]:

@@ -93,11 +93,19 @@ class Host:
 
 def look_at_host() -> Host:
     """Look. Raises KernelError("dev") when a device file is something else."""
-    links = tuple((path, os.readlink(path)) for path in SYSTEM if os.path.islink(path))
-    folders = tuple(path for path in SYSTEM if not os.path.islink(path) and os.path.isdir(path))
-    etc = tuple(path for path in ETC_FROM_HOST if os.path.exists(path))
+    links, folders, etc, etc_folders = [], [], [], []
+    for path in SYSTEM:
+        mode = _mode_of(path, follow=False)
+        if stat.S_ISLNK(mode):
+            links.append((path, os.readlink(path)))
+        elif stat.S_ISDIR(mode):
+            folders.append(path)
+    for path in ETC_FROM_HOST:
+        if mode := _mode_of(path, follow=True):
+            etc.append(path)
+            etc_folders += [path] if stat.S_ISDIR(mode) else []
     modes = tuple((name, _mode(name, *numbers)) for name, numbers in DEVICES.items())
-    return Host(folders, links, etc, tuple(path for path in etc if os.path.isdir(path)), modes, _masked())
+    return Host(tuple(folders), tuple(links), tuple(etc), tuple(etc_folders), modes, _masked())
 
 
 @cache
@@ -105,6 +113,14 @@ def _masked() -> tuple[tuple[str, bool], ...]:
     """A kernel's own files come and go with modules only, and one that has gone is passed over."""
     found = [(name, f"/proc/{name}") for name in PROC_MASKED]
     return tuple((name, os.path.isdir(path)) for name, path in found if os.path.lexists(path))
+
+
+def _mode_of(path: str, *, follow: bool) -> int:
+    """0 where there is nothing."""
+    try:
+        return os.stat(path, follow_symlinks=follow).st_mode
+    except OSError:
+        return 0
 
 
 def _mode(name: str, major: int, minor: int) -> int:

@@ -12,6 +12,7 @@ import os
 import resource
 import stat
 import sys
+from collections.abc import Mapping
 from functools import cache
 
 from skillkeep.kernel.errors import KernelError
@@ -19,12 +20,16 @@ from skillkeep.kernel.libc import guarded
 from skillkeep.kernel.process import started_at
 from skillkeep.kernel.procfs import read_text
 
-__all__ = ["LAYER", "alone", "server_folder", "server_name", "source_files"]
+__all__ = ["LAYER", "alone", "rights", "server_folder", "server_name", "source_files"]
 
 LAYER = "fork_server"
 _SPARE_NAMES = 9
 _HERE = os.path.dirname(os.path.abspath(__file__))
 _LIMITS = ("CORE", "NOFILE", "FSIZE", "NPROC", "DATA", "CPU", "MEMLOCK", "MSGQUEUE", "AS")
+_RIGHTS = {
+    "permitted": "CapPrm", "bounding": "CapBnd", "no_new_privs": "NoNewPrivs", "seccomp": "Seccomp",
+    "filters": "Seccomp_filters",
+}  # fmt: skip
 _NAMESPACES = ("user", "mnt", "pid", "net", "ipc", "uts", "cgroup")
 
 
@@ -43,33 +48,45 @@ def server_folder() -> str:
     return _made(f"/tmp/skillkeep-{uid}-{_SPARE_NAMES}")  # noqa: S108
 
 
-def alone() -> bool:
+def alone(own: Mapping[str, str] | None = None) -> bool:
     """Whether this process is filtered more than its pid namespace is, by seccomp: then it shares no server.
 
     A filter cannot be compared with another one. The first process of a container has the container's filter, which
-    all in there share; whoever has more filters than that would lose them through another one's server.
+    all in there share; whoever has more filters than that would lose them through another one's server. `own` are
+    this process's `rights`.
     """
-    own = _status("self")["filters"]
-    return own not in ("", "0") and own != _status("1")["filters"]
+    filters = (rights() if own is None else own)["filters"]
+    return filters not in ("", "0") and filters != rights("1")["filters"]
 
 
-def server_name(folders: tuple[str, ...], private: bool) -> str:
+def server_name(folders: tuple[str, ...], private: bool, own: Mapping[str, str] | None = None) -> str:
     """The name of the server for this process as it is now.
 
-    `folders` hold the code the server runs; a `private` one is this very process's.
+    `folders` hold the code the server runs; a `private` one is this very process's, whose `rights` are `own`.
     """
     with guarded(LAYER, "look at this process"):
         facts = {
             "code": [sys.executable, sys.version, source_files(folders)],
             "ids": [os.getresuid(), os.getresgid(), sorted(os.getgroups())],
-            "namespaces": [os.stat(f"/proc/self/ns/{kind}").st_ino for kind in _NAMESPACES],
+            "namespaces": [os.readlink(f"/proc/self/ns/{kind}") for kind in _NAMESPACES],
             "groups": read_text("/proc/self/cgroup"),
             "limits": [resource.getrlimit(getattr(resource, f"RLIMIT_{name}")) for name in _LIMITS],
             "cores": sorted(os.sched_getaffinity(0)),
-            "rights": _status("self"),
+            "rights": rights() if own is None else own,
             "owner": [os.getpid(), started_at(os.getpid())] if private else [],
         }
     return "native-" + hashlib.sha256(json.dumps(facts).encode()).hexdigest()[:20]
+
+
+def rights(pid: str = "self") -> dict[str, str]:
+    """What bounds a process besides its ids: capabilities, no_new_privs, seccomp."""
+    text = read_text(f"/proc/{pid}/status")
+    return {name: _field(text, key) for name, key in _RIGHTS.items()}
+
+
+def _field(text: str, key: str) -> str:
+    start = text.find(f"\n{key}:")
+    return "" if start < 0 else text[start + len(key) + 2 : text.index("\n", start + 1)].strip()
 
 
 @cache
@@ -83,16 +100,6 @@ def source_files(folders: tuple[str, ...]) -> list[tuple[str, int, int]]:
                     state = entry.stat()
                     found.append((entry.path, state.st_size, state.st_mtime_ns))
     return sorted(found)
-
-
-def _status(pid: str) -> dict[str, str]:
-    """What bounds a process besides its ids: capabilities, no_new_privs, seccomp."""
-    wanted = {
-        "CapPrm": "permitted", "CapBnd": "bounding", "NoNewPrivs": "no_new_privs", "Seccomp": "seccomp",
-        "Seccomp_filters": "filters",
-    }  # fmt: skip
-    rows = dict(line.split(":", 1) for line in read_text(f"/proc/{pid}/status").splitlines())
-    return {name: rows.get(key, "").strip() for key, name in wanted.items()}
 
 
 def _is_private(path: str) -> bool:

@@ -6,12 +6,13 @@ import json
 import math
 import os
 import sys
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from skillkeep.runner.egress.place import VARIABLES
 from skillkeep.runner.errors import RunnerError
-from skillkeep.runner.interface import Bind, RunRequest
+from skillkeep.runner.interface import Bind, RunRequest, SandboxPolicy
 
 __all__ = ["HOME", "INSIDE_ID", "POLICY_FILE", "Plan", "make_plan"]
 
@@ -47,7 +48,7 @@ class Plan:
 
     def to_text(self) -> str:
         """JSON, one object."""
-        return json.dumps(asdict(self))
+        return json.dumps({**vars(self), "binds": [vars(bind) for bind in self.binds]})
 
     @classmethod
     def from_text(cls, text: str) -> Plan:
@@ -109,7 +110,7 @@ def make_plan(request: RunRequest, id_base: int) -> Plan:
         env=tuple(env.items()),
         workdir=workdir,
         binds=tuple(binds),
-        policy_text=json.dumps({"schema": "skillkeep/policy-v1", **policy.to_json()}, indent=1),
+        policy_text=_policy_text(policy),
         run_id=request.run_id,
         memory_bytes=policy.memory_bytes,
         processes=policy.processes,
@@ -123,6 +124,11 @@ def make_plan(request: RunRequest, id_base: int) -> Plan:
         id_base=id_base,
         egress=policy.egress,
     )
+
+
+@lru_cache(maxsize=16)
+def _policy_text(policy: SandboxPolicy) -> str:
+    return json.dumps({"schema": "skillkeep/policy-v1", **policy.to_json()}, indent=1)
 
 
 def _interpreter_outside_usr() -> str | None:

@@ -32,7 +32,6 @@ from skillkeep.runner.interface import new_run_id
 from skillkeep.runner.native.failures import LayerError
 from skillkeep.runner.native.layout import ETC_FROM_HOST, SYSTEM, Host, look_at_host
 from skillkeep.runner.native.plan import Plan
-from skillkeep.runner.native.prepare import cores_of, limits_of
 from skillkeep.runner.native.sandbox import Sandbox
 
 __all__ = ["MOST", "Slot", "Slots"]
@@ -42,6 +41,7 @@ _EACH = (3, 1)
 MOST = sum(_EACH)
 _QUIET_SECONDS = 0.002
 _LIMIT_KINDS = 16  # RLIM_NLIMITS
+_BUILDING_SECONDS = 0.05
 _AFTER_FAILURE_SECONDS = 5.0
 
 
@@ -76,19 +76,17 @@ class Slot:
 
     def __init__(self, owner: Owner, plan: Plan, standing: _Standing) -> None:
         self._owner, self.standing = owner, standing
-        self._kind = _kind_of(plan)
+        self._plan, self._kind = plan, _kind_of(plan)
         self.sandbox = Sandbox(plan, None)
-        self._limits = limits_of(plan, self.sandbox.group.enforces)
-        self._cores = cores_of(plan, self.sandbox.group.enforces)
+        self._shares_cpu = "cpu" in self.sandbox.group.enforces
         self._watched: dict[int, Callable[[], None]] = {}
         self.gone = False
         self._look()
 
     def is_of(self, plan: Plan) -> bool:
-        """Whether it was built for runs that are bounded as `plan` is."""
-        enforced = self.sandbox.group.enforces
-        known = (self._kind, self._limits, self._cores)
-        return known == (_kind_of(plan), limits_of(plan, enforced), cores_of(plan, enforced))
+        """Whether it was built for runs that are bounded as `plan` is, where this process is bounded as it was."""
+        # Without a quota the time limit bounds the CPU time of each process as well.
+        return self._kind == _kind_of(plan) and (self._shares_cpu or plan.wall_seconds == self._plan.wall_seconds)
 
     def give(self) -> Sandbox:
         """Its sandbox, from now on the caller's."""
@@ -136,6 +134,7 @@ class Slots:
         self._recent: list[Plan] = []
         self._mounts = _Mounts()
         self.due = float("inf")
+        self._settled = True
 
     @property
     def pids(self) -> tuple[int, ...]:
@@ -147,6 +146,7 @@ class Slots:
         if not _fits_any(plan) or not self._most:
             return None
         self._remember(plan)
+        self._settled = False
         found = next((slot for slot in self._living() if slot.sandbox.ready and slot.is_of(plan)), None)
         if found is None:
             return None
@@ -158,7 +158,8 @@ class Slots:
 
     def busy(self) -> None:
         """Something else happened just now: what is missing is built a moment later."""
-        self.due = time.monotonic() + _QUIET_SECONDS if self._lacks() else float("inf")
+        if not self._settled:
+            self.due = time.monotonic() + _QUIET_SECONDS
 
     def refill(self) -> None:
         """Build one slot, unless one is being built; drop what is broken or too much."""
@@ -167,8 +168,10 @@ class Slots:
             if not slot.sandbox.ready and now >= slot.sandbox.due:
                 slot.abort()
         plan = self._lacks()
-        if plan is None or any(not slot.sandbox.ready for slot in self._living()):
-            self.due = now + _QUIET_SECONDS if plan else float("inf")
+        being_built = any(not slot.sandbox.ready for slot in self._slots)
+        if plan is None or being_built:
+            self._settled = not being_built
+            self.due = float("inf") if self._settled else now + _BUILDING_SECONDS
             return
         try:
             # Its own id: groups are named by it, and one that cannot be made would leave the slot without bounds.
