@@ -40,7 +40,7 @@ def backend_factories(settings: SandboxSettings, clock: Clock = SYSTEM_CLOCK) ->
         return NativeBackend()
 
     def docker() -> Backend:
-        from skillkeep.runner.docker import DockerBackend
+        from skillkeep.runner.containers.docker import DockerBackend
 
         return DockerBackend(settings.docker_image, settings.docker_runtime, clock=clock)
 

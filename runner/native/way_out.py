@@ -21,9 +21,12 @@ _MOST_ATTEMPTS = 200
 
 
 class WayOut:
-    """A running proxy for `listener`, a socket inside the sandbox; takes `listener` over. Raises KernelError."""
+    """A running proxy for `listener`, a socket inside the sandbox; takes `listener` over. Raises KernelError.
 
-    def __init__(self, listener: int, grants: Sequence[str]) -> None:
+    `starter` is the command line that starts our own programs, where it is not the one of this very process.
+    """
+
+    def __init__(self, listener: int, grants: Sequence[str], starter: Sequence[str] = ()) -> None:
         self._log = os.memfd_create("skillkeep-egress", os.MFD_CLOEXEC)
         null = os.open("/dev/null", os.O_RDWR | os.O_CLOEXEC)
         try:
@@ -31,7 +34,7 @@ class WayOut:
                 placed = ((0, listener), (1, self._log), (2, null))
                 self.pid = os.posix_spawn(
                     sys.executable,
-                    [*_starter(), "proxy", str(os.getpid()), *grants],
+                    [*(starter or _starter()), "proxy", str(os.getpid()), *grants],
                     {},
                     file_actions=[(os.POSIX_SPAWN_DUP2, fd, target) for target, fd in placed],
                     setsigmask=(),

@@ -121,7 +121,8 @@ def test_a_policy_wider_than_the_grants_is_refused_right_before_the_run(home: Ho
 
 def test_a_grant_that_no_backend_honours_is_named(home: Home) -> None:
     tool = tool_with(home, "net:api.example.com:443", "env:A", "write:/x")
-    assert unheld_grants(tool, "docker") == ("net:api.example.com:443",)
+    assert unheld_grants(tool, "apple") == ("net:api.example.com:443",)
+    assert unheld_grants(tool, "docker") == ()
     assert unheld_grants(tool, "native") == ()
 
 

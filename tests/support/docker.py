@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from skillkeep.runner.engine import UnusableError, check_reachable, local_socket
+from skillkeep.runner.containers.engine import UnusableError, check_reachable, local_socket
 
 PROGRAMS = ("sh", "cat", "head", "id", "ls", "rm", "sleep", "touch", "tr", "true")
 _SKIPPED = re.compile(

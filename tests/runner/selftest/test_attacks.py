@@ -84,7 +84,7 @@ def _inside(uid: int | None, backend: str, image: str = "") -> dict[str, dict[st
         "from skillkeep.runner.selftest.bait import laid_out\n"
         "from skillkeep.runner.selftest.suite import attack_all, attack_with_network\n"
         "if sys.argv[2] == 'docker':\n"
-        "    from skillkeep.runner.docker import DockerBackend\n    backend = DockerBackend(sys.argv[3])\n"
+        "    from skillkeep.runner.containers.docker import DockerBackend\n    backend = DockerBackend(sys.argv[3])\n"
         "else:\n    from skillkeep.runner.native import NativeBackend\n    backend = NativeBackend()\n"
         "with laid_out() as bait:\n    rows = attack_all(backend, bait)\n"
         "    rows += attack_with_network(backend, bait) if sys.argv[2] == 'native' else []\n"

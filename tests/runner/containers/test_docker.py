@@ -23,9 +23,9 @@ from support.docker import engine_client, imported_image, why_no_engine
 from support.vaults import make_tool
 
 from skillkeep.home import Home
-from skillkeep.runner.docker import DockerBackend
+from skillkeep.runner.containers.docker import DockerBackend
+from skillkeep.runner.containers.owner import OWNER_LABEL, RUN_LABEL
 from skillkeep.runner.interface import AssuranceLevel, Bind, Cause, RunRequest, RunResult, SandboxPolicy
-from skillkeep.runner.owner import OWNER_LABEL, RUN_LABEL
 from skillkeep.vault.interface import Tier, VaultedTool
 
 _REASON = why_no_engine()
@@ -238,7 +238,7 @@ def test_a_container_of_a_killed_caller_is_removed_by_the_next_start_and_no_othe
     backend: DockerBackend, client: Any, image: str
 ) -> None:
     code = (
-        "import sys\nfrom skillkeep.runner.docker import DockerBackend\n"
+        "import sys\nfrom skillkeep.runner.containers.docker import DockerBackend\n"
         "from skillkeep.runner.interface import RunRequest\n"
         "DockerBackend(sys.argv[1]).run(RunRequest(('sleep', '600')))"
     )
@@ -264,7 +264,7 @@ def test_a_container_of_a_killed_caller_is_removed_by_the_next_start_and_no_othe
 
 def test_an_interrupt_removes_the_container(backend: DockerBackend, client: Any, image: str) -> None:
     code = (
-        "import sys\nfrom skillkeep.runner.docker import DockerBackend\n"
+        "import sys\nfrom skillkeep.runner.containers.docker import DockerBackend\n"
         "from skillkeep.runner.interface import RunRequest\n"
         "DockerBackend(sys.argv[1]).run(RunRequest(('sleep', '600')))"
     )

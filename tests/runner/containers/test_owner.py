@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import pytest
 
-from skillkeep.runner.owner import EXPIRES_LABEL, OWNER_LABEL, Owner, is_orphan, labels_for
+from skillkeep.runner.containers.owner import EXPIRES_LABEL, OWNER_LABEL, Owner, is_orphan, labels_for
 
 NOW = 1_800_000_000.0
 
@@ -22,7 +22,7 @@ def me() -> Owner:
 
 def dead() -> Owner:
     """A process that has ended: its pid may be free, or somebody else's by now."""
-    code = "from skillkeep.runner.owner import Owner; print(Owner.current())"
+    code = "from skillkeep.runner.containers.owner import Owner; print(Owner.current())"
     owner = Owner.parse(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.strip())
     assert owner is not None
     return owner
@@ -45,7 +45,8 @@ def test_a_pid_taken_over_by_another_process_is_a_dead_owner() -> None:
 
 
 def test_an_ended_owner_that_nobody_has_reaped_is_dead() -> None:
-    child = subprocess.Popen([sys.executable, "-c", "from skillkeep.runner.owner import Owner; print(Owner.current())"],
+    code = "from skillkeep.runner.containers.owner import Owner; print(Owner.current())"
+    child = subprocess.Popen([sys.executable, "-c", code],
                              stdout=subprocess.PIPE, text=True)  # fmt: skip
     assert child.stdout is not None
     text = child.stdout.read()

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from skillkeep.clock import SYSTEM_CLOCK
-from skillkeep.runner.attach import FrameReader, Streams, pump
+from skillkeep.runner.containers.attach import FrameReader, Streams, pump
 from skillkeep.runner.errors import RunnerError
 from skillkeep.runner.interface import Cause
 

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from skillkeep.runner.docker import DEFAULT_IMAGE, DockerBackend
-from skillkeep.runner.engine import UnusableError, capabilities, local_socket
+from skillkeep.runner.containers.docker import DEFAULT_IMAGE, DockerBackend
+from skillkeep.runner.containers.engine import UnusableError, capabilities, local_socket
 from skillkeep.runner.errors import RunnerError
 from skillkeep.runner.interface import RunRequest
 

@@ -17,7 +17,7 @@ from skillkeep.runner.capture import Capture
 from skillkeep.runner.errors import RunnerError
 from skillkeep.runner.interface import Cause
 
-__all__ = ["FrameReader", "Streams", "pump"]
+__all__ = ["FrameReader", "Streams", "pump", "read_until"]
 
 _CHUNK = 65_536
 _HEADER = 8
@@ -167,3 +167,17 @@ def _receive(connection: socket.socket) -> bytes:
             f"the connection to the container broke: {error}",
             "Check the container engine's log; run the command again.",
         ) from error
+
+
+def read_until(connection: socket.socket, word: bytes, seconds: float) -> bool:
+    """Read until a container has printed `word`; False when its output ends first, or the time is over."""
+    reader = FrameReader(_CHUNK)
+    connection.settimeout(seconds)
+    try:
+        while word not in reader.stdout.data:
+            data = connection.recv(_CHUNK)
+            if not data or not reader.feed(data):
+                return False
+    except OSError:
+        return False
+    return True

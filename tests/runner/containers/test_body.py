@@ -9,7 +9,7 @@ import pytest
 from support.vaults import make_tool
 
 from skillkeep.home import Home
-from skillkeep.runner.container import Image, Target, container_body, layers_in_force
+from skillkeep.runner.containers.body import Image, Target, container_body, layers_in_force
 from skillkeep.runner.errors import RunnerError
 from skillkeep.runner.interface import Bind, RunRequest, SandboxPolicy
 

@@ -11,6 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from skillkeep.runner.containers.seccomp import profile
+from skillkeep.runner.egress.place import VARIABLES
 from skillkeep.runner.errors import RunnerError
 from skillkeep.runner.interface import Bind, Layer, RunRequest, SandboxPolicy
 from skillkeep.text import printable_path
@@ -40,8 +42,9 @@ class Target:
     image: Image
     runtime: str = ""
     processors: int = 1024
-    seccomp: str = ""
-    """A profile as JSON text; "" leaves the engine's own in force."""
+    own_seccomp: bool = False
+    """Whether our profile is put in force, or the engine's own is left."""
+    network: str = "none"
 
 
 def container_body(request: RunRequest, target: Target, labels: Mapping[str, str]) -> dict[str, Any]:
@@ -56,8 +59,6 @@ def container_body(request: RunRequest, target: Target, labels: Mapping[str, str
         "WorkingDir": policy.workdir or (policy.tool_mount if request.tool else _HOME),
         "Env": [f"{name}={value}" for name, value in _environment(policy)],
         "Labels": dict(labels),
-        "Hostname": "sandbox",
-        "NetworkDisabled": True,
         "Tty": False,
         "OpenStdin": takes_input,
         "StdinOnce": takes_input,
@@ -68,20 +69,22 @@ def container_body(request: RunRequest, target: Target, labels: Mapping[str, str
         "Healthcheck": {"Test": ["NONE"]},
         "HostConfig": _host_config(policy, request, target),
     }
+    if target.network == "none":
+        body |= {"NetworkDisabled": True, "Hostname": "sandbox"}
     _check_text(body)
     return body
 
 
 def _host_config(policy: SandboxPolicy, request: RunRequest, target: Target) -> dict[str, Any]:
     config: dict[str, Any] = {
-        "NetworkMode": "none",
+        "NetworkMode": target.network,
         "NanoCpus": round(min(max(policy.cpus, _LEAST_CPUS), target.processors) * 1e9),
         "Memory": policy.memory_bytes,
         "MemorySwap": policy.memory_bytes,
         "PidsLimit": policy.processes,
         "OomScoreAdj": 500,
         "CapDrop": ["ALL"],
-        "SecurityOpt": ["no-new-privileges", *([f"seccomp={target.seccomp}"] if target.seccomp else [])],
+        "SecurityOpt": ["no-new-privileges", *_seccomp(policy, target)],
         "Privileged": False,
         "ReadonlyRootfs": True,
         "Init": True,
@@ -101,6 +104,10 @@ def _host_config(policy: SandboxPolicy, request: RunRequest, target: Target) -> 
         "RestartPolicy": {"Name": "no"},
     }
     return {**config, "Runtime": target.runtime} if target.runtime else config
+
+
+def _seccomp(policy: SandboxPolicy, target: Target) -> list[str]:
+    return [f"seccomp={profile(bool(policy.egress))}"] if target.own_seccomp else []
 
 
 def _tool_bind(request: RunRequest) -> tuple[Bind, ...]:
@@ -135,7 +142,8 @@ def _ulimit(name: str, value: int) -> dict[str, Any]:
 
 def _environment(policy: SandboxPolicy) -> tuple[tuple[str, str], ...]:
     """Ours, then what was granted. PATH is the image's own."""
-    return (("HOME", _HOME), ("TMPDIR", _HOME), ("LANG", "C.UTF-8"), *policy.env)
+    proxy = tuple(VARIABLES.items()) if policy.egress else ()
+    return (("HOME", _HOME), ("TMPDIR", _HOME), ("LANG", "C.UTF-8"), *proxy, *policy.env)
 
 
 def _check_text(value: Any) -> None:
@@ -162,7 +170,7 @@ def layers_in_force(created: Mapping[str, Any], body: Mapping[str, Any]) -> tupl
     read_only = [mount for mount in asked["Mounts"] if mount["ReadOnly"]]
     dropped = set(host.get("CapDrop") or ())
     return (
-        _layer("network", host.get("NetworkMode") == "none", mode=host.get("NetworkMode")),
+        _layer("network", host.get("NetworkMode") == asked["NetworkMode"], mode=host.get("NetworkMode")),
         _layer("root", host.get("ReadonlyRootfs") is True, read_only=host.get("ReadonlyRootfs")),
         _layer(
             "tool_mount",

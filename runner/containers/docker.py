@@ -1,0 +1,196 @@
+"""The container backend: Docker, or Podman through the same API socket.
+
+Every container is created, checked, attached, started, watched and removed by this process; `owner` says how one
+that was left behind by a killed run is found. The engine never pulls: the image has to be there, and a run is
+pinned to its content id.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, ClassVar
+
+from skillkeep.clock import SYSTEM_CLOCK, Clock
+from skillkeep.runner.containers.api import (
+    CALL_SECONDS,
+    Engine,
+    attached,
+    await_end,
+    client,
+    connect,
+    engine_errors,
+    kill,
+    remove,
+    sweep,
+)
+from skillkeep.runner.containers.attach import Streams, pump
+from skillkeep.runner.containers.body import Image, Target, container_body, layers_in_force
+from skillkeep.runner.containers.engine import UnusableError
+from skillkeep.runner.containers.owner import labels_for
+from skillkeep.runner.containers.way_out import denials, open_door
+from skillkeep.runner.errors import RunnerError
+from skillkeep.runner.interface import (
+    Assurance,
+    AssuranceLevel,
+    Availability,
+    Backend,
+    Cause,
+    Layer,
+    RunRequest,
+    RunResult,
+)
+
+__all__ = ["DEFAULT_IMAGE", "DockerBackend"]
+
+DEFAULT_IMAGE = "python:3.12-slim"
+_SIGKILL = 9
+_MAY_BE_MISSING = frozenset({"swap"})
+
+
+class DockerBackend(Backend):
+    """Runs each request in a container of its own. `image` and `runtime` come from the settings, "" is the default."""
+
+    name: ClassVar[str] = "docker"
+
+    def __init__(
+        self,
+        image: str = "",
+        runtime: str = "",
+        environment: Mapping[str, str] | None = None,
+        clock: Clock = SYSTEM_CLOCK,
+    ) -> None:
+        self._image = image or DEFAULT_IMAGE
+        self._runtime = runtime
+        self._environment = os.environ if environment is None else environment
+        self._clock = clock
+        self._engine: Engine | None = None
+        self._refusal: Availability | None = None
+
+    def probe(self) -> Availability:
+        if self._refusal:
+            return self._refusal
+        try:
+            engine = self._engine or connect(self._environment, self._image, self._runtime)
+        except UnusableError as error:
+            self._refusal = Availability(self.name, False, str(error), error.mend)
+            return self._refusal
+        self._engine = engine
+        return Availability(self.name, True, level=AssuranceLevel.BOUNDED, losses=engine.losses)
+
+    def _run(self, request: RunRequest) -> RunResult:
+        engine = self._engine
+        if engine is None:  # `run` has probed: only a direct call gets here
+            raise RunnerError("sandbox_unavailable", "the engine was not probed", "Call `run`, not `_run`.")
+        now = self._clock.now().timestamp()
+        labels = labels_for(request.run_id, now, request.policy.wall_seconds)
+        target = Target(engine.image, self._runtime, engine.processors, engine.takes_profile)
+        with client(engine.socket, engine.version, CALL_SECONDS) as api:
+            with engine_errors("look for containers that were left"):
+                sweep(api, now)
+            if not request.policy.egress:
+                return self._contained(api, engine, request, container_body(request, target, labels))
+            with open_door(api, request, target, labels) as door:
+                body = container_body(request, replace(target, network=door.network), labels)
+                result = self._contained(api, engine, request, body)
+            return replace(result, attempts=tuple(door.attempts), denials=denials(door.attempts))
+
+    def _contained(self, api: Any, engine: Engine, request: RunRequest, body: Mapping[str, Any]) -> RunResult:
+        """The run in one container, made and removed here."""
+        with engine_errors("create the container"):
+            created = api.create_container_from_config(body)
+        container = created["Id"]
+        try:
+            layers, losses = _checked(api, container, body)
+            streams, ended, wall, state = self._watched(api, container, request)
+        finally:
+            remove(api, container)
+        shown = (*layers, _image_layer(engine.image), Layer("engine", True, engine.facts))
+        lost = (*engine.losses, *losses, *(created.get("Warnings") or ()))
+        assurance = Assurance(AssuranceLevel.BOUNDED, shown, engine.host_uid, lost)
+        return _result(request, streams, _ending(ended, state), wall, assurance)
+
+    def _watched(
+        self, api: Any, container: str, request: RunRequest
+    ) -> tuple[Streams, Cause, float, Mapping[str, Any]]:
+        """Start the container and stay until it is dead: its streams, why it ended, seconds, its last state."""
+        monotonic = self._clock.monotonic
+        with engine_errors("run the container"), attached(api, container, request.stdin is not None) as connection:
+            api.start(container)
+            began = monotonic()
+            deadline = began + request.policy.wall_seconds
+            streams = pump(connection, request.stdin, request.policy.output_bytes, deadline, monotonic)
+            ended = streams.ended
+            if ended is Cause.EXIT:
+                ended = await_end(api, container, deadline - monotonic())
+            if ended is not Cause.EXIT:
+                connection.shutdown(
+                    socket.SHUT_RDWR
+                )  # no container is buried while it waits for its output to be taken
+                kill(api, container)
+            return streams, ended, monotonic() - began, api.inspect_container(container)["State"]
+
+
+def _ending(ended: Cause, state: Mapping[str, Any]) -> tuple[Cause, int | None, int | None]:
+    """Cause, exit code and signal. The engine reports a death by signal as 128 + n, like a shell."""
+    if ended is not Cause.EXIT:
+        return ended, None, _SIGKILL
+    code = int(state["ExitCode"])
+    if state.get("OOMKilled") and code:
+        return (Cause.OOM, None, _SIGKILL) if code == 128 + _SIGKILL else (Cause.OOM, code, None)
+    return Cause.EXIT, code, None
+
+
+def _result(
+    request: RunRequest,
+    streams: Streams,
+    ending: tuple[Cause, int | None, int | None],
+    wall: float,
+    assurance: Assurance,
+) -> RunResult:
+    cause, code, signal = ending
+    return RunResult(
+        backend=DockerBackend.name,
+        run_id=request.run_id,
+        exit_code=code,
+        signal=signal,
+        cause=cause,
+        stdout=streams.stdout.data,
+        stderr=streams.stderr.data,
+        stdout_truncated=streams.stdout.truncated,
+        stderr_truncated=streams.stderr.truncated,
+        wall_seconds=wall,
+        user_seconds=None,
+        system_seconds=None,
+        peak_memory_bytes=None,
+        peak_processes=None,
+        assurance=assurance,
+        policy_digest=request.policy.digest,
+        tool_digest=request.tool.digest if request.tool else None,
+    )
+
+
+def _image_layer(image: Image) -> Layer:
+    return Layer("image", True, {"name": image.name, "id": image.id, "digests": " ".join(image.digests)})
+
+
+def _checked(api: Any, container: str, body: Mapping[str, Any]) -> tuple[tuple[Layer, ...], tuple[str, ...]]:
+    """What the engine took of the sandbox, and the losses among it, before the start.
+
+    Raises `RunnerError` (`sandbox_layer_failed`) for a missing layer that no run goes without.
+    """
+    with engine_errors("describe the container"):
+        layers = layers_in_force(api.inspect_container(container), body)
+    absent = [layer.name for layer in layers if not layer.in_force]
+    failed = [name for name in absent if name not in _MAY_BE_MISSING]
+    if failed:
+        raise RunnerError(
+            "sandbox_layer_failed",
+            f"the container engine did not take the sandbox as asked: {', '.join(failed)}",
+            "Update the engine, or use the native backend; nothing was run.",
+            layer=failed[0],
+            backend=DockerBackend.name,
+        )
+    return layers, tuple(f"the engine does not enforce: {name}" for name in absent)
