@@ -174,11 +174,16 @@ class Assurance:
 
 @dataclass(frozen=True)
 class Denial:
-    """Something the sandbox refused, seen from outside: what it was and which policy line would change it."""
+    """Something the sandbox refused, seen from outside.
+
+    `what` kind of thing, `detail` what was tried, `layer` who refused it; `hint` is the policy field or the grant that
+    would allow it, empty when nothing does.
+    """
 
     what: str
     detail: str
     hint: str
+    layer: str = ""
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ nobody: that layer's facts say so.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable
 from functools import cache
 
@@ -24,12 +25,16 @@ __all__ = ["measure"]
 
 _CAPABILITY_SETS = ("CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb")
 _BOUNDED = {"memory", "pids", "cpu"}
+_STATUS_LINE = re.compile(r"^(\w+):[ \t]*(.*?)[ \t]*$", re.MULTILINE)
 
 
-def measure(plan: Plan, payload: int, landlock: int, identity: Identity, bounded_by: dict[str, str]) -> Assurance:
+def measure(
+    plan: Plan, payload: int, landlock: int, identity: Identity, bounded_by: dict[str, str], noticed: bool = False
+) -> Assurance:
     """The assurance of the waiting process `payload`.
 
-    `landlock` is the version its set-up used, 0 for none; `bounded_by` gives the control group's path by controller.
+    `landlock` is the version its set-up used, 0 for none; `bounded_by` gives the control group's path by controller;
+    `noticed` whether refused calls are told to a listener.
     Raises LayerError for the first layer that does not hold, or when the whole is below `plan.min_level`.
     """
     base = f"/proc/{payload}"
@@ -40,7 +45,7 @@ def measure(plan: Plan, payload: int, landlock: int, identity: Identity, bounded
         lambda: _root(base),
         lambda: _capabilities(status),
         lambda: _no_new_privs(status),
-        lambda: _seccomp(status, payload_filter(bool(plan.egress), bounded="memory" in bounded_by)),
+        lambda: _seccomp(status, payload_filter(bool(plan.egress), "memory" in bounded_by, noticed)),
         lambda: _rlimits(base, plan),
         lambda: _cgroup(base, bounded_by),
     )
@@ -93,10 +98,10 @@ def _core_loss(layers: list[Layer]) -> list[str]:
 
 def _status(base: str) -> dict[str, str]:
     try:
-        lines = read_text(f"{base}/status").splitlines()
+        text = read_text(f"{base}/status")
     except OSError as error:
         raise LayerError("attestation", f"the payload ended before it was measured: {error}") from error
-    return {key: value.strip() for key, _, value in (line.partition(":") for line in lines)}
+    return dict(_STATUS_LINE.findall(text))
 
 
 def _identity(status: dict[str, str], identity: Identity) -> Layer:

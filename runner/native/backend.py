@@ -9,6 +9,7 @@ import signal
 import socket
 import sys
 import time
+from functools import lru_cache
 from typing import Any, ClassVar
 
 from skillkeep.kernel.errors import KernelError
@@ -19,13 +20,13 @@ from skillkeep.runner.interface import (
     Availability,
     Backend,
     Cause,
-    Denial,
     RunRequest,
     RunResult,
     SandboxPolicy,
 )
 from skillkeep.runner.native import explain
 from skillkeep.runner.native.client import ask, connected, receive
+from skillkeep.runner.native.denials import denials_of
 from skillkeep.runner.native.feed import Feeder
 from skillkeep.runner.native.identity import DEFAULT_ID_BASE
 from skillkeep.runner.native.plan import make_plan
@@ -166,11 +167,16 @@ def result_of(request: RunRequest, answer: dict[str, Any], seen: Captured) -> Ru
         peak_memory_bytes=answer["peak_memory"],
         peak_processes=answer["peak_processes"],
         assurance=Assurance.from_json(answer["assurance"]),
-        policy_digest=policy.digest,
+        policy_digest=_digest(policy),
         tool_digest=None if tool is None else tool.digest,
-        denials=_denials(answer, answer["stopped_for"], policy),
+        denials=denials_of(answer, policy),
         attempts=tuple(Attempt(**attempt) for attempt in answer["egress"]),
     )
+
+
+@lru_cache(maxsize=16)
+def _digest(policy: SandboxPolicy) -> str:
+    return policy.digest
 
 
 _STOPPED = {
@@ -188,21 +194,6 @@ def _cause(answer: dict[str, Any], code: int | None) -> Cause:
     if answer["oom_kills"] and code != 0:
         return Cause.OOM
     return Cause.SIGNAL if code is None else Cause.EXIT
-
-
-def _denials(answer: dict[str, Any], stopped_for: str, policy: SandboxPolicy) -> tuple[Denial, ...]:
-    found = []
-    if answer["oom_kills"] or stopped_for == "oom":
-        kills = max(answer["oom_kills"], 1)
-        found.append(Denial("memory", f"{kills} process(es) killed at {policy.memory_bytes} bytes", "memory_bytes"))
-    if answer["refused_forks"] or stopped_for == "processes":
-        times = max(answer["refused_forks"], 1)
-        found.append(Denial("processes", f"{times} time(s) above {policy.processes} processes", "processes"))
-    refused = [each for each in answer["egress"] if not each["allowed"]]
-    for place in dict.fromkeys((each["host"], each["port"], each["reason"]) for each in refused):
-        host, port, reason = place
-        found.append(Denial("network", reason, f"net:{host}:{port}" if host else ""))
-    return tuple(found)
 
 
 def _layer_failed(layer: str, detail: str, hint: str, number: str) -> RunnerError:

@@ -2,26 +2,30 @@
 
 from __future__ import annotations
 
+import errno
+from dataclasses import replace
 from functools import cache
 
 from skillkeep.kernel.calls import AF_INET, AF_INET6, AF_UNIX, families, ordinary_rules
-from skillkeep.kernel.seccomp import ALLOW, UNKNOWN, Check, Filter, Rule, deny
+from skillkeep.kernel.seccomp import ALLOW, NOTICE, UNKNOWN, Action, Check, Filter, Rule, deny
 
 __all__ = ["init_filter", "payload_filter"]
 
 _STREAM, _DATAGRAM = 1, 2
+_WORTH_A_NOTICE = (deny(), deny(errno.EAFNOSUPPORT))
 _UNSEEN_MEMORY = "memfd_create shmget shmat"
 _BUFFER_SIZES = (7, 32)  # SO_SNDBUF, SO_SNDBUFFORCE
 _INIT_CALLS = "wait4 write exit_group restart_syscall"
 
 
 @cache
-def payload_filter(network: bool = False, bounded: bool = True) -> Filter:
+def payload_filter(network: bool = False, bounded: bool = True, noticed: bool = False) -> Filter:
     """Ordinary calls; sockets of the UNIX family only, which reach no further than the sandbox.
 
     With `network` also sockets of the internet families: the sandbox's network holds a loopback and the egress proxy.
     Without `bounded`, where no control group counts memory, there is none that a look from outside cannot see: no
-    files without a name, no System V segments, no larger socket buffers.
+    files without a name, no System V segments, no larger socket buffers. With `noticed` a refused call is asked about
+    (`notices`) instead of being refused at once; what is unknown, and clone3, are not.
 
     UNIX sockets may bind, listen and connect: multiprocessing and asyncio need them, the network namespace
     holds abstract names, and no socket file of the host is in sight.
@@ -33,7 +37,18 @@ def payload_filter(network: bool = False, bounded: bool = True) -> Filter:
         rules |= dict.fromkeys(_UNSEEN_MEMORY.split(), UNKNOWN)
         # A size is a wish, so it is heard and not granted: an error would end programs that never needed it.
         rules["setsockopt"] = Rule((Check(2, _BUFFER_SIZES, deny(0)),), ALLOW)
-    return Filter(rules)
+    return Filter({name: _noticed(rule) for name, rule in rules.items()} if noticed else rules)
+
+
+def _noticed(rule: Action | Rule) -> Action | Rule:
+    if isinstance(rule, Rule):
+        checks = tuple(replace(check, action=_asked(check.action)) for check in rule.checks)
+        return Rule(checks, _asked(rule.otherwise))
+    return _asked(rule)
+
+
+def _asked(action: Action) -> Action:
+    return NOTICE if action in _WORTH_A_NOTICE else action
 
 
 @cache

@@ -39,6 +39,8 @@ class Kind(IntEnum):
     """The payload ended; its wait status."""
     LISTENING = 6
     """The socket of the sandbox's egress proxy comes along."""
+    NOTICES = 7
+    """The listener of the payload's filter comes along."""
     UNSTARTED = 5
     """The program could not be executed; -errno of each path tried, 0 for those that were not."""
 

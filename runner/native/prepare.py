@@ -20,6 +20,7 @@ from skillkeep.kernel.tape import Program
 from skillkeep.runner.interface import Bind
 from skillkeep.runner.native.binds import is_mapped
 from skillkeep.runner.native.layout import look_at_host
+from skillkeep.runner.native.notices import can_be_noticed
 from skillkeep.runner.native.plan import Plan
 from skillkeep.runner.native.program import Shape, make_program
 from skillkeep.runner.native.rootfs import BindShape
@@ -82,6 +83,7 @@ def _shape(plan: Plan, group: Group) -> Shape:
         cores=cores_of(plan, group.enforces),
         tmp_bytes=plan.tmp_bytes,
         candidates=0,
+        notices=_notices(),
     )
 
 
@@ -92,6 +94,12 @@ def _cells(limits: dict[str, int]) -> dict[str, int]:
 @lru_cache(maxsize=16)
 def _program(shape: Shape) -> Program:
     return make_program(shape)
+
+
+@cache
+def _notices() -> bool:
+    with guarded("seccomp", "look at this process's own filters"):
+        return can_be_noticed()
 
 
 @cache

@@ -88,6 +88,8 @@ class Shape:
     tmp_bytes: int
     candidates: int
     egress: bool = False
+    notices: bool = False
+    """Refused calls are told to the starter."""
     ahead: bool = False
     """Built before its run is known: no binds, no candidates."""
 
@@ -202,16 +204,7 @@ class _Builder:
         tape = self.tape
         namespaces.tape_loopback(tape)
         listener = namespaces.tape_listen(tape, PORT)
-        word = tape.data(struct.pack("=Q", Kind.LISTENING))
-        vector, message = tape.space(bytes(_VECTOR.size)), tape.space(_MESSAGE.pack(0, 0, 0, 1, 0, _ONE_FD.size, 0))
-        control = tape.space(_ONE_FD.pack(_ONE_FD_LENGTH, _SOL_SOCKET, _SCM_RIGHTS, 0))
-        tape.point(vector, word)
-        tape.point(vector.plus(8), 8)
-        tape.point(message.plus(16), vector)
-        tape.point(message.plus(32), control)
-        tape.call("net_namespace", "dup", Word(listener), into=control.plus(_CONTROL_HEADER))
-        tape.call("net_namespace", "sendmsg", SOCKET, message, 0, why="send the listening socket")
-        tape.call("net_namespace", "close", Word(control.plus(_CONTROL_HEADER)))
+        _send(tape, "net_namespace", Kind.LISTENING, listener)
         tape.call("net_namespace", "close", Word(listener))
 
     def _become(self, inside_id: int) -> None:
@@ -241,7 +234,11 @@ class _Builder:
         if shape.cores:
             mask = sum(1 << core for core in shape.cores).to_bytes(128, "little")
             tape.call("cpu", "sched_setaffinity", 0, len(mask), tape.data(mask))
-        payload_filter(shape.egress, bounded="data" not in shape.limits).onto(tape)
+        listener = tape.cell() if shape.notices else None
+        payload_filter(shape.egress, "data" not in shape.limits, shape.notices).onto(tape, listener)
+        if listener is not None:
+            _send(tape, "seccomp", Kind.NOTICES, listener)
+            tape.call("seccomp", "close", Word(listener))
         say(tape, Kind.READY)
         if shape.ahead:
             tape.call("setup", "read", GATE, tape.space(bytes(8)), 8, why="wait for init")
@@ -316,6 +313,20 @@ def reap(tape: Tape) -> None:
 def say(tape: Tape, kind: Kind) -> None:
     """Add the step that says `kind` to the starter."""
     tape.call("setup", "write", SOCKET, tape.data(struct.pack("=Q", kind)), 8)
+
+
+def _send(tape: Tape, layer: str, kind: Kind, fd: Cell) -> None:
+    """Add the steps that say `kind` and hand the descriptor in the cell `fd` over, of which a copy stays here."""
+    vector, message = tape.space(bytes(_VECTOR.size)), tape.space(_MESSAGE.pack(0, 0, 0, 1, 0, _ONE_FD.size, 0))
+    control = tape.space(_ONE_FD.pack(_ONE_FD_LENGTH, _SOL_SOCKET, _SCM_RIGHTS, 0))
+    tape.point(vector, tape.data(struct.pack("=Q", kind)))
+    tape.point(vector.plus(8), 8)
+    tape.point(message.plus(16), vector)
+    tape.point(message.plus(32), control)
+    copy = control.plus(_CONTROL_HEADER)
+    tape.call(layer, "dup", Word(fd), into=copy)
+    tape.call(layer, "sendmsg", SOCKET, message, 0, why=f"send what {kind.name.lower()} needs")
+    tape.call(layer, "close", Word(copy))
 
 
 def _close_others(tape: Tape) -> None:

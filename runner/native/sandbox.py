@@ -35,8 +35,10 @@ from skillkeep.runner.native import messages
 from skillkeep.runner.native.attest import measure
 from skillkeep.runner.native.binds import open_mapped, open_read_only
 from skillkeep.runner.native.failures import LayerError, StartError
+from skillkeep.runner.native.filters import payload_filter
 from skillkeep.runner.native.identity import choose_identity
 from skillkeep.runner.native.messages import Kind, Message
+from skillkeep.runner.native.notices import Notices
 from skillkeep.runner.native.plan import Plan
 from skillkeep.runner.native.prepare import Prepared, bind_shapes, prepare, prepare_ahead
 from skillkeep.runner.native.program import GROUPS_AT, INTO_GROUP, SOCKET, TAPE
@@ -86,6 +88,7 @@ class Sandbox:
         self._stopped_for = ""
         self._peaks = Peaks()
         self._way_out: WayOut | None = None
+        self.notices: Notices | None = None
         self.attempts: list[dict[str, Any]] = []
         self.uppers: list[int] = []
         self._started = 0.0
@@ -156,6 +159,7 @@ class Sandbox:
         """Kill everything and keep nothing open; whoever owns this process's other children reaps init."""
         self.abandon()
         self._end_way_out()
+        self._end_notices()
         if self.socket is not None:
             self.socket.close()
             self.socket = None
@@ -186,6 +190,7 @@ class Sandbox:
         os.close(self.pidfd)
         self.pidfd = -1
         self._end_way_out()
+        self._end_notices()
         if self.failure is None and not self._started:
             self.failure = self._stopped_early()
         if self.failure is None:
@@ -216,6 +221,9 @@ class Sandbox:
             self._give_ids(message.pid)
         elif message.kind is Kind.LISTENING and message.fd is not None and self.plan.egress and self._way_out is None:
             self._way_out = WayOut(message.fd, self.plan.egress)
+        elif message.kind is Kind.NOTICES and message.fd is not None and self.notices is None:
+            shape = self._prepared.shape
+            self.notices = Notices(message.fd, payload_filter(shape.egress, "data" not in shape.limits))
         elif message.kind in (Kind.WAITING, Kind.READY) and not self._started:
             self._heard.add(message.kind)
             if message.kind is Kind.READY:
@@ -251,7 +259,9 @@ class Sandbox:
     def _release(self) -> None:
         """Measure what holds the waiting payload, then let it go."""
         bounded_by = {name: part.path for part in self.group.parts for name in part.enforces}
-        self._assurance = measure(self.plan, self._payload, self._prepared.shape.landlock, self._identity, bounded_by)
+        shape = self._prepared.shape
+        facts = (shape.landlock, self._identity, bounded_by, shape.notices)
+        self._assurance = measure(self.plan, self._payload, *facts)
         with guarded("oom_score", "mark the payload as the first to go"):
             write_text(f"/proc/{self._payload}/oom_score_adj", "1000")
         self._bounds = (
@@ -270,6 +280,10 @@ class Sandbox:
         if self._way_out is not None:
             way_out, self._way_out = self._way_out, None
             self.attempts = way_out.end()
+
+    def _end_notices(self) -> None:
+        if self.notices is not None:
+            self.notices.close()
 
     def _set_due(self, now: float) -> None:
         end = self._started + self.plan.wall_seconds

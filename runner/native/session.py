@@ -152,6 +152,8 @@ class Session:
             wanted[sandbox.socket.fileno()] = self._heard_sandbox
         if sandbox.pidfd >= 0:
             wanted[sandbox.pidfd] = self._sandbox_ended
+        if sandbox.notices is not None and sandbox.notices.fd >= 0:
+            wanted[sandbox.notices.fd] = self._heard_refusal
         for fd in self._watched - wanted.keys():
             self._server.unwatch(fd)
         for fd in wanted.keys() - self._watched:
@@ -170,6 +172,15 @@ class Session:
         if self._sandbox.socket is None:
             self._forget(number)
         self._look()
+
+    def _heard_refusal(self) -> None:
+        assert self._sandbox is not None
+        notices = self._sandbox.notices
+        assert notices is not None
+        number = notices.fd
+        notices.step()
+        if notices.fd < 0:
+            self._forget(number)
 
     def _sandbox_ended(self) -> None:
         assert self._sandbox is not None
@@ -211,6 +222,7 @@ def _describe(sandbox: Sandbox) -> dict[str, Any]:
         "kind": "outcome",
         "assurance": sandbox.outcome.assurance.to_json(),
         "egress": sandbox.attempts,
+        "refused_calls": [] if sandbox.notices is None else sandbox.notices.seen,
     }
 
 

@@ -17,18 +17,21 @@ from functools import cached_property
 from skillkeep.kernel.errors import KernelError
 from skillkeep.kernel.libc import syscall
 from skillkeep.kernel.syscalls import AUDIT_ARCH, machine, table
-from skillkeep.kernel.tape import Tape
+from skillkeep.kernel.tape import Cell, Tape
 
-__all__ = ["ALLOW", "KILL", "UNKNOWN", "Action", "Check", "Filter", "Rule", "deny"]
+__all__ = ["ALLOW", "KILL", "NOTICE", "UNKNOWN", "Action", "Check", "Filter", "Rule", "deny"]
 
 Action = int
 """A SECCOMP_RET_* value."""
 ALLOW: Action = 0x7FFF0000
 KILL: Action = 0x80000000
+NOTICE: Action = 0x7FC00000
+"""Ask whoever holds the filter's listener; ENOSYS when nobody does."""
 UNKNOWN: Action = 0x00050000 | errno.ENOSYS
 
 _ERRNO = 0x00050000
 _SET_MODE_FILTER = 1
+_NEW_LISTENER = 8
 _OFFSET_NR, _OFFSET_ARCH, _OFFSET_ARGS = 0, 4, 16
 _LOAD, _JEQ, _JGE, _JA, _AND, _RET = 0x20, 0x15, 0x35, 0x05, 0x54, 0x06
 _MAX_INSTRUCTIONS = 4096
@@ -94,11 +97,15 @@ class Filter:
         code = ctypes.create_string_buffer(self.code, len(self._program) * 8)
         syscall("seccomp", "seccomp", _SET_MODE_FILTER, 0, _Program(len(self._program), ctypes.addressof(code)))
 
-    def onto(self, tape: Tape) -> None:
-        """Add the step that confines whoever carries out the tape. Needs no_new_privs."""
+    def onto(self, tape: Tape, listener: Cell | None = None) -> None:
+        """Add the step that confines whoever carries out the tape. Needs no_new_privs.
+
+        `listener` receives the descriptor that `NOTICE` actions ask at.
+        """
         program = tape.space(struct.pack("=HxxxxxxQ", len(self._program), 0))
         tape.point(program.plus(8), tape.data(self.code))
-        tape.call("seccomp", "seccomp", _SET_MODE_FILTER, 0, program)
+        flags = 0 if listener is None else _NEW_LISTENER
+        tape.call("seccomp", "seccomp", _SET_MODE_FILTER, flags, program, into=listener)
 
     def decide(self, name: str, arguments: Sequence[int] = (), arch: str | None = None) -> Action:
         """What the program answers for a call, by running it here: for tests and for `explain`."""

@@ -152,7 +152,12 @@ def test_what_was_not_granted_is_refused_and_names_the_grant(bench: Bench, site:
     assert "403" in result["stderr"]
     assert places(result) == [("127.0.0.1", port, False)]
     assert result["denials"] == [
-        {"what": "network", "detail": f"127.0.0.1:{port} was not granted", "hint": f"net:127.0.0.1:{port}"}
+        {
+            "what": "network",
+            "detail": f"127.0.0.1:{port} was not granted",
+            "hint": f"net:127.0.0.1:{port}",
+            "layer": "egress",
+        }
     ]
     with other, pytest.raises(BlockingIOError):
         other.accept()

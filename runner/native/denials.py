@@ -1,0 +1,49 @@
+"""What a run was refused, in words: what it tried, which layer refused, and which line of the policy would allow it."""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Mapping
+from typing import Any
+
+from skillkeep.runner.interface import Denial, SandboxPolicy
+
+__all__ = ["denials_of"]
+
+_INET = (2, 10)
+_FAMILIES = {2: "AF_INET", 10: "AF_INET6", 16: "AF_NETLINK", 17: "AF_PACKET", 38: "AF_ALG", 40: "AF_VSOCK"}
+_REQUESTS = {0x5412: "TIOCSTI", 0x541C: "TIOCLINUX", 0x5423: "TIOCSETD", 0x541D: "TIOCCONS"}
+_NAMED: Mapping[str, Mapping[int, str]] = {"socket": _FAMILIES, "ioctl": _REQUESTS}
+
+
+def denials_of(answer: Mapping[str, Any], policy: SandboxPolicy) -> tuple[Denial, ...]:
+    """The denials in the fork server's `answer` to a run under `policy`."""
+    found, stopped_for = [], answer["stopped_for"]
+    bounds = [layer["facts"] for layer in answer["assurance"]["layers"] if layer["name"] == "cgroup"]
+    holder = {name: "cgroup" if any(name in facts for facts in bounds) else "watchdog" for name in ("memory", "pids")}
+    if answer["oom_kills"] or stopped_for == "oom":
+        kills = max(answer["oom_kills"], 1)
+        detail = f"{kills} process(es) killed at {policy.memory_bytes} bytes"
+        found.append(Denial("memory", detail, "memory_bytes", holder["memory"]))
+    if answer["refused_forks"] or stopped_for == "processes":
+        times = max(answer["refused_forks"], 1)
+        detail = f"{times} time(s) above {policy.processes} processes"
+        found.append(Denial("processes", detail, "processes", holder["pids"]))
+    refused = [each for each in answer["egress"] if not each["allowed"]]
+    for host, port, reason in dict.fromkeys((each["host"], each["port"], each["reason"]) for each in refused):
+        found.append(Denial("network", reason, f"net:{host}:{port}" if host else "", "egress"))
+    return (*found, *(_refused_call(**each) for each in answer["refused_calls"]))
+
+
+def _refused_call(call: str, argument: int | None, errno: int, times: int) -> Denial:
+    name = call
+    if argument is not None:
+        name = f"{call}({_NAMED.get(call, {}).get(argument, hex(argument))})"
+    often = "" if times == 1 else f", {times} times"
+    wants_network = call == "socket" and argument in _INET
+    return Denial("system call", f"{name}: {_spelt(errno)}{often}", "net:HOST:PORT" if wants_network else "", "seccomp")
+
+
+def _spelt(number: int) -> str:
+    return f"{errno.errorcode.get(number, str(number))} ({os.strerror(number)})"
