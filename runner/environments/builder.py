@@ -6,6 +6,7 @@ that failed. What is made here dies with a failure here; with success, nothing o
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import signal
@@ -23,7 +24,7 @@ from skillkeep.kernel.libc import guarded
 from skillkeep.kernel.process import RESET_SIGNALS, started_at
 from skillkeep.kernel.tape import Program
 from skillkeep.kernel.tape_image import program_file
-from skillkeep.runner.environments.holder import HolderShape, make_holder
+from skillkeep.runner.environments.holder import LIFELINE_AT, HolderShape, make_holder
 from skillkeep.runner.environments.standing import GroupPart, Standing, boot_id, own_pid_namespace
 from skillkeep.runner.native import messages
 from skillkeep.runner.native.binds import is_mapped, open_mapped
@@ -52,13 +53,18 @@ class Request:
     passwd: str
     project: str
     standing: str
+    lifeline: int = -1
+    """A descriptor of this process: the environment ends when its other end is closed."""
 
 
 def main() -> int:
     """Build what descriptor 0 asks for."""
+    asked = json.loads(sys.stdin.buffer.read())
+    if (lifeline := asked.get("lifeline", -1)) >= 0:
+        asked["lifeline"] = fcntl.fcntl(lifeline, fcntl.F_DUPFD_CLOEXEC, _LOW_FDS)
+        os.close(lifeline)
     while os.dup(0) < _LOW_FDS:  # nothing low is free: a descriptor is never where a sandbox's own will be
         pass
-    asked = json.loads(sys.stdin.buffer.read())
     try:
         request = Request(**{**asked, "plan": Plan.from_text(asked["plan"])})
         _build(request)
@@ -100,9 +106,10 @@ def _raise(request: Request, group: Group) -> tuple[int, Identity]:
         binds=binds,
         tmp_bytes=request.plan.tmp_bytes,
         hostname=request.name,
+        lifeline=request.lifeline >= 0,
     )
     program = make_holder(shape)
-    sock, launcher = _spawn(_image(program, request), group)
+    sock, launcher = _spawn(_image(program, request), group, request.lifeline)
     init = -1
     try:
         init = _expect(sock, program, Kind.HELLO)
@@ -153,7 +160,7 @@ def _image(program: Program, request: Request) -> bytes:
     return bytes(program.patched(values, bytes(tail)))
 
 
-def _spawn(image: bytes, group: Group) -> tuple[socket.socket, int]:
+def _spawn(image: bytes, group: Group, lifeline: int) -> tuple[socket.socket, int]:
     ours, theirs = messages.pair()
     null = os.open("/dev/null", os.O_RDWR | os.O_CLOEXEC)
     tape = os.memfd_create("skillkeep-tape-data", os.MFD_CLOEXEC)
@@ -162,6 +169,7 @@ def _spawn(image: bytes, group: Group) -> tuple[socket.socket, int]:
     placed = [(0, null), (1, null), (2, null), (TAPE, tape), (SOCKET, theirs.fileno())]
     placed += [(GROUPS_AT + number, fd) for number, fd in enumerate(group.join_fds)]
     placed += [] if group.into_fd is None else [(INTO_GROUP, group.into_fd)]
+    placed += [] if lifeline < 0 else [(LIFELINE_AT, lifeline)]
     with guarded("launcher", "start the launcher"):
         launcher = os.posix_spawn(
             f"/proc/self/fd/{program_file()}",

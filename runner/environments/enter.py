@@ -34,7 +34,7 @@ from skillkeep.runner.native.identity import Identity
 from skillkeep.runner.native.messages import Kind, Message
 from skillkeep.runner.native.program import GROUPS_AT, INTO_GROUP, SOCKET, TAPE
 
-__all__ = ["Door", "Entered"]
+__all__ = ["Door", "Entered", "spawn"]
 
 _SETUP_SECONDS = 20.0
 _CREDENTIALS = struct.Struct("3i")
@@ -92,8 +92,8 @@ class Entered:
         self._program, image = prepare_entrance(command, door.standing, door.ground)
         self._payload = self._init = -1
         self._born: set[int] = set()
-        self.pidfd = -1
-        self._socket, launcher = _spawn(image, door, streams)
+        self.pidfd: int = -1
+        self._socket, launcher = spawn(image, door, streams)
         try:
             self._hear_out(launcher)
         except BaseException:
@@ -196,7 +196,7 @@ class Entered:
             os.close(self.pidfd)
 
 
-def _spawn(image: bytes, door: Door, streams: Sequence[int]) -> tuple[socket.socket, int]:
+def spawn(image: bytes, door: Door, streams: Sequence[int]) -> tuple[socket.socket, int]:
     """Start the launcher; our end of its socket, and its pid."""
     ours, theirs = messages.pair()
     tape = os.memfd_create("skillkeep-tape-data", os.MFD_CLOEXEC)

@@ -34,7 +34,7 @@ from skillkeep.runner.native.plan import INSIDE_ID
 from skillkeep.runner.native.program import GROUPS_AT, INTO_GROUP, SOCKET, TAPE
 from skillkeep.runner.native.rootfs import BindShape, restrict_proc
 
-__all__ = ["HOLDER_AT", "EntranceShape", "make_entrance"]
+__all__ = ["HOLDER_AT", "EntranceBuilder", "EntranceShape", "make_entrance"]
 
 HOLDER_AT = GROUPS_AT + 4
 """Descriptor of the holder's pidfd; the control groups' are below it."""
@@ -66,16 +66,19 @@ def make_entrance(shape: EntranceShape) -> Program:
     """The tape for `shape`. Named cells: ``soft_<limit>``, ``hard_<limit>``, ``workdir``, ``program<n>``, ``argv``,
     ``env``, as of a one-shot run's.
     """
-    return _Builder(shape).build()
+    return EntranceBuilder(shape).build()
 
 
-class _Builder:
+class EntranceBuilder:
+    """Writes the tape for one shape; the zygote of a warm interpreter enters with a payload of its own."""
+
     def __init__(self, shape: EntranceShape) -> None:
         self.shape, self.tape = shape, Tape()
         self.gone, self.failed, self.payload, self.inside = Label(), Label(), Label(), Label()
         self.zero = self.tape.data(bytes(8))
 
     def build(self) -> Program:
+        """The finished tape."""
         tape = self.tape
         tape.call("descriptors", "close", TAPE)
         # Not before the filters are laid down may anybody inside look into what carries them out.
@@ -90,7 +93,7 @@ class _Builder:
         if self.shape.fresh:
             self._init()
             tape.mark(self.payload)
-        self._payload()
+        self.lay_payload()
         tell_failure(tape, self.failed, self.gone)
         return tape.finish(self.failed)
 
@@ -120,12 +123,12 @@ class _Builder:
         close_above_socket(tape)
         mounts.mount_new(tape, "proc", "proc", "/proc", "hidepid=2", programs=False)
         restrict_proc(tape, self.shape.host)
-        self._fresh_scratch()
+        self.fresh_scratch()
         tape.call("setup", "clone", signal.SIGCHLD, 0, 0, 0, 0, into=child)
         tape.jump_if_equal(child, self.zero, self.payload)
         self._reap(child)
 
-    def _fresh_scratch(self) -> None:
+    def fresh_scratch(self) -> None:
         """An empty /tmp and /dev/shm; what the environment shows below /tmp is shown there again."""
         tape, options = self.tape, f"size={self.shape.tmp_bytes},nr_inodes=65536,mode=1777"
         below = [bind for bind in self.shape.binds if bind.target.startswith("/tmp/")]  # noqa: S108  inside
@@ -152,7 +155,8 @@ class _Builder:
         tape.call("setup", "write", SOCKET, report, 16)
         tape.call("setup", "exit_group", 0)
 
-    def _payload(self) -> None:
+    def lay_payload(self) -> None:
+        """Everything that the payload does before it is the program."""
         tape, shape = self.tape, self.shape
         tape.call("descriptors", "setsid")
         if shape.terminal:
@@ -168,7 +172,7 @@ class _Builder:
         tape.call("workdir", "chdir", Word(tape.cell(name="workdir")), why="enter the working folder")
         tape_switch(tape, "no_new_privs", on=True)
         if shape.landlock:
-            self._restrict_files()
+            self.restrict_files()
         for name in shape.limits:
             tape_limit(tape, name)
         if shape.cores:
@@ -179,9 +183,9 @@ class _Builder:
         tape_switch(tape, "dumpable", on=True)
         say(tape, Kind.READY)
         wait_for_word(tape, self.gone)
-        self._execute()
+        self.execute()
 
-    def _restrict_files(self) -> None:
+    def restrict_files(self) -> None:
         """Landlock over the environment's root; a domain of its own also keeps commands from each other's memory."""
         rights = landlock.Rights(self.shape.landlock)
         rules = landlock.TapeRuleset(self.tape, rights)
@@ -195,7 +199,7 @@ class _Builder:
                 rules.allow(os.fsencode(bind.target), rights.access(all_of_it=True, folder=bind.folder))
         rules.restrict_self()
 
-    def _execute(self) -> None:
+    def execute(self) -> None:
         """Try each path in turn as execvp(3) does, then say with what errno each failed."""
         tape, count = self.tape, self.shape.candidates
         report = tape.space(struct.pack(f"={count + 1}q", Kind.UNSTARTED, *[0] * count))

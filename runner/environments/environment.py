@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import select
-import signal
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -13,12 +12,13 @@ from dataclasses import dataclass
 from skillkeep.kernel.errors import KernelError
 from skillkeep.runner.environments.enter import Door, Entered
 from skillkeep.runner.environments.errors import EnvironmentsError
+from skillkeep.runner.environments.outcome import Ended, result_of_ended
 from skillkeep.runner.environments.place import Lock, Place
 from skillkeep.runner.environments.prepare import Command, look_around
 from skillkeep.runner.environments.relay import Kept, Sink, relay
 from skillkeep.runner.environments.standing import Standing, is_alive
 from skillkeep.runner.errors import RunnerError
-from skillkeep.runner.interface import Cause, Denial, RunResult, new_run_id
+from skillkeep.runner.interface import RunResult
 from skillkeep.runner.native.failures import LayerError, StartError
 from skillkeep.runner.native.feed import Feeder
 from skillkeep.runner.native.streams import Pipe
@@ -151,43 +151,19 @@ class Environment:
     def _result(self, entered: Entered, stopped: str, kept: tuple[Kept, Kept], started: float) -> RunResult:
         standing = entered.standing
         status, usage = self.finish(entered)
-        code = number = None
-        if status is None:
-            number = int(signal.SIGKILL)
-        elif os.WIFSIGNALED(status):
-            number = os.WTERMSIG(status)
-        else:
-            code = os.WEXITSTATUS(status)
-        if number == signal.SIGKILL and not stopped and not is_alive(standing):
-            raise self._ended()
-        cause = Cause.SIGNAL if code is None else Cause.EXIT
-        denials: tuple[Denial, ...] = ()
-        if stopped:
-            cause = Cause(stopped)
-        elif number == signal.SIGKILL and "memory" in standing.bounded_by:
-            # Nobody of ours killed it; inside only its own kind can, and the kernel's memory limit.
-            denials = (Denial("memory", f"killed at {standing.plan.memory_bytes} bytes", "memory_bytes"),)
-            cause = Cause.OOM
-        out, err = kept
-        return RunResult(
-            backend="native",
-            run_id=new_run_id(),
-            exit_code=code,
-            signal=number,
-            cause=cause,
-            stdout=bytes(out.data),
-            stderr=bytes(err.data),
-            stdout_truncated=out.truncated,
-            stderr_truncated=err.truncated,
+        ended = Ended(
+            status=status,
+            stopped=stopped,
             wall_seconds=time.monotonic() - started,
             user_seconds=usage["user"],
             system_seconds=usage["system"],
-            peak_memory_bytes=int(usage["memory"]),
-            peak_processes=None,
-            assurance=entered.assurance,
-            policy_digest="",
-            denials=denials,
+            peak_memory=int(usage["memory"]),
+            bounded="memory" in standing.bounded_by,
+            memory_limit=standing.plan.memory_bytes,
         )
+        if ended.killed and not is_alive(standing):
+            raise self._ended()
+        return result_of_ended(ended, *kept, entered.assurance)
 
     def _open_door(self, *, looked: bool = False) -> Door:
         """The door, to a holder that lives at this moment; one that is just ending shows only when `looked` at."""

@@ -21,12 +21,14 @@ from skillkeep.runner.native.messages import Kind
 from skillkeep.runner.native.program import GROUPS_AT, INTO_GROUP, SOCKET, TAPE
 from skillkeep.runner.native.rootfs import BindShape, build_root, finish_root, open_sources
 
-__all__ = ["HolderShape", "holder_filter", "make_holder"]
+__all__ = ["LIFELINE_AT", "HolderShape", "holder_filter", "make_holder"]
 
 _CONTROL_BYTES, _CONTROL_HEADER = 1040, 16
 _MESSAGE, _VECTOR = struct.Struct("=QIxxxxQQQQi4x"), struct.Struct("=QQ")  # struct msghdr, struct iovec
 _IGNORE = struct.pack("=QQQQ", 1, 0, 0, 0)  # struct sigaction with SIG_IGN
-_HOLDER_CALLS = "ppoll write close exit_group restart_syscall"
+_HOLDER_CALLS = "ppoll read write close exit_group restart_syscall"
+LIFELINE_AT = GROUPS_AT + 4
+"""Where the pipe is whose other end is held by whoever the environment is to end with."""
 
 
 @dataclass(frozen=True)
@@ -40,6 +42,8 @@ class HolderShape:
     binds: tuple[BindShape, ...]
     tmp_bytes: int
     hostname: str
+    lifeline: bool = False
+    """Whether it ends with a pipe that somebody holds."""
 
 
 @cache
@@ -105,7 +109,11 @@ def _hold(tape: Tape, shape: HolderShape) -> None:
     """Give up everything, say so, and wait. Children that others leave behind are reaped by the kernel."""
     again = Label()
     give_up_streams(tape)
-    close_above_socket(tape)
+    if shape.lifeline:
+        tape.call("descriptors", "close_range", SOCKET + 1, LIFELINE_AT - 1, 0)
+        tape.call("descriptors", "close_range", LIFELINE_AT + 1, 0xFFFF_FFFF, 0)
+    else:
+        close_above_socket(tape)
     tape.call("setup", "rt_sigaction", signal.SIGCHLD, tape.data(_IGNORE), None, 8)
     capabilities.tape_nothing(tape)
     tape_switch(tape, "no_new_privs", on=True)
@@ -115,6 +123,9 @@ def _hold(tape: Tape, shape: HolderShape) -> None:
     say(tape, Kind.WAITING)
     tape.call("descriptors", "close", SOCKET)
     zero = tape.data(bytes(8))
+    if shape.lifeline:
+        tape.call("setup", "read", LIFELINE_AT, tape.space(bytes(8)), 8, tolerate=-1, why="wait for the maker")
+        tape.call("setup", "exit_group", 0)
     tape.mark(again)
     tape.call("setup", "ppoll", None, 0, None, None, 0, tolerate=-1)
     tape.jump_if_equal(zero, zero, again)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -17,7 +17,7 @@ from skillkeep.runner.environments.standing import Standing
 from skillkeep.runner.native.layout import Host, look_at_host
 from skillkeep.runner.native.rootfs import BindShape
 
-__all__ = ["Command", "Ground", "look_around", "prepare_entrance"]
+__all__ = ["Command", "Ground", "look_around", "prepare_entrance", "shape_of"]
 
 _LOCKED_BYTES = 8 * 1024 * 1024
 
@@ -75,10 +75,9 @@ def look_around(standing: Standing) -> Ground:
     )
 
 
-def prepare_entrance(command: Command, standing: Standing, ground: Ground) -> tuple[Program, bytes]:
-    """The program and the image of one command's tape. Raises KernelError when it is too long."""
-    paths = _paths(command)
-    shape = EntranceShape(
+def shape_of(command: Command, standing: Standing, ground: Ground) -> EntranceShape:
+    """Which tape fits a command."""
+    return EntranceShape(
         host=ground.host,
         as_root=standing.as_root,
         groups=ground.joined,
@@ -88,11 +87,17 @@ def prepare_entrance(command: Command, standing: Standing, ground: Ground) -> tu
         limits=tuple(name for name, _ in ground.limits),
         cores=ground.cores,
         tmp_bytes=standing.plan.tmp_bytes,
-        candidates=len(paths),
+        candidates=len(_paths(command)),
         fresh=command.fresh,
         terminal=command.terminal,
     )
-    program = _program(shape)
+
+
+def prepare_entrance(
+    command: Command, standing: Standing, ground: Ground, make: Callable[[EntranceShape], Program] = make_entrance
+) -> tuple[Program, bytes]:
+    """The program and the image of one command's tape. Raises KernelError when it is too long."""
+    program, paths = _program(make, shape_of(command, standing, ground)), _paths(command)
     values, tail = {}, bytearray()
     for name, value in ground.limits:
         values[f"soft_{name}"] = values[f"hard_{name}"] = value
@@ -111,8 +116,8 @@ def prepare_entrance(command: Command, standing: Standing, ground: Ground) -> tu
 
 
 @lru_cache(maxsize=16)
-def _program(shape: EntranceShape) -> Program:
-    return make_entrance(shape)
+def _program(make: Callable[[EntranceShape], Program], shape: EntranceShape) -> Program:
+    return make(shape)
 
 
 def _cores(cpus: float) -> tuple[int, ...]:

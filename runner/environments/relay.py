@@ -7,11 +7,11 @@ import select
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Protocol
 
-from skillkeep.runner.environments.enter import Entered
 from skillkeep.runner.native.feed import Feeder
 
-__all__ = ["Kept", "Passed", "Sink", "relay"]
+__all__ = ["Ending", "Kept", "Passed", "Sink", "relay"]
 
 _CHUNK = 1 << 16
 _LONGEST_WAIT = 3600.0
@@ -53,7 +53,16 @@ class Passed:
 Sink = Kept | Passed
 
 
-def relay(entered: Entered, outputs: Sequence[tuple[int, Sink]], feeder: Feeder, seconds: float) -> str:
+class Ending(Protocol):
+    """What is served: `pidfd` becomes readable when it has ended."""
+
+    @property
+    def pidfd(self) -> int: ...
+
+    def kill(self) -> None: ...
+
+
+def relay(entered: Ending, outputs: Sequence[tuple[int, Sink]], feeder: Feeder, seconds: float) -> str:
     """Serve the command until it has ended; why it was killed before: ``timeout``, ``output_cap`` or an empty text.
 
     `outputs` are read ends with what takes their bytes. What a process it left behind writes later is not waited for.

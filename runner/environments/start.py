@@ -21,8 +21,11 @@ _HERE = os.path.dirname(os.path.abspath(__file__))
 _RUNNER = os.path.dirname(_HERE)
 
 
-def build(place: Place, record: Record, plan: Plan) -> None:
-    """Make the environment stand. Raises `RunnerError` (`sandbox_layer_failed`, `sandbox_died`)."""
+def build(place: Place, record: Record, plan: Plan, lifeline: int = -1) -> None:
+    """Make the environment stand. It ends when the other end of `lifeline`, a pipe, is closed by everybody.
+
+    Raises `RunnerError` (`sandbox_layer_failed`, `sandbox_died`).
+    """
     request = {
         "plan": plan.to_text(),
         "name": record.name,
@@ -31,6 +34,7 @@ def build(place: Place, record: Record, plan: Plan) -> None:
         "passwd": str(place.passwd),
         "project": record.project,
         "standing": str(place.standing_file),
+        "lifeline": lifeline,
     }
     command = [sys.executable, "-I", "-S", "-B", os.path.join(_HERE, "boot.py")]
     command += [f"{package}={folder}" for package, folder in _packages().items()]
@@ -42,6 +46,7 @@ def build(place: Place, record: Record, plan: Plan) -> None:
             env={},
             cwd="/",
             start_new_session=True,
+            pass_fds=() if lifeline < 0 else (lifeline,),
             timeout=_SECONDS,
             check=False,
         )

@@ -10,12 +10,12 @@ from support.sources import Source, calls, helper_sources, imports_of, product_s
 # Dotted name as written -> the modules that may write it. A name without a dot is the builtin.
 BANNED: dict[str, tuple[str, ...]] = {
     "eval": (),
-    "exec": (),
+    "exec": ("runner/warm/zygote.py",),  # runs inside the sandbox, where the tool runs
     "compile": (),
     "__import__": (),
     "os.system": (),
     "os.popen": (),
-    "os.fork": ("skillkeep/kernel/", "runner/native/"),
+    "os.fork": ("skillkeep/kernel/", "runner/native/", "runner/warm/zygote.py"),
     "os.forkpty": (),
     "pty.fork": (),
     "pty.spawn": (),

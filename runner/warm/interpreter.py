@@ -1,0 +1,314 @@
+"""One warm interpreter: a sandbox of its own for one tool, policy and script, and the zygote in it.
+
+It lives as long as the process that made it, at most: the sandbox ends with a pipe that this process holds, however it
+ends. Calls go one after another. Each is measured from outside before it touches anything of the tool.
+"""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import json
+import os
+import re
+import select
+import shutil
+import socket
+import struct
+import sys
+import tempfile
+import time
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+
+from skillkeep.kernel.errors import KernelError
+from skillkeep.kernel.libc import guarded
+from skillkeep.kernel.namespaces import IdMap
+from skillkeep.kernel.process import started_at
+from skillkeep.kernel.procfs import write_text
+from skillkeep.kernel.syscalls import number
+from skillkeep.kernel.tape import Program
+from skillkeep.runner.environments.enter import Door, spawn
+from skillkeep.runner.environments.outcome import Ended, result_of_ended
+from skillkeep.runner.environments.place import Place, Record
+from skillkeep.runner.environments.prepare import Command, look_around, prepare_entrance, shape_of
+from skillkeep.runner.environments.relay import Kept, relay
+from skillkeep.runner.environments.standing import Standing
+from skillkeep.runner.environments.start import build
+from skillkeep.runner.errors import RunnerError
+from skillkeep.runner.interface import Assurance, RunRequest, RunResult
+from skillkeep.runner.native import messages
+from skillkeep.runner.native.attest import measure
+from skillkeep.runner.native.failures import LayerError
+from skillkeep.runner.native.feed import Feeder
+from skillkeep.runner.native.identity import DEFAULT_ID_BASE, Identity
+from skillkeep.runner.native.layout import ETC_MADE
+from skillkeep.runner.native.messages import Kind
+from skillkeep.runner.native.place import server_folder
+from skillkeep.runner.native.plan import make_plan
+from skillkeep.runner.native.streams import Pipe
+from skillkeep.runner.warm.tapes import make_rights, make_room, make_zygote_entrance
+
+__all__ = ["WarmInterpreter", "sweep"]
+
+_REPORT = struct.Struct("=QqqddQ")
+_FAILED = 1
+_READY_SECONDS = 30.0
+_REMOVE_SECONDS = 2.0
+_SLOTS = 1 << 22
+_SCANNED_BYTES = 1 << 20
+_IMPORT = re.compile(rb"^[ \t]*(?:from|import)[ \t]+([A-Za-z_][A-Za-z0-9_]*)", re.MULTILINE)
+_ALWAYS = ("io", "os", "sys", "json", "re", "argparse", "pathlib", "collections", "functools", "traceback", "linecache")
+_NEVER = frozenset({"antigravity", "idlelib", "lib2to3", "test", "this", "tkinter", "turtle", "turtledemo"})
+_OWN_OF_A_CALL = ("mnt", "pid", "ipc")
+_NAME = re.compile(r"warm-(\d+)-(\d+)-\w+\Z")
+
+
+class WarmInterpreter:
+    """Ready when it is made. `script` is the tool's script as argv names it, relative to the tool's folder.
+
+    Raises RunnerError, KernelError, LayerError, OSError when it cannot be made; then nothing of it is left.
+    """
+
+    def __init__(self, request: RunRequest, script: str, idle_seconds: float) -> None:
+        self._script = script
+        self._control: socket.socket | None = None
+        self._zygote = -1
+        self._door: Door | None = None
+        self._pipes: list[int] = []
+        self._folder = Path(
+            tempfile.mkdtemp(prefix=f"warm-{os.getpid()}-{started_at(os.getpid())}-", dir=server_folder())
+        )
+        self._alive, held = os.pipe2(os.O_CLOEXEC)
+        self._pipes.append(held)
+        try:
+            self._standing = self._build(request)
+            self._start(request, idle_seconds)
+        except BaseException:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """End it, and remove what it left."""
+        if self._control is not None:
+            self._control.close()
+        if self._door is not None:
+            self._door.close()
+            self._door = None
+        while self._pipes:
+            os.close(self._pipes.pop())
+        if self._alive >= 0:
+            os.close(self._alive)
+            self._alive = -1
+        if self._zygote >= 0:
+            with contextlib.suppress(ChildProcessError):
+                os.waitpid(self._zygote, 0)
+            self._zygote = -1
+        _remove(self._folder)
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the zygote has ended, or says what nobody asked."""
+        return self._control is None or messages.is_readable(self._control)
+
+    def run(self, request: RunRequest) -> RunResult:
+        """One call of the script with the arguments and the input of `request`; the limits of its policy hold.
+
+        Raises LayerError, KernelError, OSError, ValueError when nothing of the tool ran.
+        """
+        ours, theirs = messages.pair()
+        out, err = Kept(request.policy.output_bytes), Kept(request.policy.output_bytes)
+        with ours, Pipe() as feed, Pipe() as one, Pipe() as two:
+            with theirs:
+                words = json.dumps(request.argv[2:]).encode("utf-8", "surrogateescape")
+                fds = (theirs.fileno(), feed.read_end, one.write_end, two.write_end)
+                socket.send_fds(self._socket, [words], fds)
+            for pipe, end in ((feed, feed.read_end), (one, one.write_end), (two, two.write_end)):
+                pipe.close(end)
+            assurance = self._let_go(ours)
+            started = time.monotonic()
+            feeder = Feeder(b"" if request.stdin is None else request.stdin, feed.give(feed.write_end))
+            try:
+                outputs = [(one.read_end, out), (two.read_end, err)]
+                stopped = relay(self, outputs, feeder, request.policy.wall_seconds)
+            finally:
+                feeder.close()
+        wall = time.monotonic() - started
+        report = self._socket.recv(_REPORT.size)
+        if len(report) != _REPORT.size:
+            hint = "Run it again; if it happens twice, please report it."
+            raise RunnerError("sandbox_died", "The warm interpreter ended while a call ran.", hint)
+        _, status, _, user, system, memory = _REPORT.unpack(report)
+        ended = Ended(
+            status=status,
+            stopped=stopped,
+            wall_seconds=wall,
+            user_seconds=user,
+            system_seconds=system,
+            peak_memory=memory,
+            bounded="memory" in self._standing.bounded_by,
+            memory_limit=request.policy.memory_bytes,
+        )
+        result = result_of_ended(ended, out, err, assurance, request.policy.digest, request.run_id)
+        return replace(result, tool_digest=None if request.tool is None else request.tool.digest)
+
+    @property
+    def pidfd(self) -> int:
+        """Readable when the present call has ended."""
+        return self._socket.fileno()
+
+    def kill(self) -> None:
+        """End the present call."""
+        with contextlib.suppress(OSError):
+            self._socket.send(b"kill")
+
+    @property
+    def _socket(self) -> socket.socket:
+        assert self._control is not None
+        return self._control
+
+    def _build(self, request: RunRequest) -> Standing:
+        assert request.tool is not None
+        place = Place(self._folder)
+        place.home.mkdir(0o700)
+        place.passwd.write_text(ETC_MADE["passwd"], encoding="ascii")
+        os.chmod(place.passwd, 0o644)
+        slot = int.from_bytes(os.urandom(4)) % _SLOTS
+        build(
+            place,
+            Record("sandbox", str(request.tool.path), slot, 0.0),
+            make_plan(request, DEFAULT_ID_BASE),
+            self._alive,
+        )
+        os.close(self._alive)
+        self._alive = -1
+        standing = place.standing()
+        if standing is None:
+            raise LayerError("setup", "the sandbox ended as soon as it stood")
+        return standing
+
+    def _start(self, request: RunRequest, idle_seconds: float) -> None:
+        """Let the zygote in, with pipes for streams, as its calls will have."""
+        standing = self._standing
+        self._door = Door(standing, look_around(standing))
+        told = json.dumps(self._told(request, idle_seconds))
+        command = Command(("python3", "-c", _source(), told), standing.plan.env, "/")
+        program, image = prepare_entrance(command, standing, self._door.ground, make_zygote_entrance)
+        read_end, write_end = os.pipe2(os.O_CLOEXEC)
+        self._pipes += [read_end, write_end]
+        silent, unheard = os.pipe2(os.O_CLOEXEC)
+        try:
+            self._control, launcher = spawn(image, self._door, (silent, write_end, write_end))
+        finally:
+            os.close(silent)
+            os.close(unheard)
+        self._expect_ready(program, launcher)
+        messages.tell(self._control, messages.GO)
+
+    def _expect_ready(self, program: Program, launcher: int) -> None:
+        try:
+            message = messages.receive(self._socket, program.steps)
+            if message is None or message.kind is not Kind.READY:
+                raise LayerError("zygote", "the warm interpreter ended early")
+            self._zygote = message.pid
+        finally:
+            with contextlib.suppress(ChildProcessError):
+                os.waitpid(launcher, 0)
+
+    def _told(self, request: RunRequest, idle_seconds: float) -> dict[str, object]:
+        assert request.tool is not None
+        assert self._door is not None
+        workdir = self._standing.plan.workdir
+        shape = shape_of(Command(("python3",), self._standing.plan.env, workdir), self._standing, self._door.ground)
+        room, rights = make_room(shape), make_rights(shape, workdir)
+        self._steps = (room.steps, rights.steps)
+        return {
+            "modules": _modules(request.tool.path / self._script),
+            "room": base64.b64encode(room.image).decode(),
+            "rights": base64.b64encode(rights.image).decode(),
+            "base": room.base,
+            "end": number("exit_group"),
+            "setns": number("setns"),
+            "unshare": number("unshare"),
+            "script": self._script,
+            "idle": idle_seconds,
+        }
+
+    def _let_go(self, talk: socket.socket) -> Assurance:
+        """Wait until the call is confined, measure it, and give it the word."""
+        poll = select.poll()
+        for sock in (talk, self._socket):
+            poll.register(sock.fileno(), select.POLLIN)
+        events = dict(poll.poll(1000 * _READY_SECONDS))
+        if talk.fileno() not in events:
+            raise self._failure()
+        message = messages.receive(talk, {})
+        if message is None or message.kind is not Kind.READY:
+            raise self._failure()
+        standing = self._standing
+        identity = Identity(IdMap((), ()), standing.host_uid, standing.host_gid, standing.as_root)
+        assurance = measure(standing.plan, message.pid, standing.landlock, identity, standing.bounded_by)
+        layer = assurance.layer("namespaces")
+        assert layer is not None
+        for kind, inode in standing.namespaces.items():
+            if (layer.facts[kind] == str(inode)) is (kind in _OWN_OF_A_CALL):
+                raise LayerError(f"{kind}_namespace", "the call is not where it should be")
+        with guarded("oom_score", "mark the payload as the first to go"):
+            write_text(f"/proc/{message.pid}/oom_score_adj", "1000")
+        messages.tell(talk, messages.GO)
+        return assurance
+
+    def _failure(self) -> LayerError:
+        """Why a call did not become ready."""
+        report = b""
+        if messages.is_readable(self._socket):
+            report = self._socket.recv(_REPORT.size)
+        if len(report) == _REPORT.size:
+            kind, address, error, *_ = _REPORT.unpack(report)
+            steps = [steps[address] for steps in self._steps if address in steps]
+            if kind == _FAILED and steps:
+                found = KernelError(steps[0].layer, error, steps[-1].detail)
+                return LayerError(found.layer, found.what, found.hint)
+        return LayerError("zygote", "a call did not become ready")
+
+
+def sweep() -> None:
+    """Remove what the interpreters of processes that were killed left."""
+    folder = Path(server_folder())
+    for name in os.listdir(folder):
+        match = _NAME.match(name)
+        if match and started_at(int(match[1])) != int(match[2]):
+            _remove(folder / name)
+
+
+def _remove(folder: Path) -> None:
+    """Remove a folder and the control groups that its sandbox was in, whose last process may be ending just now."""
+    standing = Place(folder).last_standing()
+    deadline = time.monotonic() + _REMOVE_SECONDS
+    left = [] if standing is None else [part.path for part in standing.groups]
+    while left and time.monotonic() < deadline:
+        for path in tuple(left):
+            with contextlib.suppress(OSError):
+                os.rmdir(path)
+            if not os.path.exists(path):
+                left.remove(path)
+        if left:
+            time.sleep(0.002)
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+@cache
+def _source() -> str:
+    """The zygote's text."""
+    return Path(__file__).with_name("zygote.py").read_text(encoding="utf-8")
+
+
+def _modules(script: Path) -> list[str]:
+    """The standard library's modules that the script names: found by its text, nothing of it is parsed or run."""
+    try:
+        with open(script, "rb") as file:
+            named = {name.decode() for name in _IMPORT.findall(file.read(_SCANNED_BYTES))}
+    except OSError:
+        named = set()
+    return [*_ALWAYS, *sorted((named & sys.stdlib_module_names) - _NEVER)]
