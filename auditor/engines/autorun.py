@@ -23,6 +23,7 @@ _LIFECYCLE = ("preinstall", "install", "postinstall", "preprepare", "prepare", "
 _CONTAINER = ("initializeCommand", "onCreateCommand", "updateContentCommand", "postCreateCommand", "postStartCommand",
               "postAttachCommand")  # fmt: skip
 _SERVER = "autorun-mcp-server"
+_COMMAND_FLAG = re.compile(r"-[a-z]{0,3}c$|-c|-e|/c")
 _CLIENTS = frozenset({"curl", "wget", "nc", "ncat", "netcat", "nslookup", "dig", "host", "certutil", "mshta"})
 _SHELLS = frozenset({"sh", "bash", "zsh", "dash", "cmd", "powershell", "pwsh", "osascript"})
 _LINE_COMMENT = re.compile(r"^\s*//.*$", re.MULTILINE)
@@ -117,7 +118,7 @@ def _server_rule(command: str, words: list[str]) -> str:
     program = command.replace("\\", "/").rpartition("/")[2].lower().removesuffix(".exe")
     if program in _CLIENTS:
         return "autorun-mcp-client"
-    command_line = any(word.lower().startswith(("-c", "/c", "-e")) for word in words)
+    command_line = any(_COMMAND_FLAG.match(word.lower()) for word in words)
     return "autorun-mcp-shell" if program in _SHELLS and command_line else _SERVER
 
 
