@@ -111,6 +111,8 @@ class Slot:
             wanted[sandbox.socket.fileno()] = self._heard
         if sandbox.pidfd >= 0:
             wanted[sandbox.pidfd] = self.abort  # its init has ended before its time
+        for fd in self._watched.keys() - wanted.keys():
+            self._owner.unwatch(fd)
         for fd in wanted.keys() - self._watched.keys():
             self._owner.watch(fd, wanted[fd])
         self._watched = wanted

@@ -1,0 +1,158 @@
+"""A sandbox built ahead is used once, gets its own run's binds and streams, holds no less, and is never stale."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.sandbox import Bench, Who, staged_packages
+from support.sandbox import bench as make_bench
+from support.slots import at_rest, children, groups
+from support.waiting import until
+
+
+def ask(bench: Bench, *argv: str, **policy: Any) -> dict[str, Any]:
+    """A run in a process of its own: this one has more filters than others where it confined itself."""
+    request = bench.request(argv, None, 2, policy)
+    done = subprocess.run(bench.driver(), input=request, capture_output=True, **bench.identity())
+    assert done.returncode == 0, done.stderr.decode()
+    answer: dict[str, Any] = json.loads(done.stdout)
+    return answer
+
+
+def warm(bench: Bench, **policy: Any) -> int:
+    """A server of the bench's own, after it has built what it keeps for runs of this kind."""
+    if not bench.runtime.exists():
+        bench.own_server()
+    assert ask(bench, "true", **policy)["exit_code"] == 0
+    (server,) = bench.servers()
+    assert until(lambda: at_rest(server))
+    return server
+
+
+def test_each_run_takes_a_slot_of_its_own_and_ends_it(bench: Bench) -> None:
+    server = warm(bench)
+    taken: list[int] = []
+    for _ in range(2):
+        before = children(server)
+        assert ask(bench, "true")["exit_code"] == 0
+        assert until(lambda: at_rest(server))
+        (used,) = set(before) - set(children(server))
+        taken.append(used)
+    assert taken[0] != taken[1]
+    assert bench.servers() == [server]
+
+
+def test_a_slot_gets_the_binds_streams_and_words_of_its_run(bench: Bench) -> None:
+    server = warm(bench)
+    (bench.tool / "hello").write_text("from the tool")
+    before = children(server)
+    code = (
+        "cat /tool/hello; pwd; echo $MARK; echo late >&2; echo no >/tool/new || echo read-only; ls /proc/self/fd|wc -l"
+    )
+    answer = ask(bench, "sh", "-c", code, env=[["MARK", "a b"]], workdir="/tool")
+    assert answer["stdout"].splitlines() == ["from the tool/tool", "a b", "read-only", "4"]
+    assert answer["stderr"].startswith("late\n")
+    assert until(lambda: at_rest(server))
+    assert len(set(before) - set(children(server))) == 1
+
+
+def test_a_slot_holds_what_a_sandbox_built_for_the_run_holds(bench: Bench) -> None:
+    first = ask(
+        bench, "sh", "-c", "cat /proc/self/mountinfo | cut -d' ' -f4- | sort; ls -la / /dev /run /tmp; ulimit -a"
+    )
+    server = warm(bench)
+    before = children(server)
+    second = ask(
+        bench, "sh", "-c", "cat /proc/self/mountinfo | cut -d' ' -f4- | sort; ls -la / /dev /run /tmp; ulimit -a"
+    )
+    assert until(lambda: at_rest(server))
+    assert len(set(before) - set(children(server))) == 1
+    assert _without_numbers(first["assurance"]) == _without_numbers(second["assurance"])
+    assert _lines(first["stdout"]) == _lines(second["stdout"])
+
+
+def _without_numbers(assurance: dict[str, Any]) -> dict[str, Any]:
+    """Without what no two runs share: namespaces by inode, host ids, and groups by name."""
+    layers = {layer["name"]: (layer["in_force"], layer["facts"]) for layer in assurance["layers"]}
+    for name in ("namespaces", "identity", "cgroup"):
+        held, facts = layers[name]
+        layers[name] = held, sorted(facts)
+    return {**assurance, "layers": layers, "payload_host_uid": None}
+
+
+def _lines(listing: str) -> list[str]:
+    """Words that are no times, sizes, or mount numbers."""
+    rows = ([word for word in line.split() if not any(c.isdigit() for c in word)] for line in listing.splitlines())
+    return sorted(" ".join(row) for row in rows)
+
+
+def test_slots_that_were_killed_do_no_harm(bench: Bench) -> None:
+    server = warm(bench)
+    for init in children(server):
+        os.kill(init, signal.SIGKILL)
+    assert ask(bench, "echo", "well")["stdout"] == "well\n"
+    assert bench.servers() == [server]
+    assert until(lambda: at_rest(server))
+
+
+def test_a_server_that_is_bounded_more_than_before_uses_no_older_slot(bench: Bench) -> None:
+    server = warm(bench)
+    code = "import resource, sys; resource.prlimit(int(sys.argv[1]), resource.RLIMIT_NOFILE, (500, 500))"
+    assert bench.outside(code, server).returncode == 0
+    assert ask(bench, "sh", "-c", "ulimit -n")["stdout"] == "500\n"
+
+
+def test_a_run_that_asks_for_other_bounds_gets_them(bench: Bench) -> None:
+    warm(bench)
+    answer = ask(bench, "sh", "-c", "ulimit -n; df -k /tmp | tail -n 1", open_files=77, tmp_bytes=1 << 20)
+    assert answer["stdout"].split()[0] == "77"
+    assert "1024" in answer["stdout"].split()
+
+
+def test_a_slot_whose_control_group_was_changed_is_not_used(bench: Bench) -> None:
+    server = warm(bench, processes=5)
+    knobs = [knob for place in groups(server) if os.path.exists(knob := f"{place}/pids.max")]
+    if not knobs:
+        pytest.skip("no control group can be made by this user here")
+    for knob in knobs:
+        Path(knob).write_text("max", encoding="ascii")
+    code = "import os\nfor _ in range(20):\n  if os.fork() == 0:\n    import time; time.sleep(9)"
+    answer = ask(bench, "python3", "-c", code, processes=5)
+    assert answer["exit_code"] == 1
+    assert "Resource temporarily unavailable" in answer["stderr"]
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="mounting needs root")
+def test_a_mount_that_appears_later_is_seen_in_the_next_run() -> None:
+    code = """
+import sys; sys.path.insert(0, sys.argv[1])
+import subprocess
+from skillkeep.runner.native import NativeBackend
+from skillkeep.runner.interface import RunRequest
+def look():
+    return NativeBackend()._run(RunRequest(("ls", "/usr/share/doc"))).stdout.split()
+print(len(look()) > 1, flush=True)
+sys.stdin.readline()
+subprocess.run(["mount", "--bind", sys.argv[2], "/usr/share/doc"], check=True)
+print(look())
+"""
+    with make_bench(Who("root", None)) as made:
+        made.own_server()
+        (made.tool / "only-this").write_text("")
+        words = ["unshare", "--mount", sys.executable, "-I", "-c", code, str(staged_packages()), str(made.tool)]
+        with subprocess.Popen(words, stdin=-1, stdout=-1, text=True, **made.identity()) as caller:
+            assert caller.stdin
+            assert caller.stdout
+            assert caller.stdout.readline() == "True\n"
+            (server,) = made.servers()
+            assert until(lambda: at_rest(server))
+            caller.stdin.write("\n")
+            caller.stdin.flush()
+            assert caller.stdout.readline() == "[b'only-this']\n"
