@@ -32,7 +32,7 @@ from skillkeep.runner.native.attest import measure
 from skillkeep.runner.native.failures import LayerError, StartError
 from skillkeep.runner.native.identity import Identity
 from skillkeep.runner.native.messages import Kind, Message
-from skillkeep.runner.native.program import GROUPS_AT, INTO_GROUP, SOCKET, TAPE
+from skillkeep.runner.native.program import GROUPS_AT, SOCKET, TAPE
 
 __all__ = ["Door", "Entered", "spawn"]
 
@@ -59,13 +59,9 @@ class Door:
             with guarded("environment", "reach the environment"):
                 self.holder = self._kept(os.pidfd_open(standing.holder))
                 self.joins = [
-                    self._kept(os.open(f"{part.path}/tasks", os.O_WRONLY | os.O_CLOEXEC))
+                    self._kept(os.open(f"{part.path}/{part.joined_by}", os.O_WRONLY | os.O_CLOEXEC))
                     for part in standing.groups
-                    if not part.unified
                 ]
-                unified = [part.path for part in standing.groups if part.unified]
-                flags = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
-                self.into = self._kept(os.open(unified[0], flags)) if unified else -1
         except KernelError:
             self.close()
             raise
@@ -206,7 +202,6 @@ def spawn(image: bytes, door: Door, streams: Sequence[int]) -> tuple[socket.sock
         os.lseek(tape, 0, os.SEEK_SET)
         placed = [*enumerate(streams), (TAPE, tape), (SOCKET, theirs.fileno()), (HOLDER_AT, door.holder)]
         placed += [(GROUPS_AT + number, fd) for number, fd in enumerate(door.joins)]
-        placed += [] if door.into < 0 else [(INTO_GROUP, door.into)]
         placed = _out_of_the_way(placed, high)
         with guarded("launcher", "start the launcher"):
             launcher = os.posix_spawn(

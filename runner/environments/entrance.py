@@ -31,7 +31,7 @@ from skillkeep.runner.native.filters import init_filter, payload_filter
 from skillkeep.runner.native.layout import Host
 from skillkeep.runner.native.messages import Kind
 from skillkeep.runner.native.plan import INSIDE_ID
-from skillkeep.runner.native.program import GROUPS_AT, INTO_GROUP, SOCKET, TAPE
+from skillkeep.runner.native.program import GROUPS_AT, SOCKET, TAPE
 from skillkeep.runner.native.rootfs import BindShape, restrict_proc
 
 __all__ = ["HOLDER_AT", "EntranceBuilder", "EntranceShape", "make_entrance"]
@@ -39,8 +39,7 @@ __all__ = ["HOLDER_AT", "EntranceBuilder", "EntranceShape", "make_entrance"]
 HOLDER_AT = GROUPS_AT + 4
 """Descriptor of the holder's pidfd; the control groups' are below it."""
 _NEW = {"mnt": 0x00020000, "uts": 0x04000000, "ipc": 0x08000000, "user": 0x10000000, "pid": 0x20000000}
-_NET, _CGROUP, _PARENT, _INTO_CGROUP = 0x40000000, 0x02000000, 0x8000, 0x200000000
-_CLONE_ARGS = struct.Struct("=11Q")
+_NET, _CGROUP, _PARENT = 0x40000000, 0x02000000, 0x8000
 _TIOCSCTTY, _SET_FD, _CLOEXEC = 0x540E, 2, 1
 
 
@@ -51,7 +50,6 @@ class EntranceShape:
     host: Host
     as_root: bool
     groups: int
-    into_group: bool
     landlock: int
     binds: tuple[BindShape, ...]
     limits: tuple[str, ...]
@@ -111,11 +109,7 @@ class EntranceBuilder:
         """A child of the caller, which the pid namespace takes effect for."""
         tape = self.tape
         flags = _PARENT | (_NEW["mnt"] | _NEW["ipc"] | _NEW["pid"] if self.shape.fresh else 0)
-        if self.shape.into_group:
-            words = _CLONE_ARGS.pack(flags | _INTO_CGROUP, 0, 0, 0, signal.SIGCHLD, 0, 0, 0, 0, 0, INTO_GROUP)
-            tape.call("namespaces", "clone3", tape.data(words), len(words), into=born)
-        else:
-            tape.call("namespaces", "clone", flags | signal.SIGCHLD, 0, 0, 0, 0, into=born)
+        tape.call("namespaces", "clone", flags | signal.SIGCHLD, 0, 0, 0, 0, into=born)
 
     def _init(self) -> None:
         tape, child = self.tape, self.tape.cell()

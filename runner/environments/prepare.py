@@ -45,8 +45,6 @@ class Ground:
     binds: tuple[BindShape, ...]
     limits: tuple[tuple[str, int], ...]
     cores: tuple[int, ...]
-    unified: bool
-    """Whether a command is born into a control group."""
     joined: int
     """How many control groups it joins by writing into them."""
 
@@ -70,8 +68,7 @@ def look_around(standing: Standing) -> Ground:
         binds=binds,
         limits=tuple((name, within_hard(name, value)) for name, value in limits.items()),
         cores=() if "cpu" in bounded else _cores(plan.cpus),
-        unified=any(part.unified for part in standing.groups),
-        joined=sum(not part.unified for part in standing.groups),
+        joined=len(standing.groups),
     )
 
 
@@ -81,7 +78,6 @@ def shape_of(command: Command, standing: Standing, ground: Ground) -> EntranceSh
         host=ground.host,
         as_root=standing.as_root,
         groups=ground.joined,
-        into_group=ground.unified,
         landlock=standing.landlock,
         binds=ground.binds,
         limits=tuple(name for name, _ in ground.limits),

@@ -20,11 +20,20 @@ _EXITING = 4  # PF_EXITING of the flags in proc_pid_stat(5)
 
 @dataclass(frozen=True)
 class GroupPart:
-    """One control group of the environment. `unified`: version 2, a command is born into it."""
+    """One control group of the environment. `unified`: version 2."""
 
     path: str
     controllers: tuple[str, ...]
     unified: bool
+
+    @property
+    def joined_by(self) -> str:
+        """The file into which a process that enters writes 0.
+
+        Nobody can be born into a version 2 group from inside the environment's namespaces: its cgroup namespace does
+        not hold where the process comes from (cgroup-v2.rst, nsdelegate).
+        """
+        return "cgroup.procs" if self.unified else "tasks"
 
 
 @dataclass(frozen=True)
