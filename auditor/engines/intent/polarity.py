@@ -71,11 +71,12 @@ _IF: Final = re.compile(
     r"\b(?:if|whether|unless|in case|as if)(?: (?:you|the|any|a|an|it|there|this|your|needed|one)){0,3} (?:\w+ ){0,2}$"
 )
 _REPORTED: Final = re.compile(
-    r"\b(?:asks?|asking|asked|tells?|telling|told|instructs?|instructing|instructed|requests?|tries|trying"
-    r"|attempts?|attempting|attempted|claims?|says?|saying|said|pretends?|convince\w*|tricks?|tricking"
-    r"|manipulat\w+|wants?|directs?|urges?|forc(?:e|es|ing)|"
-    r"causes?|causing|leads?|leading|injects?|contains?|such as|example|e\.g\.|like|attackers?|malicious|injection"
-    r"|phishing)\b[^.;:!?]{0,60}$"
+    r"\b(?:(?:instructs?|instructing|instructed|requests?|tries|trying"
+    r"|attempts?|attempting|attempted|claims?|says?|saying|said|wants?|directs?|urges?|forc(?:e|es|ing)"
+    r"|causes?|causing|leads?|leading|contains?)\b[^.,;:!?]{0,60}"
+    r"|(?:asks?|asking|asked|tells?|telling|told|pretends?|convince\w*|tricks?|tricking"
+    r"|manipulat\w+|injects?|such as|example|e\.g\.|like|attackers?"
+    r"|malicious|injection|phishing)\b[^.;:!?]{0,60})$"
 )
 _THREAT: Final = re.compile(
     r"\b(?:attackers?|adversar(?:y|ies"
