@@ -112,7 +112,15 @@ class Rulebook:
         return Compiled(PatternSet(list(index)), owners, tuple(index[pattern] for pattern in spelled))
 
     def check(self) -> None:
-        """Compile every pattern by itself. Raises `AuditError` (`bad_rule`) naming the first bad one."""
+        """Compile every pattern by itself, and demand references, and an evasion beside every bad example.
+
+        Raises `AuditError` (`bad_rule`) naming the first bad one.
+        """
+        for each in self.rules.values():
+            if not each.references:
+                raise _bad(f"{each.id} refers to nothing (CWE, OWASP or MITRE)", "")
+            if each.bad and not each.evasion:
+                raise _bad(f"{each.id} has no example of an evasion", "")
         for rule in (*self.rules.values(), *self.more, *self.capabilities.values()):
             for pattern in (*rule.patterns, *rule.unless):
                 check_pattern(pattern)

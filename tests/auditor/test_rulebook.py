@@ -23,6 +23,8 @@ RULE = """rules:
     fix: Remove the evil part.
     bad: ["evil\\n"]
     good: ["kind\\n"]
+    evasion: ["an evil twin\\n"]
+    references: [CWE-506]
 """
 
 
@@ -62,6 +64,14 @@ def test_an_entry_that_does_not_fit_is_refused(tmp_path: Path, old: str, new: st
 def test_a_pattern_that_is_not_linear_or_matches_nothing_is_refused(tmp_path: Path, pattern: str) -> None:
     with pytest.raises(AuditError) as caught:
         _load(tmp_path, RULE.replace("evil'", f"{pattern}'")).check()
+    assert caught.value.code == "bad_rule"
+
+
+@pytest.mark.parametrize("line", ['    evasion: ["an evil twin\\n"]\n', "    references: [CWE-506]\n"])
+def test_a_rule_without_an_evasion_or_a_reference_is_not_finished(tmp_path: Path, line: str) -> None:
+    assert line in RULE
+    with pytest.raises(AuditError) as caught:
+        _load(tmp_path, RULE.replace(line, "")).check()
     assert caught.value.code == "bad_rule"
 
 
