@@ -29,12 +29,20 @@ _STATUS_LINE = re.compile(r"^(\w+):[ \t]*(.*?)[ \t]*$", re.MULTILINE)
 
 
 def measure(
-    plan: Plan, payload: int, landlock: int, identity: Identity, bounded_by: dict[str, str], noticed: bool = False
+    plan: Plan,
+    payload: int,
+    landlock: int,
+    identity: Identity,
+    bounded_by: dict[str, str],
+    noticed: bool = False,
+    *,
+    root: Layer | None = None,
 ) -> Assurance:
     """The assurance of the waiting process `payload`.
 
     `landlock` is the version its set-up used, 0 for none; `bounded_by` gives the control group's path by controller;
-    `noticed` whether refused calls are told to a listener.
+    `noticed` whether refused calls are told to a listener; `root` is that layer of another process in the same mount
+    namespace, where nobody may mount.
     Raises LayerError for the first layer that does not hold, or when the whole is below `plan.min_level`.
     """
     base = f"/proc/{payload}"
@@ -42,7 +50,7 @@ def measure(
     checks: tuple[Callable[[], Layer], ...] = (
         lambda: _identity(status, identity),
         lambda: _namespaces(base),
-        lambda: _root(base),
+        lambda: root or _root(base),
         lambda: _capabilities(status),
         lambda: _no_new_privs(status),
         lambda: _seccomp(status, payload_filter(bool(plan.egress), "memory" in bounded_by, noticed)),
@@ -130,9 +138,9 @@ def _own_namespace(kind: str) -> int:
 
 
 def _root(base: str) -> Layer:
-    rows = [line.split(" ") for line in read_text(f"{base}/mountinfo").splitlines()]
+    rows = [line.split(" ", 6) for line in read_text(f"{base}/mountinfo").splitlines()]
     top = [row for row in rows if row[4] == "/"]
-    if len(top) != 1 or "tmpfs" not in top[0][top[0].index("-") :] or "ro" not in top[0][5].split(","):
+    if len(top) != 1 or " - tmpfs " not in top[0][6] or "ro" not in top[0][5].split(","):
         raise LayerError("root", "the payload's root is not one read-only tmpfs")
     if not any(row[4] == "/proc/sys" and "ro" in row[5].split(",") for row in rows):
         raise LayerError("proc", "/proc/sys is not a read-only mount")
