@@ -42,7 +42,9 @@ def backend_factories(settings: SandboxSettings, clock: Clock = SYSTEM_CLOCK) ->
     def docker() -> Backend:
         from skillkeep.runner.containers.docker import DockerBackend
 
-        return DockerBackend(settings.docker_image, settings.docker_runtime, clock=clock)
+        return DockerBackend(
+            settings.docker_image, settings.docker_runtime, clock=clock, warm_seconds=settings.docker_warm_seconds
+        )
 
     def local() -> Backend:
         from skillkeep.runner.local import LocalBackend

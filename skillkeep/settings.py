@@ -80,6 +80,7 @@ class SandboxSettings(_Section):
     dry_run_bytes: _Positive = 256 * _MIB
     docker_image: str = ""
     docker_runtime: str = ""
+    docker_warm_seconds: Annotated[float, Field(ge=0, le=86_400)] = 0.0
 
 
 class AuditorSettings(_Section):

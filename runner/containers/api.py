@@ -21,7 +21,8 @@ from skillkeep.runner.errors import RunnerError
 from skillkeep.runner.interface import Cause
 
 __all__ = [
-    "CALL_SECONDS", "Engine", "attached", "await_end", "client", "connect", "engine_errors", "kill", "remove", "sweep",
+    "CALL_SECONDS", "Engine", "attached", "await_end", "client", "connect", "engine_errors", "kill", "remove", "rename",
+    "sweep",
 ]  # fmt: skip
 
 CALL_SECONDS = 30
@@ -32,7 +33,7 @@ _SIGKILL = 9
 
 @dataclass(frozen=True)
 class Engine:
-    """A daemon that was asked what it can do, and the image that runs use."""
+    """A daemon that was asked what it can do, and the image that runs use. `profile_form`: as for `as_taken`."""
 
     socket: str
     version: str
@@ -41,7 +42,7 @@ class Engine:
     facts: Mapping[str, str]
     losses: tuple[str, ...]
     host_uid: int | None
-    takes_profile: bool
+    profile_form: str
 
 
 @contextlib.contextmanager
@@ -85,10 +86,11 @@ def connect(environment: Mapping[str, str], image: str, runtime: str) -> Engine:
         raise UnusableError(reason, START_AN_ENGINE) from error
     host_uid = None if able.user_ids_mapped else USER
     facts = {**able.facts, "socket": place}
-    # Podman takes a profile as a file on its own machine only; a runtime with a kernel of its own takes none.
-    own = not runtime and "podman" not in str(about.get("Components", "")).lower()
-    losses = able.losses if own else ("seccomp is the container engine's own profile", *able.losses)
-    return Engine(place, version, found, able.processors, facts, losses, host_uid, own)
+    form = "file" if "podman" in str(about.get("Components", "")).lower() else "text"
+    losses = able.losses
+    if runtime:
+        form, losses = "", ("seccomp is the container engine's own profile, or the runtime's", *losses)
+    return Engine(place, version, found, able.processors, facts, losses, host_uid, form)
 
 
 def _find_image(api: Any, name: str) -> Image:
@@ -136,6 +138,17 @@ def kill(api: Any, container: str) -> None:
     with contextlib.suppress(APIError):  # it may have ended by itself meanwhile
         api.kill(container, _SIGKILL)
     api.wait(container, timeout=CALL_SECONDS)
+
+
+def rename(api: Any, container: str, name: str) -> bool:
+    """Give a container a name; False when it cannot have it, because it or another has it already."""
+    from docker.errors import APIError
+
+    try:
+        api.rename(container, name)
+    except APIError:
+        return False
+    return True
 
 
 def remove(api: Any, container: str) -> None:

@@ -11,7 +11,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from skillkeep.runner.containers.seccomp import profile
 from skillkeep.runner.egress.place import VARIABLES
 from skillkeep.runner.errors import RunnerError
 from skillkeep.runner.interface import Bind, Layer, RunRequest, SandboxPolicy
@@ -42,8 +41,8 @@ class Target:
     image: Image
     runtime: str = ""
     processors: int = 1024
-    own_seccomp: bool = False
-    """Whether our profile is put in force, or the engine's own is left."""
+    seccomp: str = ""
+    """Our profile as the engine takes it, text or a path; "" leaves the engine's own in force."""
     network: str = "none"
 
 
@@ -84,7 +83,7 @@ def _host_config(policy: SandboxPolicy, request: RunRequest, target: Target) -> 
         "PidsLimit": policy.processes,
         "OomScoreAdj": 500,
         "CapDrop": ["ALL"],
-        "SecurityOpt": ["no-new-privileges", *_seccomp(policy, target)],
+        "SecurityOpt": ["no-new-privileges", *([f"seccomp={target.seccomp}"] if target.seccomp else [])],
         "Privileged": False,
         "ReadonlyRootfs": True,
         "Init": True,
@@ -104,10 +103,6 @@ def _host_config(policy: SandboxPolicy, request: RunRequest, target: Target) -> 
         "RestartPolicy": {"Name": "no"},
     }
     return {**config, "Runtime": target.runtime} if target.runtime else config
-
-
-def _seccomp(policy: SandboxPolicy, target: Target) -> list[str]:
-    return [f"seccomp={profile(bool(policy.egress))}"] if target.own_seccomp else []
 
 
 def _tool_bind(request: RunRequest) -> tuple[Bind, ...]:

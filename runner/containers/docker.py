@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import socket
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 from skillkeep.clock import SYSTEM_CLOCK, Clock
@@ -30,6 +30,8 @@ from skillkeep.runner.containers.attach import Streams, pump
 from skillkeep.runner.containers.body import Image, Target, container_body, layers_in_force
 from skillkeep.runner.containers.engine import UnusableError
 from skillkeep.runner.containers.owner import labels_for
+from skillkeep.runner.containers.seccomp import as_taken
+from skillkeep.runner.containers.warm import claim, refilling, start_in, with_waiting_process
 from skillkeep.runner.containers.way_out import denials, open_door
 from skillkeep.runner.errors import RunnerError
 from skillkeep.runner.interface import (
@@ -50,8 +52,21 @@ _SIGKILL = 9
 _MAY_BE_MISSING = frozenset({"swap"})
 
 
+@dataclass(frozen=True)
+class _Seen:
+    """A payload that is dead: its streams, why it ended, after how many seconds, its last state."""
+
+    streams: Streams
+    ended: Cause
+    seconds: float
+    state: Mapping[str, Any]
+
+
 class DockerBackend(Backend):
-    """Runs each request in a container of its own. `image` and `runtime` come from the settings, "" is the default."""
+    """Runs each request in a container of its own. `image` and `runtime` come from the settings, "" is the default.
+
+    With `warm_seconds` a container for the next run of the same kind is started ahead, and waits that long.
+    """
 
     name: ClassVar[str] = "docker"
 
@@ -61,11 +76,13 @@ class DockerBackend(Backend):
         runtime: str = "",
         environment: Mapping[str, str] | None = None,
         clock: Clock = SYSTEM_CLOCK,
+        warm_seconds: float = 0.0,
     ) -> None:
         self._image = image or DEFAULT_IMAGE
         self._runtime = runtime
         self._environment = os.environ if environment is None else environment
         self._clock = clock
+        self._warm_seconds = warm_seconds
         self._engine: Engine | None = None
         self._refusal: Availability | None = None
 
@@ -86,12 +103,18 @@ class DockerBackend(Backend):
             raise RunnerError("sandbox_unavailable", "the engine was not probed", "Call `run`, not `_run`.")
         now = self._clock.now().timestamp()
         labels = labels_for(request.run_id, now, request.policy.wall_seconds)
-        target = Target(engine.image, self._runtime, engine.processors, engine.takes_profile)
-        with client(engine.socket, engine.version, CALL_SECONDS) as api:
+        with (
+            client(engine.socket, engine.version, CALL_SECONDS) as api,
+            as_taken(engine.profile_form, bool(request.policy.egress)) as seccomp,
+        ):
+            target = Target(engine.image, self._runtime, engine.processors, seccomp)
             with engine_errors("look for containers that were left"):
                 sweep(api, now)
             if not request.policy.egress:
-                return self._contained(api, engine, request, container_body(request, target, labels))
+                body = container_body(request, target, labels)
+                # Podman is given its profile as a file of this very process, which no later run can name again.
+                warm = self._warm_seconds and engine.profile_form != "file"
+                return (self._warmed if warm else self._contained)(api, engine, request, body)
             with open_door(api, request, target, labels) as door:
                 body = container_body(request, replace(target, network=door.network), labels)
                 result = self._contained(api, engine, request, body)
@@ -104,18 +127,47 @@ class DockerBackend(Backend):
         container = created["Id"]
         try:
             layers, losses = _checked(api, container, body)
-            streams, ended, wall, state = self._watched(api, container, request)
+            seen = self._watched(api, container, request)
         finally:
             remove(api, container)
-        shown = (*layers, _image_layer(engine.image), Layer("engine", True, engine.facts))
-        lost = (*engine.losses, *losses, *(created.get("Warnings") or ()))
-        assurance = Assurance(AssuranceLevel.BOUNDED, shown, engine.host_uid, lost)
-        return _result(request, streams, _ending(ended, state), wall, assurance)
+        return _result(request, seen, _assurance(engine, layers, (*losses, *(created.get("Warnings") or ()))))
 
-    def _watched(
-        self, api: Any, container: str, request: RunRequest
-    ) -> tuple[Streams, Cause, float, Mapping[str, Any]]:
-        """Start the container and stay until it is dead: its streams, why it ended, seconds, its last state."""
+    def _warmed(self, api: Any, engine: Engine, request: RunRequest, body: Mapping[str, Any]) -> RunResult:
+        """The run in a container that was started ahead, if there is one; meanwhile the next one is started."""
+        wall = request.policy.wall_seconds
+        with engine_errors("look for a container that waits"):
+            container = claim(api, body, self._clock.now().timestamp(), wall)
+        with refilling(engine, body, self._clock, (wall, self._warm_seconds)):
+            if container is None:
+                return self._contained(api, engine, request, body)
+            try:
+                layers, losses = _checked(api, container, with_waiting_process(body))
+                seen = self._watched_in(api, engine, (container, body), request)
+            finally:
+                remove(api, container)
+        layers = (*layers, Layer("warm", True, {"container": container[:12], "used": "once, by this run"}))
+        return _result(request, seen, _assurance(engine, layers, losses))
+
+    def _watched_in(self, api: Any, engine: Engine, place: tuple[str, Mapping[str, Any]], request: RunRequest) -> _Seen:
+        """Like `_watched`, of a payload in the claimed container of `place`, for a run of that create call."""
+        container, body = place
+        monotonic = self._clock.monotonic
+        with engine_errors("run in a container"), start_in(engine, api, container, request, body) as started:
+            began = monotonic()
+            deadline = began + request.policy.wall_seconds
+            streams = pump(started.connection, request.stdin, request.policy.output_bytes, deadline, monotonic)
+            ended = streams.ended
+            if ended is Cause.EXIT:
+                ended = await_end(api, container, deadline - monotonic())
+            if ended is not Cause.EXIT:
+                started.connection.shutdown(socket.SHUT_RDWR)
+                kill(api, container)
+            oom = api.inspect_container(container)["State"].get("OOMKilled")
+            code = api.exec_inspect(started.payload)["ExitCode"]
+            return _Seen(streams, ended, monotonic() - began, {"ExitCode": code or 0, "OOMKilled": oom})
+
+    def _watched(self, api: Any, container: str, request: RunRequest) -> _Seen:
+        """Start the container and stay until it is dead."""
         monotonic = self._clock.monotonic
         with engine_errors("run the container"), attached(api, container, request.stdin is not None) as connection:
             api.start(container)
@@ -130,7 +182,7 @@ class DockerBackend(Backend):
                     socket.SHUT_RDWR
                 )  # no container is buried while it waits for its output to be taken
                 kill(api, container)
-            return streams, ended, monotonic() - began, api.inspect_container(container)["State"]
+            return _Seen(streams, ended, monotonic() - began, api.inspect_container(container)["State"])
 
 
 def _ending(ended: Cause, state: Mapping[str, Any]) -> tuple[Cause, int | None, int | None]:
@@ -143,14 +195,14 @@ def _ending(ended: Cause, state: Mapping[str, Any]) -> tuple[Cause, int | None, 
     return Cause.EXIT, code, None
 
 
-def _result(
-    request: RunRequest,
-    streams: Streams,
-    ending: tuple[Cause, int | None, int | None],
-    wall: float,
-    assurance: Assurance,
-) -> RunResult:
-    cause, code, signal = ending
+def _assurance(engine: Engine, layers: tuple[Layer, ...], losses: tuple[str, ...]) -> Assurance:
+    shown = (*layers, _image_layer(engine.image), Layer("engine", True, engine.facts))
+    return Assurance(AssuranceLevel.BOUNDED, shown, engine.host_uid, (*engine.losses, *losses))
+
+
+def _result(request: RunRequest, seen: _Seen, assurance: Assurance) -> RunResult:
+    cause, code, signal = _ending(seen.ended, seen.state)
+    streams = seen.streams
     return RunResult(
         backend=DockerBackend.name,
         run_id=request.run_id,
@@ -161,7 +213,7 @@ def _result(
         stderr=streams.stderr.data,
         stdout_truncated=streams.stdout.truncated,
         stderr_truncated=streams.stderr.truncated,
-        wall_seconds=wall,
+        wall_seconds=seen.seconds,
         user_seconds=None,
         system_seconds=None,
         peak_memory_bytes=None,

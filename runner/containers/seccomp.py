@@ -7,18 +7,21 @@ in no order; so every rule is turned into the set of cases that it allows. All e
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import json
+import os
 from collections.abc import Iterator
 from functools import cache
 from itertools import product
 from typing import Any
 
+from skillkeep.files import write_all
 from skillkeep.kernel.calls import AF_INET, AF_INET6, AF_UNIX, families, ordinary_rules
 from skillkeep.kernel.seccomp import ALLOW, Action, Check, Rule
-from skillkeep.kernel.syscalls import machine
+from skillkeep.kernel.syscalls import machine, table
 
-__all__ = ["allowed_cases", "profile"]
+__all__ = ["allowed_cases", "as_taken", "profile"]
 
 _ARCHITECTURES = {"x86_64": "SCMP_ARCH_X86_64", "aarch64": "SCMP_ARCH_AARCH64"}
 _STREAM, _DATAGRAM = 1, 2
@@ -39,9 +42,29 @@ def profile(network: bool = False) -> str:
             "defaultAction": "SCMP_ACT_ERRNO",
             "defaultErrnoRet": errno.ENOSYS,
             "architectures": [_ARCHITECTURES[machine()]],
-            "syscalls": [entry for name in sorted(rules) for entry in _entries(name, rules[name])],
+            "syscalls": [
+                *(entry for name in sorted(rules) for entry in _entries(name, rules[name])),
+                # Said once more for engines that do not know a default errno (Docker before 23).
+                _refused(sorted(set(table()) - set(rules)), errno.ENOSYS),
+            ],
         }
     )
+
+
+@contextlib.contextmanager
+def as_taken(form: str, network: bool) -> Iterator[str]:
+    """The profile as an engine takes it while the block lasts: "text" as JSON (Docker), "file" as the path of a file
+    (Podman) that lies in memory and ends with this process, "" none.
+    """
+    if form != "file":
+        yield profile(network) if form else ""
+        return
+    fd = os.memfd_create("skillkeep-seccomp", os.MFD_CLOEXEC)
+    try:
+        write_all(fd, profile(network).encode())
+        yield f"/proc/{os.getpid()}/fd/{fd}"
+    finally:
+        os.close(fd)
 
 
 def _entries(name: str, rule: Action | Rule) -> Iterator[dict[str, Any]]:
@@ -49,7 +72,7 @@ def _entries(name: str, rule: Action | Rule) -> Iterator[dict[str, Any]]:
         if rule == ALLOW:
             yield {"names": [name], "action": "SCMP_ACT_ALLOW"}
         else:
-            yield {"names": [name], "action": "SCMP_ACT_ERRNO", "errnoRet": rule & _ERRNO_BITS}
+            yield _refused([name], rule & _ERRNO_BITS)
         return
     for case in allowed_cases(rule):
         arguments = [
@@ -57,6 +80,10 @@ def _entries(name: str, rule: Action | Rule) -> Iterator[dict[str, Any]]:
             for index, mask, value in case
         ]
         yield {"names": [name], "action": "SCMP_ACT_ALLOW", "args": arguments}
+
+
+def _refused(names: list[str], number: int) -> dict[str, Any]:
+    return {"names": names, "action": "SCMP_ACT_ERRNO", "errnoRet": number}
 
 
 def allowed_cases(rule: Rule) -> Iterator[Case]:
