@@ -1,10 +1,13 @@
 """The native sandbox from the API, against bubblewrap with all namespaces and against a plain process.
 
 Wall clock, medians and the fastest of the rounds, taken in turns so that all see the same machine; once in a tight
-loop and once with a pause between rounds, which shows the price of moving processes between control groups. Then the
-CPU that one run costs its caller and the fork server, and what happens at a time limit. Report only.
+loop and once with a pause between rounds, which shows the price of moving processes between control groups. A run
+that needs no more than read-only binds takes a sandbox built ahead ("native"); one with a writable bind has it built.
+Then the runs a second of two workers, the CPU that one run costs its caller and the fork server, what a sandbox costs
+that waits for its run, what happens at a time limit, and (`--growth`, minutes) whether a run costs more with a large
+caller, vault, or number of environments. Report only.
 
-    python benchmarks/sandbox.py [--rounds 40] [--json]
+    python benchmarks/sandbox.py [--rounds 40] [--json] [--growth]
 """
 
 from __future__ import annotations
@@ -16,17 +19,26 @@ import shutil
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from skillkeep.runner.interface import RunRequest, SandboxPolicy
+from standing import standing_ways
+
+from skillkeep.runner.interface import Bind, RunRequest, SandboxPolicy
 from skillkeep.runner.native import NativeBackend
 from skillkeep.runner.native.place import server_folder
 
 SPARSE_SECONDS = 0.15
 LIMIT = 0.3
+WORKERS, CHUNK = 2, 25
+WRITABLE = tempfile.mkdtemp(prefix="skillkeep-benchmark-")
+os.chmod(WRITABLE, 0o777)
+PLAIN = SandboxPolicy()
+BUILT = SandboxPolicy(binds=(Bind(WRITABLE, "/data", writable=True),))
 PYTHON = (shutil.which("python3", path="/usr/bin:/bin") or sys.executable, "-c", "pass")
 BWRAP = [
     "bwrap", "--unshare-all", "--die-with-parent", "--ro-bind", "/usr", "/usr", "--symlink", "usr/bin", "/bin",
@@ -59,9 +71,9 @@ def plain(*argv: str) -> Callable[[], object]:
     return lambda: subprocess.run(argv, check=True, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
 
 
-def sandboxed(backend: NativeBackend, *argv: str) -> Callable[[], object]:
+def sandboxed(backend: NativeBackend, *argv: str, policy: SandboxPolicy = PLAIN) -> Callable[[], object]:
     """One run from the API."""
-    return lambda: backend.run(RunRequest(argv))
+    return lambda: backend.run(RunRequest(argv, policy))
 
 
 def ways(backend: NativeBackend) -> dict[str, Callable[[], object]]:
@@ -74,7 +86,7 @@ def ways(backend: NativeBackend) -> dict[str, Callable[[], object]]:
     found["plain python3 -c pass"] = plain(*PYTHON)
     found["native /bin/true"] = sandboxed(backend, "/bin/true")
     found["native python3 -c pass"] = sandboxed(backend, *PYTHON)
-    return found
+    return found | standing_ways()
 
 
 def compare(backend: NativeBackend, rounds: int, spacing: str) -> list[Row]:
@@ -92,6 +104,28 @@ def compare(backend: NativeBackend, rounds: int, spacing: str) -> list[Row]:
         Row(name, spacing, own := statistics.median(values), min(values), own / median, min(values) / fastest)
         for name, values in taken.items()
     ]
+
+
+def throughput(backend: NativeBackend, chunks: int) -> dict[str, float]:
+    """Runs of /bin/true a second by two workers, in chunks taken in turns: bubblewrap, and the native sandbox."""
+    works = {"native": sandboxed(backend, "/bin/true")}
+    if shutil.which("bwrap"):
+        works = {"bwrap": plain(*BWRAP, "/bin/true"), **works}
+    taken = dict.fromkeys(works, 0.0)
+    with ThreadPoolExecutor(WORKERS) as pool:
+        for _ in range(chunks):
+            for name, work in works.items():
+                start = time.perf_counter()
+                for future in [pool.submit(work) for _ in range(CHUNK)]:
+                    future.result()
+                taken[name] += time.perf_counter() - start
+    return {name: chunks * CHUNK / whole for name, whole in taken.items()}
+
+
+def waiting_kilobytes(count: int = 30) -> dict[str, float]:
+    """What one sandbox that waits for its run holds: PSS of its two processes, and what the kernel holds for it."""
+    here = [sys.executable, str(Path(__file__).with_name("waiting.py")), str(count)]
+    return json.loads(subprocess.run(here, check=True, capture_output=True).stdout)  # type: ignore[no-any-return]
 
 
 def processor_seconds(backend: NativeBackend, rounds: int) -> dict[str, float]:
@@ -129,6 +163,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rounds", type=int, default=40)
     parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.add_argument("--growth", action="store_true", help="also what a run costs beside much else")
     wanted = parser.parse_args()
     backend = NativeBackend()
     state = backend.probe()
@@ -136,10 +171,14 @@ def main() -> int:
         print(f"no native sandbox here: {state.reason}; {state.mend}")
         return 0
     rows = [row for spacing in ("tight", "sparse") for row in compare(backend, wanted.rounds, spacing)]
+    speeds = throughput(backend, max(wanted.rounds // 10, 1))
     costs = processor_seconds(backend, wanted.rounds)
+    waiting = waiting_kilobytes()
     late = backend.run(RunRequest(("sleep", "9"), SandboxPolicy(wall_seconds=LIMIT))).wall_seconds - LIMIT
+    os.rmdir(WRITABLE)
     if wanted.json:
-        print(json.dumps({"rows": [asdict(row) for row in rows], "processor_seconds": costs, "late_seconds": late}))
+        facts = {"rows": [asdict(row) for row in rows], "processor_seconds": costs, "late_seconds": late}
+        print(json.dumps({**facts, "runs_a_second": speeds, "waiting_kilobytes": waiting}))
         return 0
     load = os.getloadavg()[0]
     print(f"assurance {state.level.name.lower()}, uid {os.geteuid()}, {wanted.rounds} rounds, load {load:.1f}")
@@ -150,7 +189,13 @@ def main() -> int:
             f"{row.fastest * 1000:>7.2f} ms {row.fastest_ratio:>6.2f}"
         )
     print(f"CPU of one run: caller {costs['caller'] * 1000:.2f} ms, fork server {costs['server'] * 1000:.2f} ms")
+    print("two workers: " + ", ".join(f"{name} {speed:.0f} runs/s" for name, speed in speeds.items()))
+    print(f"a sandbox that waits: PSS {waiting['pss']:.0f} kB, kernel {waiting['kernel']:.0f} kB")
     print(f"a run over its time limit ended {late * 1000:.1f} ms after it")
+    if wanted.growth:
+        from sandbox_growth import report
+
+        report(backend)
     return 0
 
 

@@ -40,7 +40,7 @@ _CREDENTIALS = struct.Struct("3i")
 
 def main(folder: str, name: str, idle_seconds: float) -> int:
     """Serve on ``folder/name`` until idle. Writes a line to descriptor 1 when ready; ends at once if another serves."""
-    _detach()
+    detach()
     lock = _locked(f"{folder}/{name}.lock")
     if lock is None:
         return 0
@@ -96,7 +96,7 @@ def _remove(folder: str, name: str) -> None:
             os.unlink(path)
 
 
-def _detach() -> None:
+def detach() -> None:
     """Leave nothing low free, so that descriptors of a run are never where a sandbox's own will be."""
     for number in (signal.SIGINT, signal.SIGHUP, signal.SIGPIPE, signal.SIGQUIT):
         signal.signal(number, signal.SIG_IGN)
