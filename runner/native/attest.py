@@ -140,7 +140,7 @@ def _own_namespace(kind: str) -> int:
 def _root(base: str) -> Layer:
     rows = [line.split(" ", 6) for line in read_text(f"{base}/mountinfo").splitlines()]
     top = [row for row in rows if row[4] == "/"]
-    if len(top) != 1 or " - tmpfs " not in top[0][6] or "ro" not in top[0][5].split(","):
+    if len(top) != 1 or " - tmpfs " not in f" {top[0][6]}" or "ro" not in top[0][5].split(","):
         raise LayerError("root", "the payload's root is not one read-only tmpfs")
     if not any(row[4] == "/proc/sys" and "ro" in row[5].split(",") for row in rows):
         raise LayerError("proc", "/proc/sys is not a read-only mount")
