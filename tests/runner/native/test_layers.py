@@ -1,0 +1,182 @@
+"""Each step of the set-up refused, one at a time; and each layer left out by a set-up that claims to have laid it down.
+
+The tape is changed, not our code: a step's system call becomes one that no kernel has (it fails) or one that does
+nothing (it seems to succeed).
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import struct
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from support.waiting import until
+
+from skillkeep.kernel.cgroup_choice import make_group
+from skillkeep.kernel.cgroups import GroupLimits
+from skillkeep.kernel.errors import KernelError
+from skillkeep.kernel.syscalls import number
+from skillkeep.kernel.tape import BASE, HEADER, Step
+from skillkeep.runner.interface import Bind, RunRequest, SandboxPolicy
+from skillkeep.runner.native import prepare as prepare_module
+from skillkeep.runner.native import sandbox as sandbox_module
+from skillkeep.runner.native.failures import LayerError
+from skillkeep.runner.native.plan import Plan, make_plan
+from skillkeep.runner.native.prepare import Prepared
+from skillkeep.runner.native.sandbox import Sandbox
+
+ROW = 80
+NO_SUCH_CALL = 999
+LAYERS = {
+    *("namespaces", "user_map", "cgroup_namespace", "root", "proc", "dev", "tmp", "bind", "capabilities", "rlimits"),
+    *("no_new_privs", "dumpable", "death_signal", "descriptors", "seccomp", "hostname", "workdir", "setup"),
+}
+"""Layers that a run on any machine has."""
+AFTER_THE_RUN = ("exit_group", "wait4", "execve", "write", "compare")
+
+
+def _plan(marker: Path) -> Plan:
+    binds = (Bind(str(marker), "/data", writable=True),)
+    return make_plan(RunRequest(("touch", "/data/ran"), SandboxPolicy(binds=binds)), 0x7000_0000)
+
+
+def _run(plan: Plan) -> Sandbox:
+    """Build and run it here, without a fork server; over when this returns, its group removed."""
+    null = os.open("/dev/null", os.O_RDWR | os.O_CLOEXEC)
+    try:
+        sandbox = Sandbox(plan, (null, null, null))
+        poll = select.poll
+        while not sandbox.over:
+            waiting = poll()
+            if sandbox.socket is not None:
+                waiting.register(sandbox.socket, select.POLLIN)
+            if sandbox.pidfd >= 0:
+                waiting.register(sandbox.pidfd, select.POLLIN)
+            ready = dict(waiting.poll(20_000))
+            if sandbox.socket is not None and sandbox.socket.fileno() in ready:
+                sandbox.heard()
+            elif sandbox.pidfd in ready:
+                sandbox.init_ended()
+            else:
+                sandbox.tick()
+        if sandbox.socket is not None:
+            sandbox.drop()
+        assert until(sandbox.group.remove)
+        return sandbox
+    finally:
+        os.close(null)
+
+
+def _changed(monkeypatch: pytest.MonkeyPatch, change: Callable[[int, Step], int | None]) -> None:
+    """Let `change` say, for a step's address and meaning, which call takes the place of its own; None: its own."""
+
+    def prepare(plan: Plan, group: object) -> Prepared:
+        made = prepare_module.prepare(plan, group)  # type: ignore[arg-type]
+        image = bytearray(made.image)
+        for address, step in made.program.steps.items():
+            call = change(address, step)
+            if call is not None:
+                struct.pack_into("=q", image, address - BASE, call)
+        return Prepared(made.shape, made.program, bytes(image))
+
+    monkeypatch.setattr(sandbox_module, "prepare", prepare)
+
+
+@pytest.fixture(name="marker")
+def _marker(tmp_path: Path) -> Path:
+    folder = tmp_path / "marker"
+    folder.mkdir()
+    folder.chmod(0o777)
+    return folder
+
+
+def _steps(plan: Plan) -> dict[int, Step]:
+    group = make_group(GroupLimits(plan.memory_bytes, plan.processes + 1, plan.cpus), plan.run_id)
+    try:
+        return dict(prepare_module.prepare(plan, group).program.steps)
+    finally:
+        group.close()
+
+
+def test_every_step_that_is_refused_refuses_the_run_and_names_its_layer(
+    marker: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plan = _plan(marker)
+    steps = _steps(plan)
+    assert (next(iter(steps)) - BASE - HEADER.size) % ROW == 0
+    tried = set()
+    for address, step in steps.items():
+        first_word = step.detail.split(" ")[0]
+        only_after_a_mismatch = step.detail.endswith(("not the device it should be", "has its place"))
+        last_word = step.detail.rpartition(" ")[2]
+        absent = last_word.startswith("/proc/") and not os.path.exists(last_word)
+        if first_word in AFTER_THE_RUN or only_after_a_mismatch or absent or (step.layer, step.detail) in tried:
+            continue
+        tried.add((step.layer, step.detail))
+        with monkeypatch.context() as patch:
+            _changed(patch, lambda at, _, wanted=address: NO_SUCH_CALL if at == wanted else None)  # type: ignore[misc]
+            sandbox = _run(plan)
+        assert sandbox.outcome is None, step
+        failure = sandbox.failure
+        assert isinstance(failure, KernelError | LayerError), step
+        assert failure.layer == step.layer, (step, failure)
+        assert os.listdir(marker) == [], step
+    assert {layer for layer, _ in tried} >= LAYERS
+
+
+LEFT_OUT = {
+    "capabilities": lambda step: step.layer == "capabilities",
+    "seccomp": lambda step: step.layer == "seccomp" and step.detail == "seccomp",
+    "rlimits": lambda step: step.layer == "rlimits",
+    "root": lambda step: step.layer == "root" and step.detail == "restrict a mount",
+    "proc": lambda step: step.layer == "proc" and step.detail == "restrict a mount",
+    "cgroup_namespace": lambda step: step.layer == "cgroup_namespace",
+}
+"""What the measurement from outside has to notice, and the steps that are left out for it."""
+
+
+@pytest.mark.parametrize("layer", LEFT_OUT)
+def test_a_set_up_that_leaves_a_layer_out_and_says_nothing_is_noticed_from_outside(
+    layer: str, marker: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    nothing = number("getpid")
+    _changed(monkeypatch, lambda _, step: nothing if LEFT_OUT[layer](step) else None)
+    sandbox = _run(_plan(marker))
+    assert isinstance(sandbox.failure, LayerError), sandbox.failure
+    assert (sandbox.failure.layer, sandbox.outcome) == (layer, None)
+    assert os.listdir(marker) == []
+
+
+def test_without_no_new_privs_the_kernel_takes_no_filter(marker: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    _changed(monkeypatch, lambda _, step: number("getpid") if step.detail == "set no_new_privs" else None)
+    sandbox = _run(_plan(marker))
+    assert isinstance(sandbox.failure, KernelError)
+    assert (sandbox.failure.layer, os.listdir(marker)) == ("seccomp", [])
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="an ordinary user's ids are not changed")
+def test_a_payload_that_stayed_the_builder_is_noticed_from_outside(
+    marker: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _changed(monkeypatch, lambda _, step: number("getpid") if step.detail == "become id 1000" else None)
+    sandbox = _run(replace(_plan(marker), workdir="/"))
+    assert isinstance(sandbox.failure, LayerError)
+    assert sandbox.failure.layer == "user_map"
+
+
+def test_a_payload_outside_its_control_group_is_noticed(marker: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    if not any(step.detail == "join the control group" for step in _steps(_plan(marker)).values()):
+        pytest.skip("no control group of version 1 can be made here")
+    _changed(monkeypatch, lambda _, step: number("getpid") if step.detail == "join the control group" else None)
+    sandbox = _run(_plan(marker))
+    assert isinstance(sandbox.failure, LayerError)
+    assert sandbox.failure.layer == "cgroup"
+
+
+def test_the_unchanged_set_up_runs(marker: Path) -> None:
+    sandbox = _run(_plan(marker))
+    assert (sandbox.failure, os.listdir(marker)) == (None, ["ran"])
