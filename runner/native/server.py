@@ -19,7 +19,7 @@ import struct
 import time
 import traceback
 from collections.abc import Callable
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from skillkeep.kernel.cgroup_choice import sweep_groups
 from skillkeep.kernel.cgroup_scope import enter_own_scope
@@ -34,6 +34,7 @@ __all__ = ["main"]
 _BACKLOG = 512
 _LOW_FDS = 32
 _BUSY_SECONDS = 0.005
+_LATELY_SECONDS = 10.0
 _SWEEP_SECONDS, _SWEEP_AGAIN_SECONDS = 60.0, 0.2
 _CREDENTIALS = struct.Struct("3i")
 
@@ -122,6 +123,7 @@ class Server:
         self._last_use = time.monotonic()
         self._listening = True
         self.slots = Slots(self)
+        self._held: dict[int, tuple[float, dict[str, Any]]] = {}
         self.watch(listener.fileno(), self._accept)
 
     def watch(self, fd: int, handler: Callable[[], None]) -> None:
@@ -141,6 +143,15 @@ class Server:
             self.watch(self._listener.fileno(), self._accept)
         if group is not None:
             self.bury(group)
+
+    def note_held(self, id_base: int, assurance: dict[str, Any]) -> None:
+        """A run with ids from `id_base` has just had this assurance."""
+        self._held = {id_base: (time.monotonic(), assurance)}
+
+    def held_lately(self, id_base: int) -> dict[str, Any] | None:
+        """What a run had in the last seconds: whoever asks whether a sandbox works need not make one to see."""
+        when, assurance = self._held.get(id_base, (float("-inf"), None))
+        return assurance if time.monotonic() - when < _LATELY_SECONDS else None
 
     def bury(self, group: Group) -> None:
         """Remove a group, now or as soon as its last process has ended."""

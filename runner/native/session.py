@@ -93,6 +93,9 @@ class Session:
         self._sandbox.stop("output_cap" if data == b"output_cap" else "caller")
 
     def _start(self, data: bytes, fds: list[int]) -> None:
+        if data.startswith(b"held ") and data[5:].isdigit() and not fds:
+            self._answer({"kind": "held", "assurance": self._server.held_lately(int(data[5:]))})
+            return
         try:
             if data != b"run" or len(fds) != _FDS:
                 raise ValueError("not a request")
@@ -194,7 +197,10 @@ class Session:
         self._server.unwatch(fd)
 
     def _answer(self, words: dict[str, Any]) -> None:
-        uppers = self._sandbox.uppers if self._sandbox is not None and words["kind"] == "outcome" else []
+        uppers: list[int] = []
+        if self._sandbox is not None and words["kind"] == "outcome":
+            uppers = self._sandbox.uppers
+            self._server.note_held(self._sandbox.plan.id_base, words["assurance"])
         with contextlib.suppress(OSError):  # a caller that is gone hears nothing
             socket.send_fds(self._connection, [json.dumps(words).encode()], uppers)
         self._leave()

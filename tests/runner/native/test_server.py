@@ -14,13 +14,14 @@ from pathlib import Path
 import pytest
 from support.sandbox import Bench, Who, marked_processes
 from support.sandbox import bench as make_bench
-from support.slots import at_rest
+from support.slots import at_rest, children
 from support.waiting import until
 
 from skillkeep.kernel.errors import KernelError
 from skillkeep.runner.errors import RunnerError
-from skillkeep.runner.interface import RunRequest, RunResult, SandboxPolicy
+from skillkeep.runner.interface import Availability, RunRequest, RunResult, SandboxPolicy
 from skillkeep.runner.native import NativeBackend, client, place
+from skillkeep.runner.native.identity import DEFAULT_ID_BASE
 from skillkeep.runner.native.plan import make_plan
 
 
@@ -87,8 +88,23 @@ def test_many_runs_leave_no_descriptor_and_no_child(own: Bench) -> None:
     assert until(lambda: at_rest(pid))
 
 
+def test_whoever_asks_after_a_run_whether_a_sandbox_works_is_told_without_another_one(own: Bench) -> None:
+    assert client.held_lately(DEFAULT_ID_BASE) is None
+    result = run("true")
+    pid = server(own)
+    assert until(lambda: at_rest(pid))
+    ready = children(pid)
+    assert NativeBackend()._try() == Availability(
+        "native", True, level=result.assurance.level, losses=result.assurance.losses
+    )
+    assert children(pid) == ready
+    assert client.held_lately(DEFAULT_ID_BASE + 2) is None
+
+
 @pytest.mark.parametrize(
-    "words", [b"", b"x", b"run", b"output_cap", b"\0" * 60_000, b'{"op": "run"}'], ids=lambda words: repr(words[:12])
+    "words",
+    [b"", b"x", b"run", b"held x", b"output_cap", b"\0" * 60_000, b'{"op": "run"}'],
+    ids=lambda words: repr(words[:12]),
 )
 def test_nonsense_is_refused_and_the_server_goes_on(own: Bench, words: bytes) -> None:
     run("true")
