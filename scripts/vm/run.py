@@ -139,7 +139,7 @@ def _boot(guest: Path, work: Path, options: argparse.Namespace) -> list[str]:
     command = ["nice", "-n", "19", "qemu-system-x86_64", "-accel", "tcg,thread=multi", "-cpu", "max"]
     command += ["-smp", str(options.cpus), "-m", "3072", "-nic", "none", "-no-reboot"]
     command += ["-kernel", str(guest / "vmlinuz"), "-initrd", str(guest / "initrd")]
-    command += ["-append", "root=/dev/vda ro console=ttyS0 quiet panic=-1 systemd.show_status=0"]
+    command += ["-append", "root=/dev/vda ro console=ttyS0 quiet panic=-1 mitigations=off audit=0 systemd.show_status=0"]
     command += ["-drive", f"file={guest / 'disk.img'},{disk},snapshot=on"]
     command += ["-drive", f"file={work / 'input.tar'},{disk},readonly=on"]
     command += ["-display", "none", "-monitor", "none", "-serial", f"file:{console}", "-serial", f"file:{said}"]

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from support.waiting import until
 
 from skillkeep.kernel.cgroup_choice import unified_place
 
@@ -51,6 +52,29 @@ def test_systemd_hands_over_a_scope_in_which_all_limits_hold() -> None:
     assert scope.startswith("skillkeep-")
     assert scope.endswith(".scope")
     assert inner == "server"
+
+
+_STAY = """
+import os, sys
+from skillkeep.kernel.cgroup_choice import make_group, unified_place
+from skillkeep.kernel.cgroup_scope import enter_own_scope
+from skillkeep.kernel.cgroups import GroupLimits
+why = enter_own_scope()
+make_group(GroupLimits(64 << 20, 11, 0.5), "left")
+print(why or os.path.dirname(unified_place().path), flush=True)
+sys.stdin.read()
+"""
+
+
+@needs_systemd
+def test_a_scope_whose_process_was_killed_goes_with_the_groups_left_in_it() -> None:
+    words = [sys.executable, "-c", _STAY]
+    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        scope = Path(process.stdout.readline().strip())
+        assert any(child.name.endswith("-left") for child in scope.iterdir())
+        process.kill()
+    assert until(lambda: not scope.exists())
 
 
 @pytest.mark.skipif(PLACE is not None and BUS.exists(), reason="this user has a systemd, which grants the scope")
