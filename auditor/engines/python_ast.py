@@ -18,7 +18,7 @@ from skillkeep.auditor.engines.interface import Context, Emitter, Engine, Segmen
 from skillkeep.auditor.engines.python.collect import collect
 from skillkeep.auditor.engines.python.held import Held
 from skillkeep.auditor.engines.python.judge import Part, judge
-from skillkeep.auditor.engines.python.links import Module, groups, may_be_linked
+from skillkeep.auditor.engines.python.links import Module, groups
 from skillkeep.auditor.engines.python.program import Source
 from skillkeep.auditor.engines.python.scopes import Collected
 
@@ -74,8 +74,9 @@ def _segment(segment: Segment, is_module: bool, emit: Emitter) -> None:
     target: Emitter = emit
     if is_module:
         held = Held(emit)
-        emit.notes[segment.path] = Module.of(segment.path, text, found.imports), held
-        target = held if may_be_linked(text, found.imports) else emit
+        module = Module.of(segment.path, text, found.imports)
+        emit.notes[segment.path] = module, held
+        target = held if module.foreign else emit
     try:
         exhausted = judge([Part(Source(segment.path, found), segment, target)])
     except RecursionError:

@@ -88,20 +88,27 @@ class _Walk:
     def _scope(self, scope: Scope, stack: list[ast.AST]) -> None:
         handlers, skipped = _HANDLERS, _SKIPPED
         pop, push, extend = stack.pop, stack.append, stack.extend
-        children, texts = _CHILDREN, self.found.texts
-        attribute, constant = ast.Attribute, ast.Constant
+        children, texts, calls = _CHILDREN, self.found.texts, self.found.calls
+        attribute, constant, call, keyword = ast.Attribute, ast.Constant, ast.Call, ast.keyword
         while stack:
             node = pop()
             kind = node.__class__
             if kind in skipped:
                 continue
-            if kind is attribute:  # the two most frequent kinds of node
+            if kind is attribute or kind is keyword:  # the most frequent kinds of node
                 push(node.value)  # type: ignore[attr-defined]
                 continue
             if kind is constant:
                 value = node.value  # type: ignore[attr-defined]
                 if (value.__class__ is str or value.__class__ is bytes) and len(value) > _SHORTEST:
                     texts.append(node)  # type: ignore[arg-type]
+                continue
+            if kind is call:
+                calls.append((node, scope))  # type: ignore[arg-type]
+                _called(self, node, scope)  # type: ignore[arg-type]
+                push(node.func)  # type: ignore[attr-defined]
+                extend(node.args)  # type: ignore[attr-defined]
+                extend(node.keywords)  # type: ignore[attr-defined]
                 continue
             handler = handlers.get(kind)
             if handler is not None and handler(self, scope, node, stack):
@@ -190,9 +197,16 @@ def _import_from(walk: _Walk, scope: Scope, node: ast.ImportFrom, _stack: list[a
 
 
 def _assign(walk: _Walk, scope: Scope, node: ast.Assign, stack: list[ast.AST]) -> bool:
+    value = node.value
+    stack.append(value)
     for target in node.targets:
-        walk.bind_target(scope, target, Binding("value", node.lineno, node.value))
-    return False
+        binding = Binding("value", node.lineno, value)
+        if target.__class__ is ast.Name and scope.kind != "class":
+            scope.bind(target.id, binding)  # type: ignore[attr-defined]
+        else:
+            walk.bind_target(scope, target, binding)
+            stack.append(target)
+    return True
 
 
 def _annotated(walk: _Walk, scope: Scope, node: ast.AnnAssign, stack: list[ast.AST]) -> bool:
@@ -293,21 +307,16 @@ def _return(walk: _Walk, scope: Scope, node: ast.Return | ast.Yield | ast.YieldF
     return False
 
 
-def _call(walk: _Walk, scope: Scope, node: ast.Call, stack: list[ast.AST]) -> bool:
-    walk.found.calls.append((node, scope))
-    _called(walk, node, scope)
-    return False
-
-
 def _called(walk: _Walk, node: ast.Call, scope: Scope) -> None:
     """Note the call under the last part of its function's name; ``f(…)(…)`` under ``f()``."""
     callee = node.func
-    if isinstance(callee, ast.Name):
-        walk.found.callers[callee.id].append((node, scope))
-    elif isinstance(callee, ast.Attribute):
-        walk.found.callers[callee.attr].append((node, scope))
-        if callee.attr in _FEEDERS and (node.args or node.keywords):
-            _fed(walk, scope, callee.value, node)
+    if callee.__class__ is ast.Name:
+        walk.found.callers[callee.id].append((node, scope))  # type: ignore[attr-defined]
+    elif callee.__class__ is ast.Attribute:
+        name: str = callee.attr  # type: ignore[attr-defined]
+        walk.found.callers[name].append((node, scope))
+        if name in _FEEDERS and (node.args or node.keywords):
+            _fed(walk, scope, callee.value, node)  # type: ignore[attr-defined]
     elif isinstance(callee, ast.Call) and isinstance(callee.func, ast.Name):
         walk.found.callers[f"{callee.func.id}()"].append((node, scope))
 
@@ -324,9 +333,12 @@ def _fed(walk: _Walk, scope: Scope, holder: ast.expr, call: ast.Call) -> None:
 
 
 def _expression(walk: _Walk, scope: Scope, node: ast.Expr, stack: list[ast.AST]) -> bool:
-    if isinstance(node.value, ast.Call):
+    kind = node.value.__class__
+    if kind is ast.Call:
         walk.found.unused.add(id(node.value))
-    return isinstance(node.value, ast.Constant)  # a docstring or a bare constant is prose
+    if kind is not ast.Constant:  # a docstring or a bare constant is prose
+        stack.append(node.value)
+    return True
 
 
 def _try(walk: _Walk, scope: Scope, node: ast.Try, stack: list[ast.AST]) -> bool:
@@ -365,7 +377,6 @@ _HANDLERS: Final[dict[type[ast.AST], Callable[..., bool]]] = {
     ast.Return: _return,
     ast.Yield: _return,
     ast.YieldFrom: _return,
-    ast.Call: _call,
     ast.Expr: _expression,
     ast.Try: _try,
     ast.Subscript: _subscript,

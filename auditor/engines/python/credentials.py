@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import ast
+import unicodedata
 from functools import cached_property
 from typing import Any, Final
 
+from skillkeep.auditor.engines.python.folding import CONSTANT_ENDS, UNTOLD
 from skillkeep.auditor.engines.python.scopes import Scope
 from skillkeep.auditor.engines.python.site import Site
 from skillkeep.auditor.engines.python.values import HOLE, alternatives
 from skillkeep.auditor.engines.tables import secrets
 
-__all__ = ["Credentials"]
+__all__ = ["COPIERS", "Credentials", "is_error", "names_that_read"]
 
 _WHOLE: Final = ("os.environ.items", "os.environ.values", "os.environ.keys")
 _SHORTEST_PATH: Final = 4
@@ -20,9 +22,19 @@ _LONGEST_MENTION: Final = 400
 _MADE: Final = frozenset({ast.Call, ast.BinOp, ast.JoinedStr, ast.Subscript, ast.IfExp})
 _FOLDED: Final = _MADE | {ast.Constant, ast.Name, ast.Attribute, ast.Tuple, ast.List}
 _AT_ONCE: Final = 64
-_COPIERS: Final = frozenset(
+# What a source has to spell to come by ``os.environ``: its name, or a way to names that are made at run time.
+_WAYS: Final = (
+    "environ", "getattr", "__getattribute__", "attrgetter", "methodcaller", "__dict__", "__import__", "import_module",
+    "modules", "globals", "locals", "vars", "__globals__", "f_globals", "f_builtins", "func_globals", "__builtins__",
+)  # fmt: skip
+COPIERS: Final = frozenset(
     {"builtins.dict", "builtins.str", "builtins.repr", "json.dumps", "builtins.print", "pprint.pprint"}
 )
+
+
+def names_that_read(table: dict[str, Any]) -> frozenset[str]:
+    """The names of calls that `Credentials.call` has to see, besides `COPIERS`; else `Credentials.paths` is enough."""
+    return frozenset((*table["environment"], *table["credential_calls"], *_WHOLE))
 
 
 class Credentials:
@@ -35,7 +47,7 @@ class Credentials:
         self._harmless = frozenset(table["harmless"])
         self._harmless_methods = frozenset(table["harmless_methods"])
         self._covered: set[int] = set()  # ids of the nodes whose text a judged read names
-        self._read_methods = frozenset(table["read_methods"])
+        self._read_methods = self.methods = frozenset(table["read_methods"])
         self._known: dict[str, str] = {}  # what lies at a path, or an empty text
         self._named_by: dict[tuple[int, str], tuple[str, str]] = {}
         self._later: list[tuple[ast.Call, Scope]] = []
@@ -50,7 +62,7 @@ class Credentials:
             elif name in self._table["credential_calls"]:
                 what = self._table["credential_calls"][name]
                 self._site.report("code-credential-store", call, f"{name} reads {what}")
-            elif name in _WHOLE or (name in _COPIERS and self._takes_environment(call, scope)):
+            elif name in _WHOLE or (name in COPIERS and self._takes_environment(call, scope)):
                 self._site.report("code-environment-read", call, "every variable of the environment is read")
         self.paths(call, scope, names)
 
@@ -67,6 +79,13 @@ class Credentials:
         for node, text, what in self._texts.values():
             if id(node) not in self._covered and len(text) < _LONGEST_MENTION:
                 self._site.report("code-credential-mention", node, f"names the place of {what}")
+
+    @cached_property
+    def meets_environment(self) -> bool:
+        """False when no expression of the file can stand for the environment as a whole."""
+        text = self._site.segment.text
+        spelled = text if text.isascii() else unicodedata.normalize("NFKC", text)  # as Python reads names
+        return self._linked or any(way in spelled for way in _WAYS)
 
     @cached_property
     def _texts(self) -> dict[int, tuple[ast.Constant, str, str]]:
@@ -105,7 +124,7 @@ class Credentials:
         method = call.func.attr if isinstance(call.func, ast.Attribute) else ""
         if receiver is not None and method in self._read_methods and self._path(call, receiver, scope, True):
             return
-        if names and all(name in self._harmless or _is_error(name) for name in names):
+        if names and all(name in self._harmless or is_error(name) for name in names):
             return
         harmless = receiver is not None and method in self._harmless_methods
         if harmless or self._is_local(call, scope):
@@ -118,9 +137,14 @@ class Credentials:
 
     def _arguments(self, call: ast.Call, scope: Scope, *, follow: bool) -> bool:
         """Report every argument that names a secret's place."""
-        given = [*call.args, *(item.value for item in call.keywords)]
-        found = [self._path(call, item, scope, follow) for item in given if item.__class__ in _FOLDED]
-        return any(found)
+        found = False
+        for item in call.args:
+            if item.__class__ in _FOLDED and self._path(call, item, scope, follow):
+                found = True
+        for keyword in call.keywords:
+            if keyword.value.__class__ in _FOLDED and self._path(call, keyword.value, scope, follow):
+                found = True
+        return found
 
     def _is_local(self, call: ast.Call, scope: Scope) -> bool:
         """True for a call of a function or class that this file defines: its body is judged with what it is given."""
@@ -142,6 +166,10 @@ class Credentials:
             return known_text[1:] if known_text is not None else ("", "")
         if kind is ast.Name and not follow:
             return self._of_name(item, scope)  # type: ignore[arg-type]
+        if kind is ast.Attribute and not self._linked:
+            ending: str = item.attr  # type: ignore[attr-defined]
+            if ending not in self._site.found.attributes and ending not in CONSTANT_ENDS:
+                return "", ""
         return self._folded(item, scope, follow) if kind in _FOLDED else ("", "")
 
     def _of_name(self, name: ast.Name, scope: Scope) -> tuple[str, str]:
@@ -151,7 +179,8 @@ class Credentials:
         key = (id(bound[0]), name.id)
         known = self._named_by.get(key)
         if known is None:
-            known = self._named_by[key] = self._folded(name, scope, False)
+            untold = all(each.kind in UNTOLD for each in bound[1])
+            known = self._named_by[key] = ("", "") if untold else self._folded(name, scope, False)
         return known
 
     def _folded(self, item: ast.expr, scope: Scope, follow: bool) -> tuple[str, str]:
@@ -173,6 +202,6 @@ class Credentials:
         return bool(what)
 
 
-def _is_error(name: str) -> bool:
+def is_error(name: str) -> bool:
     """True for a built-in exception: a text about a path reads nothing."""
     return name.startswith("builtins.") and name.endswith(("Error", "Exception", "Warning", "Exit"))

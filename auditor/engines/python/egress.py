@@ -13,7 +13,7 @@ from skillkeep.auditor.engines.python.values import HOLE, alternatives, texts_of
 from skillkeep.auditor.engines.tables import secrets
 from skillkeep.auditor.interface import Severity
 
-__all__ = ["Egress"]
+__all__ = ["Egress", "names_that_send"]
 
 _HTTP_METHODS: Final = frozenset(
     {
@@ -22,7 +22,14 @@ _HTTP_METHODS: Final = frozenset(
     }
 )  # fmt: skip
 _OPENERS: Final = frozenset({"builtins.open", "io.open", "codecs.open", "aiofiles.open"})
+_SOCKETS: Final = frozenset({"socket.socket().connect", "socket.create_connection"})
 _SCHEMES: Final = ("http://", "https://", "ws://", "wss://", "ftp://", "tcp://")
+
+
+def names_that_send(table: dict[str, Any]) -> frozenset[str]:
+    """The names of calls that `Egress.judge` has to see, besides the methods of `Egress.methods`."""
+    kinds = ("network", "send", "process", "write")
+    return frozenset((*(name for kind in kinds for name in table[kind]), *_OPENERS, *_SOCKETS))
 
 
 class Egress:
@@ -35,6 +42,7 @@ class Egress:
         self._environment = frozenset(table["environment"])
         self._sends = frozenset(table["send"])
         self._write_methods = frozenset(table["write_methods"])
+        self.methods = _HTTP_METHODS | self._write_methods | {"open"}
         self._programs = frozenset(table["network_programs"])
         self._hosts: set[str] = set()
         self.opens_socket = False
@@ -42,7 +50,7 @@ class Egress:
     def judge(self, call: ast.Call, scope: Scope, names: tuple[str, ...]) -> None:
         """Judge `call`, whose callee may be any of `names`."""
         for name in names:
-            self.opens_socket = self.opens_socket or name in {"socket.socket().connect", "socket.create_connection"}
+            self.opens_socket = self.opens_socket or name in _SOCKETS
             if (where := self._table["network"].get(name)) is not None:
                 self._connect(call, scope, name, self._site.argument(call, where))
                 break

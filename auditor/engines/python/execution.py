@@ -15,7 +15,7 @@ from skillkeep.auditor.engines.python.site import Site
 from skillkeep.auditor.engines.python.values import HOLE, UNKNOWN, Unknown, Value, alternatives, is_whole
 from skillkeep.auditor.interface import Severity
 
-__all__ = ["Execution"]
+__all__ = ["Execution", "names_that_run"]
 
 _HOLE_WORD: Final = '"$NOT_KNOWN"'
 _ONLY_SYNTAX: Final = 0x400  # ast.PyCF_ONLY_AST: compile() returns a tree and no code
@@ -33,6 +33,11 @@ _GETTERS: Final = frozenset(
 )  # fmt: skip
 _REFERENCES: Final = frozenset({ast.Name, ast.Attribute, ast.Subscript})
 _PROGRAM_FIRST: Final = ("os.execv", "os.spawnv", "os.posix_spawn")
+
+
+def names_that_run(table: dict[str, Any]) -> frozenset[str]:
+    """The names of calls that `Execution.judge` has to see; of all others, `Execution.handed_on` is enough."""
+    return frozenset((*(name for kind in _KINDS for name in table[kind]), "os.dup2"))
 
 
 class Execution:

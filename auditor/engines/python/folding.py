@@ -26,7 +26,7 @@ from skillkeep.auditor.engines.python.values import (
     one_of,
 )
 
-__all__ = ["Folder"]
+__all__ = ["CONSTANT_ENDS", "UNTOLD", "Folder"]
 
 _STEPS: Final = 200_000
 _DEPTH: Final = 60
@@ -41,8 +41,9 @@ _CONSTANTS: Final[dict[str, Any]] = {
 
 
 _LINE: Final = operator.attrgetter("line")
-_UNTOLD: Final = frozenset({"param", "rest", "more", "opaque", "define"})
-_CONSTANT_ENDS: Final = frozenset(name.rpartition(".")[2] for name in _CONSTANTS)
+# What binds a name to something that its own scope does not tell.
+UNTOLD: Final = frozenset({"param", "rest", "more", "opaque", "define"})
+CONSTANT_ENDS: Final = frozenset(name.rpartition(".")[2] for name in _CONSTANTS)
 
 
 class Folder:
@@ -123,7 +124,7 @@ class Folder:
             return known[0]
         if id(bindings) in self._open:
             return UNKNOWN
-        if not self._passed and len(bindings) == 1 and bindings[0].kind in _UNTOLD:
+        if not self._passed and len(bindings) == 1 and bindings[0].kind in UNTOLD:
             return UNKNOWN
         self._open.add(id(bindings))
         outer, self.layers, frames, self.frames = self.layers, [], self.frames, []
@@ -172,7 +173,7 @@ class Folder:
 
     def _attribute(self, node: ast.Attribute, scope: Scope) -> Value:
         linked = self.names.program.linked
-        if linked or node.attr in _CONSTANT_ENDS:
+        if linked or node.attr in CONSTANT_ENDS:
             names = self.names.resolve(node, scope)
             for name in names:
                 if name in _CONSTANTS:

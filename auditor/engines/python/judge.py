@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections import defaultdict
 from collections.abc import Container, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -10,9 +11,9 @@ from typing import Any, Final
 
 from skillkeep.auditor.engines.interface import Emitter, Segment
 from skillkeep.auditor.engines.python.callers import link_calls
-from skillkeep.auditor.engines.python.credentials import Credentials
-from skillkeep.auditor.engines.python.egress import Egress
-from skillkeep.auditor.engines.python.execution import Execution
+from skillkeep.auditor.engines.python.credentials import COPIERS, Credentials, is_error, names_that_read
+from skillkeep.auditor.engines.python.egress import Egress, names_that_send
+from skillkeep.auditor.engines.python.execution import Execution, names_that_run
 from skillkeep.auditor.engines.python.flow import Flow
 from skillkeep.auditor.engines.python.folding import Folder
 from skillkeep.auditor.engines.python.names import Names
@@ -63,7 +64,7 @@ def judge(parts: Sequence[Part]) -> bool:
 def _part(site: Site, flow: Flow, sinks: dict[str, Any]) -> None:
     found, names = site.found, site.names
     execution, credentials, egress = Execution(site, flow, sinks), Credentials(site, sinks), Egress(site, flow, sinks)
-    plain = _Plain(found.attributes, names.program.linked)
+    plain, doing, reaching = _Plain(found.attributes, names.program.linked), _Doing(), egress.methods
     for each, scope in found.calls:
         call, function = each, each.func
         if function.__class__ is ast.Attribute and plain(function):
@@ -76,9 +77,18 @@ def _part(site: Site, flow: Flow, sinks: dict[str, Any]) -> None:
             call = _unwrapped(site, each, scope)
             function = call.func
         called = names.name(function.id, scope) if isinstance(function, ast.Name) else names.resolve(function, scope)
-        execution.judge(call, scope, called)
-        credentials.call(call, scope, called)
-        egress.judge(call, scope, called)
+        does = doing(called)
+        method = function.attr if isinstance(function, ast.Attribute) else ""
+        if does & _RUNS or method == "__subclasses__":
+            execution.judge(call, scope, called)
+        elif call.args or call.keywords:
+            execution.handed_on(call, scope)
+        if does & _READS or (does & _COPIES and credentials.meets_environment):
+            credentials.call(call, scope, called)
+        elif not does & _HARMLESS or method in credentials.methods:
+            credentials.paths(call, scope, called)
+        if does & _SENDS or method in reaching:
+            egress.judge(call, scope, called)
     for node, scope in found.subscripts:
         credentials.subscript(node, scope)
     for decorator, scope in found.decorators:
@@ -99,6 +109,48 @@ class _Plain:
     def __call__(self, function: ast.Attribute) -> bool:
         """True when the called attribute is of that kind; never among linked files, where any name may be another's."""
         return not self._linked and function.attr not in self._ends and function.attr not in self._stored
+
+
+_RUNS: Final = 1
+_READS: Final = 2
+_SENDS: Final = 4
+_COPIES: Final = 8
+_HARMLESS: Final = 16
+
+
+class _Doing:
+    """What the names that a call may resolve to can do, so that only the judges of that look at the call."""
+
+    def __init__(self) -> None:
+        self._known = _roles()
+
+    def __call__(self, names: tuple[str, ...]) -> int:
+        """The bits of all of `names`; `_HARMLESS` when each of them is."""
+        known, does, harmless = self._known, 0, bool(names)
+        for name in names:
+            role = known.get(name, 0)
+            does |= role
+            if not role & _HARMLESS and not is_error(name):
+                harmless = False
+            if not role and name.endswith(".?"):
+                does |= _RUNS
+        return does | _HARMLESS if harmless else does & ~_HARMLESS
+
+
+@cache
+def _roles() -> dict[str, int]:
+    sinks = table("python")
+    roles: dict[str, int] = defaultdict(int)
+    for role, names in (
+        (_RUNS, names_that_run(sinks)),
+        (_READS, names_that_read(sinks)),
+        (_COPIES, COPIERS),
+        (_SENDS, names_that_send(sinks)),
+        (_HARMLESS, sinks["harmless"]),
+    ):
+        for name in names:
+            roles[name] |= role
+    return dict(roles)
 
 
 @cache

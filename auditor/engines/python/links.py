@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-__all__ = ["Module", "groups", "may_be_linked"]
+__all__ = ["Module", "groups"]
 
 _LATE: Final = ("import_module", "__import__", "spec_from_file_location", "run_path", "run_module", "sys.modules")
 _WORD: Final = re.compile(r"\w+")
@@ -23,17 +23,14 @@ class Module:
     path: str
     size: int
     words: frozenset[str]
+    foreign: bool  # whether it imports something that is not of the standard library, by name or at run time
 
     @classmethod
     def of(cls, path: str, text: str, imports: Iterable[str]) -> Module:
         """What a file imports (`Collected.imports`), and all its words when it imports late."""
-        words = {part for name in imports for part in name.split(".")}
-        return cls(path, len(text), frozenset(words.union(_WORD.findall(text) if _imports_late(text) else ())))
-
-
-def may_be_linked(text: str, imports: Iterable[str]) -> bool:
-    """True when a file imports something that is not of the standard library, by name or at run time."""
-    return any(name.partition(".")[0] not in _STANDARD for name in imports) or _imports_late(text)
+        words, late = {part for name in imports for part in name.split(".")}, _imports_late(text)
+        foreign = late or any(name.partition(".")[0] not in _STANDARD for name in imports)
+        return cls(path, len(text), frozenset(words.union(_WORD.findall(text) if late else ())), foreign)
 
 
 def _imports_late(text: str) -> bool:

@@ -79,10 +79,15 @@ class Names:
 
     def name(self, name: str, scope: Scope) -> tuple[str, ...]:
         """What the bare name `name` stands for in `scope`."""
+        near = (id(scope), name)
+        known = self._memo.get(near)
+        if known is not None:
+            return known
         bound = scope.lookup(name)
         key = (id(bound[0] if bound else scope.module), name)
         known = self._memo.get(key)
         if known is not None:
+            self._memo[near] = known
             return known
         if key in self._open:
             self._cut.add(key)

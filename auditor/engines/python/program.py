@@ -153,10 +153,12 @@ class Program:
         if source.handed is None:
             source.handed = {}
             for call, inside in source.found.calls:
-                given = (*call.args, *(item.value for item in call.keywords))
-                for at, item in enumerate(given):
-                    if isinstance(item, ast.Name):
-                        source.handed.setdefault(item.id, []).append((call, at, inside))
+                for at, item in enumerate(call.args):
+                    if item.__class__ is ast.Name:
+                        source.handed.setdefault(item.id, []).append((call, at, inside))  # type: ignore[attr-defined]
+                for at, keyword in enumerate(call.keywords, len(call.args)):
+                    if keyword.value.__class__ is ast.Name:
+                        source.handed.setdefault(keyword.value.id, []).append((call, at, inside))  # type: ignore[attr-defined]
         return source.handed.get(name, [])[:_HANDED]
 
 

@@ -11,7 +11,7 @@ __all__ = ["Binding", "Collected", "Function", "Scope"]
 Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(eq=False, slots=True)
 class Binding:
     """One thing a name may hold.
 
