@@ -26,7 +26,7 @@ from skillkeep.kernel.tape_image import program_file
 from skillkeep.runner.environments.entrance import HOLDER_AT
 from skillkeep.runner.environments.prepare import Command, Ground, prepare_entrance
 from skillkeep.runner.environments.standing import Standing
-from skillkeep.runner.interface import Assurance
+from skillkeep.runner.interface import Assurance, Layer
 from skillkeep.runner.native import messages
 from skillkeep.runner.native.attest import measure
 from skillkeep.runner.native.failures import LayerError, StartError
@@ -49,11 +49,14 @@ _OWN_WHEN_FRESH = ("mnt", "pid", "ipc")
 class Door:
     """A standing environment held open by this process: the holder's pidfd and the ways into its control groups.
 
+    `root` is that layer as it was measured; nobody inside may mount, so all that share it have the same.
+
     Raises KernelError when the groups or the holder have gone.
     """
 
     def __init__(self, standing: Standing, ground: Ground) -> None:
         self.standing, self.ground = standing, ground
+        self.root: Layer | None = None
         self._open: list[int] = []
         try:
             with guarded("environment", "reach the environment"):
@@ -84,7 +87,7 @@ class Entered:
     """
 
     def __init__(self, door: Door, command: Command, streams: Sequence[int]) -> None:
-        self._command, self.standing = command, door.standing
+        self._command, self._door, self.standing = command, door, door.standing
         self._program, image = prepare_entrance(command, door.standing, door.ground)
         self._payload = self._init = -1
         self._born: set[int] = set()
@@ -172,13 +175,17 @@ class Entered:
         standing = self.standing
         uid, gid = standing.host_uid, standing.host_gid
         identity = Identity(IdMap((), ()), uid, gid, standing.as_root)
-        assurance = measure(standing.plan, self._payload, standing.landlock, identity, standing.bounded_by)
+        root = None if self._command.fresh else self._door.root
+        bounds = standing.bounded_by
+        assurance = measure(standing.plan, self._payload, standing.landlock, identity, bounds, root=root)
         layer = assurance.layer("namespaces")
         assert layer is not None
         for kind, inode in standing.namespaces.items():
             own = self._command.fresh and kind in _OWN_WHEN_FRESH
             if (layer.facts[kind] == str(inode)) is own:
                 raise LayerError(f"{kind}_namespace", "the payload is not where the environment is")
+        if not self._command.fresh:
+            self._door.root = assurance.layer("root")
         losses = tuple(_UNWATCHED.get(loss.split(" ", 1)[0], loss) for loss in assurance.losses)
         return replace(assurance, losses=losses)
 

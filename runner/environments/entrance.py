@@ -31,7 +31,7 @@ from skillkeep.runner.native.filters import init_filter, payload_filter
 from skillkeep.runner.native.layout import Host
 from skillkeep.runner.native.messages import Kind
 from skillkeep.runner.native.plan import INSIDE_ID
-from skillkeep.runner.native.program import GROUPS_AT, SOCKET, TAPE
+from skillkeep.runner.native.program import GROUPS_AT, SOCKET, TAPE, execute
 from skillkeep.runner.native.rootfs import BindShape, restrict_proc
 
 __all__ = ["HOLDER_AT", "EntranceBuilder", "EntranceShape", "make_entrance"]
@@ -172,12 +172,12 @@ class EntranceBuilder:
         if shape.cores:
             mask = sum(1 << core for core in shape.cores).to_bytes(128, "little")
             tape.call("cpu", "sched_setaffinity", 0, len(mask), tape.data(mask))
-        payload_filter().onto(tape)
+        payload_filter(bounded="data" not in shape.limits).onto(tape)
         # The caller measures this process before it lets it go; execve sets the flag anew in any case.
         tape_switch(tape, "dumpable", on=True)
         say(tape, Kind.READY)
         wait_for_word(tape, self.gone)
-        self.execute()
+        execute(tape, shape.candidates)
 
     def restrict_files(self) -> None:
         """Landlock over the environment's root; a domain of its own also keeps commands from each other's memory."""
@@ -190,23 +190,7 @@ class EntranceBuilder:
             rules.allow(path, rights.access(all_of_it=True))
         for bind in self.shape.binds:
             if bind.writable:
-                rules.allow(os.fsencode(bind.target), rights.access(all_of_it=True, folder=bind.folder))
+                # What is left there is the host's to meet: plain files, folders and links only.
+                there = rights.access(write=True, execute=True, folder=bind.folder)
+                rules.allow(os.fsencode(bind.target), there)
         rules.restrict_self()
-
-    def execute(self) -> None:
-        """Try each path in turn as execvp(3) does, then say with what errno each failed."""
-        tape, count = self.tape, self.shape.candidates
-        report = tape.space(struct.pack(f"={count + 1}q", Kind.UNSTARTED, *[0] * count))
-        argv, env, over = Word(tape.cell(name="argv")), Word(tape.cell(name="env")), Label()
-        go_on = [tape.data(struct.pack("=q", -number)) for number in (errno.ENOENT, errno.ENOTDIR, errno.EACCES)]
-        for number in range(count):
-            answer, following = report.plus(8 * (number + 1)), Label()
-            path = Word(tape.cell(name=f"program{number}"))
-            tape.call("setup", "execve", path, argv, env, into=answer, tolerate=-1)
-            for reason in go_on:
-                tape.jump_if_equal(answer, reason, following)
-            tape.jump_if_equal(self.zero, self.zero, over)
-            tape.mark(following)
-        tape.mark(over)
-        tape.call("setup", "write", SOCKET, report, 8 * (count + 1))
-        tape.call("setup", "exit_group", 127)

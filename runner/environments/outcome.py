@@ -47,7 +47,8 @@ def result_of_ended(
 ) -> RunResult:
     """The result; without a tool."""
     code = None if ended.status is None or ended.signal is not None else os.WEXITSTATUS(ended.status)
-    cause, denials = Cause.SIGNAL if code is None else Cause.EXIT, ()
+    cause = Cause.SIGNAL if code is None else Cause.EXIT
+    denials: tuple[Denial, ...] = ()
     if ended.stopped:
         cause = Cause(ended.stopped)
     elif ended.killed and ended.bounded:

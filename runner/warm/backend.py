@@ -10,14 +10,17 @@ import contextlib
 import threading
 from collections import OrderedDict
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from skillkeep.kernel.errors import KernelError
 from skillkeep.runner.errors import RunnerError
 from skillkeep.runner.interface import Availability, Backend, RunRequest, RunResult
-from skillkeep.runner.ladder import Factories
 from skillkeep.runner.native.backend import NativeBackend
 from skillkeep.runner.native.failures import LayerError
 from skillkeep.runner.warm.interpreter import WarmInterpreter, sweep
+
+if TYPE_CHECKING:
+    from skillkeep.runner.ladder import Factories
 
 __all__ = ["IDLE_SECONDS", "MOST", "WarmBackend", "warm_factories"]
 

@@ -54,7 +54,7 @@ __all__ = ["WarmInterpreter", "sweep"]
 
 _REPORT = struct.Struct("=QqqddQ")
 _FAILED = 1
-_READY_SECONDS = 30.0
+_READY_SECONDS, _REPORT_SECONDS = 30.0, 5.0
 _REMOVE_SECONDS = 2.0
 _SLOTS = 1 << 22
 _SCANNED_BYTES = 1 << 20
@@ -93,6 +93,7 @@ class WarmInterpreter:
         """End it, and remove what it left."""
         if self._control is not None:
             self._control.close()
+            self._control = None
         if self._door is not None:
             self._door.close()
             self._door = None
@@ -261,14 +262,15 @@ class WarmInterpreter:
 
     def _failure(self) -> LayerError:
         """Why a call did not become ready."""
-        report = b""
-        if messages.is_readable(self._socket):
+        poll, report = select.poll(), b""
+        poll.register(self._socket.fileno(), select.POLLIN)
+        if poll.poll(1000 * _REPORT_SECONDS):
             report = self._socket.recv(_REPORT.size)
         if len(report) == _REPORT.size:
-            kind, address, error, *_ = _REPORT.unpack(report)
-            steps = [steps[address] for steps in self._steps if address in steps]
-            if kind == _FAILED and steps:
-                found = KernelError(steps[0].layer, error, steps[-1].detail)
+            kind, address, error, _, _, tape = _REPORT.unpack(report)
+            if kind == _FAILED:
+                step = self._steps[tape][address]
+                found = KernelError(step.layer, error, step.detail)
                 return LayerError(found.layer, found.what, found.hint)
         return LayerError("zygote", "a call did not become ready")
 

@@ -23,6 +23,7 @@ from skillkeep.runner.environments.steps import become, close_above_socket, say,
 from skillkeep.runner.native.filters import payload_filter
 from skillkeep.runner.native.messages import Kind
 from skillkeep.runner.native.plan import HOME, INSIDE_ID
+from skillkeep.runner.native.program import execute
 from skillkeep.runner.native.rootfs import restrict_proc
 
 __all__ = ["make_rights", "make_room", "make_zygote_entrance", "zygote_filter"]
@@ -72,7 +73,7 @@ class _ZygoteBuilder(EntranceBuilder):
         zygote_filter().onto(tape)
         say(tape, Kind.READY)
         wait_for_word(tape, self.gone)
-        self.execute()
+        execute(tape, shape.candidates)
 
 
 def make_room(shape: EntranceShape) -> Program:
@@ -105,7 +106,7 @@ def make_rights(shape: EntranceShape, workdir: str) -> Program:
     if shape.cores:
         mask = sum(1 << core for core in shape.cores).to_bytes(128, "little")
         tape.call("cpu", "sched_setaffinity", 0, len(mask), tape.data(mask))
-    payload_filter().onto(tape)
+    payload_filter(bounded="data" not in shape.limits).onto(tape)
     tape_switch(tape, "dumpable", on=True)
     return _end(tape, failed)
 

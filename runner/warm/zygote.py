@@ -28,6 +28,7 @@ import types
 
 CONTROL = 4
 FAILED, ENDED, READY = 1, 2, 3
+INTERRUPTED = -1
 _MOST = 1 << 20
 _ROW, _HEAD = struct.Struct("=10q"), 32
 _EQUAL, _DIFFERENT, _ANY = -1, -2, -1
@@ -124,15 +125,16 @@ def be_first(
     memory: Memory, images: list[bytes], told: dict[str, object], slot: socket.socket, known: set[str]
 ) -> None:
     """Pid 1: build the room, fork the call, and wait for it. Its end ends whatever the call left behind."""
-    end = int(str(told["end"]))
+    end, tape = int(str(told["end"])), 0
     try:
         memory.carry_out(images[0], end)
         call = os.fork()
         if call == 0:
+            tape = 1
             memory.carry_out(images[1], end)
             be_call(str(told["script"]), slot, known)
     except TapeError as failure:
-        slot.send(_REPORT.pack(FAILED, *failure.args, 0, 0, 0))
+        slot.send(_REPORT.pack(FAILED, *failure.args, 0, 0, tape))
         os._exit(1)
     os.close(CONTROL)
     while True:
@@ -193,6 +195,9 @@ def be_call(script: str, slot: socket.socket, known: set[str]) -> None:
     tool = os.getcwd()
     status = run_script(loader, code, script, words)
     finish(known, tool)
+    if status == INTERRUPTED:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        os.kill(os.getpid(), signal.SIGINT)
     os._exit(status)
 
 
@@ -210,13 +215,11 @@ def run_script(loader, code, script: str, words: list[str]) -> int:  # type: ign
         exec(code or loader.get_code("__main__"), module.__dict__)  # noqa: S102  this is the sandbox
     except SystemExit as end:
         return exit_code(end.code)
-    except KeyboardInterrupt:
-        signal.signal(signal.SIGINT, signal.SIG_DFL)
-        os.kill(os.getpid(), signal.SIGINT)
     except BaseException as error:
-        trace = error.__traceback__
-        sys.excepthook(type(error), error, trace.tb_next if trace else None)
-        return 1
+        # Our own frames are no part of the script's story.
+        trace = error.__traceback__.tb_next if code and error.__traceback__ else None
+        sys.excepthook(type(error), error.with_traceback(trace), trace)
+        return INTERRUPTED if isinstance(error, KeyboardInterrupt) else 1
     return 0
 
 

@@ -1,0 +1,167 @@
+"""`runner shell` and `runner env`, as a person and as a program use them."""
+
+from __future__ import annotations
+
+import termios
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pexpect
+import pytest
+from support.commands import BIN, Done, environment, run_command
+
+# What a terminal's program may try: TIOCSTI and TIOCLINUX, also with a bit that the kernel ignores.
+TYPING = (
+    "import fcntl; c = b'x'\n"
+    "for number in (0x5412, 0x541C, 0x15412):\n"
+    " try: fcntl.ioctl(0, number, c); print('typed')\n"
+    " except OSError as error: print('refused', error.errno)\n"
+)
+
+
+@pytest.fixture(name="home")
+def _home(tmp_path: Path) -> Iterator[Path]:
+    home = tmp_path / "home"
+    yield home
+    run_command("runner", "env", "delete-all", "--yes", "--kill", home=home)
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """A folder that another id may write, on a path that it may walk."""
+    folder = tmp_path / "My Web"
+    folder.mkdir()
+    folder.chmod(0o777)
+    (folder / "file").write_text("text")
+    return folder
+
+
+def runner(home: Path, *words: str, stdin: bytes = b"", cwd: Path | None = None) -> Done:
+    return run_command("runner", *words, home=home, stdin=stdin, cwd=cwd)
+
+
+def at_terminal(home: Path, *words: str) -> Any:
+    env = environment(home, {"TERM": "xterm", "SHELL": "/bin/sh"})
+    child = pexpect.spawn(
+        str(BIN / "runner"), ["shell", *words], env=env, timeout=120, encoding="utf-8", dimensions=(33, 99)
+    )
+    child.delaybeforesend = None
+    return child
+
+
+def test_a_command_runs_in_the_folder_and_its_code_and_streams_come_back(home: Path, project: Path) -> None:
+    done = runner(home, "shell", str(project), "--", "sh", "-c", "pwd; cat; echo to-err >&2; exit 7", stdin=b"given\n")
+    assert (done.code, done.out, done.err) == (7, f"{project}\ngiven\n", "to-err\n")
+    here = runner(home, "shell", "--", "cat", "file", cwd=project)
+    assert (here.code, here.out) == (0, "text")
+    assert runner(home, "shell", str(project), "--", "sh", "-c", "kill -9 $$").code == 137
+    assert runner(home, "shell", str(project), "--timeout", "0.2", "--", "sleep", "300").code == 124
+
+
+def test_what_could_not_be_run_is_said_by_the_code(home: Path, project: Path) -> None:
+    missing = runner(home, "shell", str(project), "--json", "--", "nothere")
+    assert (missing.code, missing.json["error_code"]) == (127, "program_not_found")
+    assert runner(home, "shell", str(project), "--", "./file").code == 126
+    assert runner(home, "shell", str(project / "gone"), "--", "true").code == 2
+    assert runner(home, "shell", str(project), "--env", "NOT_SET", "--", "true").code == 2
+
+
+def test_json_gives_the_whole_result(home: Path, project: Path) -> None:
+    done = runner(home, "shell", str(project), "--json", "--fresh", "--", "echo", "x").json
+    assert (done["ok"], done["exit_code"], done["stdout"]) == (True, 0, "x\n")
+    assert done["assurance"]["level"] in ("isolated", "bounded")
+    assert done["environment"].startswith("my-web-")
+
+
+def test_environments_are_listed_shown_stopped_and_removed(home: Path, project: Path) -> None:
+    assert runner(home, "env", "list", "--json").json["environments"] == []
+    runner(home, "shell", str(project), "--", "sh", "-c", "echo kept >~/kept")
+    (listed,) = runner(home, "env", "list", "--json").json["environments"]
+    name = listed["name"]
+    assert (listed["project"], listed["state"], listed["busy"]) == (str(project), "running", False)
+    assert name in runner(home, "env", "list").out
+    shown = runner(home, "env", "show", str(project), "--json").json
+    assert (shown["name"], shown["limits"]["processes"]) == (name, 100)
+    assert runner(home, "env", "stop", name, "--json").json["stopped"] == [name]
+    assert runner(home, "env", "show", name, "--json").json["state"] == "stopped"
+    assert runner(home, "shell", str(project), "--", "sh", "-c", "cat ~/kept").out == "kept\n"
+    unasked = runner(home, "env", "delete", name)
+    assert (unasked.code, "--yes" in unasked.err) == (2, True)
+    assert runner(home, "env", "delete", name, "--yes", "--json").json["removed"] == [name]
+    assert (project / "file").read_text() == "text"
+    unknown = runner(home, "env", "delete", name, "--yes", "--json")
+    assert (unknown.code, unknown.json["error_code"]) == (127, "environment_not_found")
+    assert runner(home, "env", "gc", "--idle", "1h", "--json").json["stopped"] == []
+    assert runner(home, "env", "gc", "--idle", "soon").code == 2
+
+
+def test_a_misspelt_name_is_answered_with_the_right_one(home: Path, project: Path) -> None:
+    runner(home, "shell", str(project), "--", "true")
+    (listed,) = runner(home, "env", "list", "--json").json["environments"]
+    assert listed["name"] in runner(home, "env", "show", listed["name"][:-2] + "zz").err
+
+
+def test_what_was_entered_is_in_the_journal(home: Path, project: Path) -> None:
+    runner(home, "shell", str(project), "--", "echo", "x")
+    text = "".join(path.read_text() for path in (home / "journal").iterdir() if path.is_file())
+    assert "environment.command" in text
+    assert run_command("skill", "journal", "verify", home=home).code == 0
+
+
+def test_a_shell_at_a_terminal_has_one_of_its_own(home: Path, project: Path) -> None:
+    child = at_terminal(home, str(project))
+    child.expect(r"\$ ")
+    child.sendline("stty size; ls -l /proc/self/fd/0 | wc -l; echo $HOME")
+    child.expect("33 99")
+    child.expect(r"/home/my-web-[0-9a-f]{4}\r")
+    child.expect(r"\$ ")
+    child.setwinsize(40, 120)
+    child.sendline("while [ \"$(stty size)\" != '40 120' ]; do :; done; echo re''sized")
+    child.expect("resized")
+    child.expect(r"\$ ")
+    child.sendline("sleep 300; echo code=$?")
+    child.expect("code=")
+    child.sendintr()
+    child.expect("code=130|\\$ ")
+    child.sendline("exit 5")
+    child.expect(pexpect.EOF)
+    child.close()
+    assert child.exitstatus == 5
+
+
+def test_nothing_can_be_typed_into_the_terminal_from_inside(home: Path, project: Path) -> None:
+    (project / "typing.py").write_text(TYPING)
+    child = at_terminal(home, str(project), "--", "python3", "typing.py")
+    child.expect(pexpect.EOF)
+    child.close()
+    words = child.before.split("\r\n")
+    assert "typed" not in words
+    assert words.count("refused 1") >= 2
+
+
+def test_two_shells_at_once_are_in_one_place_and_deleting_asks_for_more_than_yes(home: Path, project: Path) -> None:
+    child = at_terminal(home, str(project))
+    child.expect(r"\$ ")
+    child.sendline("echo from-one >/tmp/shared; echo do''ne")
+    child.expect("done")
+    assert runner(home, "shell", str(project), "--", "cat", "/tmp/shared").out == "from-one\n"
+    refused = runner(home, "env", "delete", str(project), "--yes", "--json")
+    assert (refused.code, refused.json["error_code"]) == (1, "environment_busy")
+    assert runner(home, "env", "delete", str(project), "--yes", "--kill").code == 0
+    child.expect(pexpect.EOF)
+    child.close()
+    assert child.exitstatus == 137
+    assert not list((home / "environments").glob("*/*"))
+
+
+def test_the_person_s_terminal_is_as_it_was_after_the_shell_was_ended(home: Path, project: Path) -> None:
+
+    child = at_terminal(home, str(project), "--", "sh", "-c", "echo up; exec sleep 300")
+    before = termios.tcgetattr(child.child_fd)
+    child.expect("up")
+    child.kill(15)
+    child.expect(pexpect.EOF)
+    assert termios.tcgetattr(child.child_fd)[3] == before[3]
+    child.close()
+    assert child.exitstatus == 137

@@ -1,0 +1,153 @@
+"""A warm call is what an ordinary run is, and leaves nothing to the next one."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+from support.environments import Stage
+from support.warm import play
+
+BOTH = """
+cold = [facts(NativeBackend()._run(asked)) for asked in calls]
+warm = WarmInterpreter(calls[0], calls[0].argv[1], 60)
+hot = [facts(warm.run(asked)) for asked in calls]
+warm.close()
+said(cold=cold, hot=hot)
+"""
+ABOUT = """
+import json, os, sys, signal
+print(json.dumps([sys.argv, __file__, __name__, sys.path[0], os.getcwd(), os.getpid(), os.getuid(), os.getgid()]))
+print(json.dumps([sorted(os.environ.items()), os.listdir("/proc/self/fd"), sorted(os.listdir("/tmp")), os.getppid()]))
+print([p for p in os.listdir("/proc") if p.isdigit()], sys.flags, sys.orig_argv[1:], os.getsid(0), os.umask(0))
+print([(s.name, s.isatty(), s.seekable(), s.encoding, s.errors) for s in (sys.stdin, sys.stdout, sys.stderr)])
+print(sorted(vars()), __doc__, __package__, __spec__, [signal.getsignal(n) for n in (2, 13, 15)])
+print(open("/proc/self/status").read().split("Uid")[1].split("Gid")[0], os.sched_getaffinity(0))
+print(sys.stdin.read())
+"""
+
+
+def test_a_call_sees_what_an_ordinary_run_sees(stage: Stage) -> None:
+    scene = 'calls = [request("./about.py", "a b", "--x", stdin=b"given"), request("./about.py")]'
+    said = play(stage, scene + BOTH, about=ABOUT)
+    assert said["hot"] == said["cold"]
+    assert "given" in said["hot"][0][3]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "import sys; sys.exit(7)",
+        "import sys; sys.exit('words')",
+        "raise SystemExit",
+        "raise SystemExit([1])",
+        "def f():\n    raise ValueError('no')\nf()",
+        "print('x'\n",
+        "import os; os._exit(9)",
+        "import os, signal; os.kill(os.getpid(), signal.SIGTERM)",
+        "import os; os.abort()",
+        "raise KeyboardInterrupt",
+        "import atexit; atexit.register(print, 'end'); print('begin')",
+        "import threading, time; threading.Thread(target=lambda: (time.sleep(0.1), print('late'))).start()",
+        "import os; f = open('/tmp/f', 'w'); f.write('kept'); os.set_inheritable(f.fileno(), True)",
+        "import missing_module",
+        "import sys; sys.stdout.write('no newline'); sys.stderr.write('err')",
+        "import helper; print(helper.NAME, helper.__file__)",
+        "import subprocess; print(subprocess.run(['sh', '-c', 'echo $$; exit 3']).returncode)",
+        "if __name__ == '__main__':\n    import sys\n    print(sys.modules['__main__'].__file__)",
+    ],
+)
+def test_a_call_ends_as_an_ordinary_run_ends(stage: Stage, text: str) -> None:
+    said = play(stage, 'calls = [request("./script.py")]' + BOTH, script=text, helper="NAME = 'helper'")
+    assert said["hot"] == said["cold"]
+
+
+def test_a_file_that_was_never_closed_is_written_out(stage: Stage) -> None:
+    shared = stage.project.parent / "shared"
+    shared.mkdir()
+    shared.chmod(0o777)
+    if stage.bench.who.uid is not None:
+        os.chown(shared, stage.bench.who.uid, stage.bench.who.uid)
+    scene = f"""
+bind = Bind({str(shared)!r}, "/shared", writable=True)
+asked = request("./script.py", binds=(bind,))
+warm = WarmInterpreter(asked, "./script.py", 60)
+warm.run(asked)
+warm.close()
+said()
+"""
+    play(stage, scene, script="import keeper", keeper="f = open('/shared/file', 'w'); f.write('kept')")
+    assert (shared / "file").read_text() == "kept"
+
+
+def test_a_call_leaves_nothing_to_the_next_one(stage: Stage) -> None:
+    script = """
+import builtins, json, os, subprocess, sys, threading
+found = [hasattr(builtins, "planted"), "planted" in sys.modules, os.environ.get("PLANTED"), json.loads is json.dumps,
+         os.listdir("/tmp"), os.listdir("/dev/shm"), [p for p in os.listdir("/proc") if p.isdigit()], sys.path]
+print(json.dumps(found) if json.loads is not json.dumps else "poisoned", flush=True)
+builtins.planted = sys.modules["planted"] = os
+os.environ["PLANTED"] = "yes"
+for place in ("/tmp/planted", "/dev/shm/planted"):
+    open(place, "w").close()
+subprocess.Popen(["sleep", "300"], start_new_session=True)
+if os.fork() == 0:
+    os.setsid()
+    import time
+    time.sleep(300)
+json.loads = json.dumps
+sys.path.insert(0, "/tmp")
+os._exit(0)
+"""
+    scene = """
+asked = request("./script.py")
+warm = WarmInterpreter(asked, "./script.py", 60)
+said(outputs=[warm.run(asked).stdout.decode() for _ in range(4)], causes=[])
+warm.close()
+"""
+    outputs = play(stage, scene, script=script)["outputs"]
+    assert len(set(outputs)) == 1
+    assert outputs[0].startswith("[false, false, null, false")
+
+
+def test_every_call_is_measured_and_holds_what_an_ordinary_run_holds(stage: Stage) -> None:
+    scene = """
+asked = request("./script.py")
+warm = WarmInterpreter(asked, "./script.py", 60)
+def held(result):
+    level = int(result.assurance.level)
+    return [level, sorted(layer.name for layer in result.assurance.layers if layer.in_force), result.tool_digest]
+said(cold=held(NativeBackend()._run(asked)), hot=held(warm.run(asked)))
+warm.close()
+"""
+    said = play(stage, scene, script="pass")
+    assert said["hot"] == said["cold"]
+
+
+def test_the_limits_of_a_call_hold_and_the_next_one_is_well(stage: Stage) -> None:
+    script = """
+import sys, time
+if sys.argv[1] == "hang":
+    import signal
+    for number in (1, 2, 15):
+        signal.signal(number, signal.SIG_IGN)
+    time.sleep(300)
+elif sys.argv[1] == "flood":
+    while True:
+        print("x" * 1000)
+elif sys.argv[1] == "hog":
+    x = bytearray(600 << 20)
+print("well")
+"""
+    scene = """
+warm = WarmInterpreter(request("./script.py", "well"), "./script.py", 60)
+for word, limits in (("hang", {"wall_seconds": 0.5}), ("flood", {"output_bytes": 10_000}), ("hog", {})):
+    result = warm.run(request("./script.py", word, **limits))
+    said(**{word: [str(result.cause), result.ok, len(result.stdout), facts(warm.run(request("./script.py", "well")))]})
+warm.close()
+"""
+    said = play(stage, scene, script=script)
+    assert said["hang"][:2] == ["timeout", False]
+    assert said["flood"][:3] == ["output_cap", False, 10_000]
+    assert said["hog"][1] is False
+    assert {tuple(each[3]) for each in said.values()} == {("exit", 0, None, "well\n", "")}
