@@ -17,6 +17,7 @@ __all__ = ["implied", "listed", "own_services", "settle", "settle_capabilities",
 
 _VERDICTS = {Severity.INFO: Verdict.PASS, Severity.WARN: Verdict.WARN, Severity.FAIL: Verdict.FAIL}
 _MOST_LISTED = 100
+_MOST_NEAR = 20
 _SENT = "code-credential-sent"
 _SECRET_RULES = frozenset({_SENT, "code-credential-env", "code-credential-store"})
 _LOGIN = re.compile(r"(?i)(?:\s-H|--header|\s-u|--user|authorization|bearer|\bx-[\w-]+|api-?key|-token\b)[^\n]{0,80}$")
@@ -59,10 +60,20 @@ def _corroborated(found: list[Finding]) -> list[Finding]:
         else each
         for each in found
     ]  # fmt: skip
-    blocking = {each.rule for each in judged if each.severity is Severity.FAIL}
-    if len(blocking) != 1 or blocking.isdisjoint(words["weak_alone"]):
+    blocking = [each for each in judged if each.severity is Severity.FAIL]
+    if any(each.rule not in words["weak_alone"] for each in blocking) or _meet(blocking, words["near"]):
         return judged
     return [replace(each, severity=min(each.severity, Severity.WARN, key=lambda s: s.rank)) for each in judged]
+
+
+def _meet(found: Sequence[Finding], near: int) -> bool:
+    """True when two rules found something in one file within `near` lines."""
+    places = sorted((each.location.path, each.location.line, each.rule) for each in found)
+    return any(
+        path == other_path and other_line - line <= near and rule != other
+        for number, (path, line, rule) in enumerate(places)
+        for other_path, other_line, other in places[number + 1 : number + 1 + _MOST_NEAR]
+    )
 
 
 def listed(findings: Sequence[Finding]) -> tuple[tuple[Finding, ...], dict[str, int]]:
