@@ -99,7 +99,9 @@ def run(
         list[str] | None,
         typer.Argument(metavar="[ENTRY|-- COMMAND] [ARGS]...", help="What to run; nothing lists the entries."),
     ] = None,
-    backend: Annotated[str, typer.Option("--backend", help="auto, native, docker, or local (tier 1 only).")] = "",
+    backend: Annotated[
+        str, typer.Option("--backend", help="auto, native, docker, apple, lima, or local (tier 1 only).")
+    ] = "",
     timeout: Annotated[float | None, typer.Option("--timeout", help="Seconds until everything is killed.")] = None,
     memory: Annotated[str, typer.Option("--memory", help="Memory for all processes, such as 256m or 2g.")] = "",
     cpus: Annotated[float | None, typer.Option("--cpus", help="Processors, such as 0.5.")] = None,

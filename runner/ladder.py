@@ -1,11 +1,14 @@
 """Which sandbox a run gets: native, else a container, else none. Every rung that is passed over says why.
 
+Landlock and seccomp without namespaces is a rung below those, and only where the settings have it.
+
 Law 4: without a sandbox, a tool of tier 2 or 3 does not run. A tier 1 tool then runs on the host, and its result
 says so. A backend asked for by name is that one or nothing.
 """
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
@@ -15,11 +18,12 @@ from skillkeep.runner.interface import AssuranceLevel, Availability, Backend
 from skillkeep.settings import SandboxSettings
 from skillkeep.vault.interface import Tier
 
-__all__ = ["AUTO", "LOCAL", "RUNGS", "Choice", "Factories", "backend_factories", "choose"]
+__all__ = ["AUTO", "LANDLOCK", "LOCAL", "RUNGS", "Choice", "Factories", "backend_factories", "choose", "least_of"]
 
 AUTO = "auto"
 LOCAL = "local"
-RUNGS = ("native", "docker")
+LANDLOCK = "landlock"
+RUNGS = ("native", "docker", *(("apple", "lima") if sys.platform == "darwin" else ()))
 Factories = Mapping[str, Callable[[], Backend]]
 
 
@@ -46,12 +50,23 @@ def backend_factories(settings: SandboxSettings, clock: Clock = SYSTEM_CLOCK) ->
             settings.docker_image, settings.docker_runtime, clock=clock, warm_seconds=settings.docker_warm_seconds
         )
 
+    def apple() -> Backend:
+        from skillkeep.runner.containers.apple import AppleBackend
+        from skillkeep.runner.containers.docker import DEFAULT_IMAGE
+
+        return AppleBackend(settings.docker_image or DEFAULT_IMAGE, clock=clock)
+
+    def lima() -> Backend:
+        from skillkeep.runner.containers.lima import LimaBackend
+
+        return LimaBackend(settings.lima_instance, clock=clock)
+
     def local() -> Backend:
         from skillkeep.runner.local import LocalBackend
 
         return LocalBackend(clock)
 
-    return {"native": native, "docker": docker, LOCAL: local}
+    return {"native": native, "docker": docker, "apple": apple, "lima": lima, LOCAL: local}
 
 
 def choose(wanted: str, tier: Tier, least: AssuranceLevel | None, factories: Factories) -> Choice:
@@ -75,9 +90,9 @@ def choose(wanted: str, tier: Tier, least: AssuranceLevel | None, factories: Fac
     if wanted != AUTO:
         return Choice(_named(factories[wanted](), least))
     passed: list[Availability] = []
-    for name in RUNGS:
+    for name in (*RUNGS, *([LANDLOCK] if LANDLOCK in factories else [])):
         backend = factories[name]()
-        state = _fit(backend.probe(), least or AssuranceLevel.ISOLATED)
+        state = _fit(backend.probe(), least or least_of(name))
         if state.available:
             return Choice(backend, tuple(passed))
         passed.append(state)
@@ -86,10 +101,16 @@ def choose(wanted: str, tier: Tier, least: AssuranceLevel | None, factories: Fac
     raise _nothing(tier, passed)
 
 
+def least_of(backend: str) -> AssuranceLevel:
+    """What a run demands of a backend that was asked for, or configured, when it demands nothing itself."""
+    weaker = {LOCAL: AssuranceLevel.NONE, LANDLOCK: AssuranceLevel.FILTERED}
+    return weaker.get(backend, AssuranceLevel.ISOLATED)
+
+
 def _named(backend: Backend, least: AssuranceLevel | None) -> Backend:
     """`backend`, which somebody asked for: that one or nothing."""
     state = backend.probe()
-    floor = least or (AssuranceLevel.NONE if backend.name == LOCAL else AssuranceLevel.ISOLATED)
+    floor = least or least_of(backend.name)
     if not state.available:
         raise _unavailable(state)
     if state.level < floor:

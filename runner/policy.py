@@ -97,7 +97,7 @@ def check_granted(policy: SandboxPolicy, tool: VaultedTool) -> None:
 
 def unheld_grants(tool: VaultedTool, backend: str) -> tuple[str, ...]:
     """Grants that were given but that `backend` does not honour: the run has less than it may have."""
-    held = ("env", "write", "net") if backend in ("native", "docker", "local") else ("env", "write")
+    held = ("env", "write", "net") if backend in ("native", "docker", "lima", "local") else ("env", "write")
     return tuple(grant for grant in tool.grants if grant.partition(":")[0] not in held)
 
 

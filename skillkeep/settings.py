@@ -71,6 +71,7 @@ class SandboxSettings(_Section):
     """Defaults of a run; see `SandboxPolicy`."""
 
     backend: str = "auto"
+    landlock: bool = False
     cpus: Annotated[float, Field(gt=0, le=1024)] = 1.0
     memory_bytes: _Positive = 512 * _MIB
     processes: _Positive = 100
@@ -80,6 +81,7 @@ class SandboxSettings(_Section):
     dry_run_bytes: _Positive = 256 * _MIB
     docker_image: str = ""
     docker_runtime: str = ""
+    lima_instance: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")] = "default"
     docker_warm_seconds: Annotated[float, Field(ge=0, le=86_400)] = 0.0
 
 

@@ -225,7 +225,7 @@ def test_every_run_and_refusal_is_in_a_journal_that_holds(home: Home) -> None:
 def test_doctor_names_each_backend_and_what_would_mend_it(home: Home) -> None:
     done = run_command("runner", "doctor", "--json", home=home.root, env={"DOCKER_HOST": "unix:///nowhere.sock"})
     found = {each["backend"]: each for each in done.json["backends"]}
-    assert list(found) == ["native", "docker", "local"]
+    assert list(found) == ["native", "docker", "apple", "lima", "local"]
     assert (found["docker"]["available"], bool(found["docker"]["mend"])) == (False, True)
     assert done.json["ok"] is found["native"]["available"] is (done.code == 0)
     assert "docker" in run_command("runner", "doctor", home=home.root).out
