@@ -22,6 +22,8 @@ __all__ = ["enter_own_scope"]
 
 _SECONDS = 5.0
 _PAUSE_SECONDS = 0.002
+_SENDER = 0
+"""The pid that stands for whoever sends the call: our own number may be somebody else's where systemd is."""
 _INNER = "server"
 """Processes and limits for others may not be in the same group, so this process has one below the scope."""
 
@@ -64,7 +66,7 @@ def _start_scope(unit: str) -> Call:
     def processes() -> None:
         body.text("PIDs")
         body.signature("au")
-        body.array(4, [lambda: body.number(os.getpid())])
+        body.array(4, [lambda: body.number(_SENDER)])
 
     body.text(unit)
     body.text("fail")
