@@ -12,6 +12,7 @@ import re
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
 from typing import ClassVar, Final
 
 from skillkeep.auditor.engines.interface import Context, Emitter, Engine, Segment, SourceFile, SourceTree
@@ -29,6 +30,7 @@ _PLAIN_CODECS: Final = frozenset(
     {"utf-8", "utf8", "utf-8-sig", "ascii", "us-ascii", "latin-1", "latin1", "iso-8859-1", "iso-8859-15", "cp1252"}
 )
 _MOST_LINKED: Final = 2 << 20  # characters
+_MOST_KEPT: Final = 256 << 10  # characters whose trees wait for the other files: a tree takes forty times its source
 _PROMPT: Final = re.compile(r"^([ \t]*)(?:>>>|\.\.\.)(?: |$)", re.MULTILINE)
 
 
@@ -50,18 +52,47 @@ class PythonEngine(Engine):
 
     def scan_tree(self, tree: SourceTree, emit: Emitter) -> None:
         """Judge the files that import each other once more, each with what it takes from the others."""
-        read: dict[str, tuple[Module, Held]] = emit.notes
-        waiting = {path: held for path, (_, held) in read.items()}
+        read = _reads(emit).files
+        waiting = {path: each.held for path, each in read.items()}
         files = {file.path: file for file in tree.files if file.path in read}
         try:
-            for group in groups([module for module, _ in read.values()]):
+            for group in groups([each.module for each in read.values()]):
                 with _without_collection():
-                    told = _program([(files[module.path], module) for module in group], emit)
+                    told = _program([(files[module.path], read[module.path]) for module in group], emit)
                 for module in group if told else ():
                     del waiting[module.path]
         finally:
+            emit.notes.clear()  # the trees go now, not with the audit
             for held in waiting.values():
                 held.release()
+
+
+@dataclass
+class _Read:
+    """A file that was judged by itself: what it imports, what waits for others, and its tree unless that is large."""
+
+    module: Module
+    held: Held
+    found: Collected | None
+
+
+@dataclass
+class _Reads:
+    """All such files of the tree by their paths, and the characters whose trees are kept."""
+
+    files: dict[str, _Read] = field(default_factory=dict)
+    kept: int = 0
+
+    def add(self, module: Module, held: Held, found: Collected) -> None:
+        """Keep the tree while there is room, and where another file may want it."""
+        keeps = module.foreign and self.kept + module.size <= _MOST_KEPT
+        self.kept += module.size if keeps else 0
+        self.files[module.path] = _Read(module, held, found if keeps else None)
+
+
+def _reads(emit: Emitter) -> _Reads:
+    reads: _Reads = emit.notes.setdefault("reads", _Reads())
+    return reads
 
 
 def _segment(segment: Segment, is_module: bool, emit: Emitter) -> None:
@@ -75,7 +106,7 @@ def _segment(segment: Segment, is_module: bool, emit: Emitter) -> None:
     if is_module:
         held = Held(emit)
         module = Module.of(segment.path, text, found.imports)
-        emit.notes[segment.path] = module, held
+        _reads(emit).add(module, held, found)
         target = held if module.foreign else emit
     try:
         exhausted = judge([Part(Source(segment.path, found), segment, target)])
@@ -120,17 +151,17 @@ def _collected(segment: Segment, text: str, emit: Emitter) -> Collected | None:
     return None
 
 
-def _program(group: Sequence[tuple[SourceFile, Module]], emit: Emitter) -> bool:
+def _program(group: Sequence[tuple[SourceFile, _Read]], emit: Emitter) -> bool:
     """Judge files together; False when that could not be done, which is told where the files themselves could be."""
     first = group[0][0].path
-    if sum(module.size for _, module in group) > _MOST_LINKED:
+    if sum(each.module.size for _, each in group) > _MOST_LINKED:
         emit.incomplete(first, "the files that import each other are too large to be followed together")
         return False
     parts = []
-    for file, _ in group:
+    for file, known in group:
         for segment in (each for each in file.of(Context.PYTHON) if _is_module(file, each)):
             with suppress(SyntaxError, ValueError, RecursionError, MemoryError):
-                found = collect(_parsed(segment.text))
+                found = known.found or collect(_parsed(segment.text))
                 parts.append(Part(Source(segment.path, found, "sys.path" in segment.text), segment, emit))
     try:
         exhausted = judge(parts)

@@ -11,7 +11,7 @@ from typing import Final
 
 from skillkeep.auditor.engines.python.scopes import Binding, Collected, Function, Scope
 
-__all__ = ["collect", "part_of"]
+__all__ = ["collect", "feed", "part_of"]
 
 _SKIPPED: Final = frozenset(
     {
@@ -73,17 +73,10 @@ class _Walk:
             self._scope(scope, nodes)
         self.found.calls.sort(key=lambda pair: (pair[0].lineno, pair[0].col_offset))
         for name, part, node, scope in self.found.stored:
-            self._feed(name, part, node, scope)
+            bound = scope.lookup(name) if part.startswith("[") else None
+            if bound is not None:
+                bound[1].append(Binding("opaque", node.lineno))
         return self.found
-
-    def _feed(self, name: str, part: str, node: ast.expr, scope: Scope) -> None:
-        """What is put into a thing belongs to the scope that binds its name."""
-        bound = scope.lookup(name)
-        if bound is None:
-            return
-        bound[0].fed.setdefault(name, []).append((part, node, scope))
-        if part.startswith("["):
-            bound[1].append(Binding("opaque", node.lineno))
 
     def _scope(self, scope: Scope, stack: list[ast.AST]) -> None:
         handlers, skipped = _HANDLERS, _SKIPPED
@@ -168,6 +161,14 @@ class _Walk:
             self.bind_target(scope, item, Binding(kind, binding.line, source, index=index))
 
 
+def feed(found: Collected) -> None:
+    """Note what is put into a thing with the scope that binds its name. Scopes then refer to each other in circles."""
+    for name, part, node, scope in found.stored:
+        bound = scope.lookup(name)
+        if bound is not None:
+            bound[0].fed.setdefault(name, []).append((part, node, scope))
+
+
 def part_of(node: ast.Subscript) -> str:
     """How a constant key of a subscript is spelled among the parts of a thing; ``[`` for one that is not constant."""
     key = node.slice
@@ -202,7 +203,7 @@ def _assign(walk: _Walk, scope: Scope, node: ast.Assign, stack: list[ast.AST]) -
     for target in node.targets:
         binding = Binding("value", node.lineno, value)
         if target.__class__ is ast.Name and scope.kind != "class":
-            scope.bind(target.id, binding)  # type: ignore[attr-defined]
+            scope.bind(target.id, binding)
         else:
             walk.bind_target(scope, target, binding)
             stack.append(target)
@@ -310,13 +311,12 @@ def _return(walk: _Walk, scope: Scope, node: ast.Return | ast.Yield | ast.YieldF
 def _called(walk: _Walk, node: ast.Call, scope: Scope) -> None:
     """Note the call under the last part of its function's name; ``f(…)(…)`` under ``f()``."""
     callee = node.func
-    if callee.__class__ is ast.Name:
-        walk.found.callers[callee.id].append((node, scope))  # type: ignore[attr-defined]
-    elif callee.__class__ is ast.Attribute:
-        name: str = callee.attr  # type: ignore[attr-defined]
-        walk.found.callers[name].append((node, scope))
-        if name in _FEEDERS and (node.args or node.keywords):
-            _fed(walk, scope, callee.value, node)  # type: ignore[attr-defined]
+    if isinstance(callee, ast.Name):
+        walk.found.callers[callee.id].append((node, scope))
+    elif isinstance(callee, ast.Attribute):
+        walk.found.callers[callee.attr].append((node, scope))
+        if callee.attr in _FEEDERS and (node.args or node.keywords):
+            _fed(walk, scope, callee.value, node)
     elif isinstance(callee, ast.Call) and isinstance(callee.func, ast.Name):
         walk.found.callers[f"{callee.func.id}()"].append((node, scope))
 

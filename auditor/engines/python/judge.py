@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from skillkeep.auditor.engines.interface import Emitter, Segment
 from skillkeep.auditor.engines.python.callers import link_calls
+from skillkeep.auditor.engines.python.collect import feed
 from skillkeep.auditor.engines.python.credentials import COPIERS, Credentials, is_error, names_that_read
 from skillkeep.auditor.engines.python.egress import Egress, names_that_send
 from skillkeep.auditor.engines.python.execution import Execution, names_that_run
@@ -50,6 +51,8 @@ def judge(parts: Sequence[Part]) -> bool:
     folder = Folder(names)
     flow = Flow(folder, sinks)
     try:
+        for part in parts:
+            feed(part.source.found)
         link_calls(names)
         for part in parts:
             _part(Site(part.segment, part.emit, part.source.found, names, folder), flow, sinks)

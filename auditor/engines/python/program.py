@@ -155,10 +155,10 @@ class Program:
             for call, inside in source.found.calls:
                 for at, item in enumerate(call.args):
                     if item.__class__ is ast.Name:
-                        source.handed.setdefault(item.id, []).append((call, at, inside))  # type: ignore[attr-defined]
+                        source.handed.setdefault(item.id, []).append((call, at, inside))
                 for at, keyword in enumerate(call.keywords, len(call.args)):
                     if keyword.value.__class__ is ast.Name:
-                        source.handed.setdefault(keyword.value.id, []).append((call, at, inside))  # type: ignore[attr-defined]
+                        source.handed.setdefault(keyword.value.id, []).append((call, at, inside))
         return source.handed.get(name, [])[:_HANDED]
 
 
