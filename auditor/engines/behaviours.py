@@ -55,6 +55,8 @@ class BehaviourEngine(Engine):
             if len(acts) < _MOST_ACTS:
                 acts += acts_of(segment)
             emit.notes.setdefault("recipients", []).extend(recipients(segment))
+            if segment.context is Context.TEXT:
+                _dropped(segment, segment.text, emit)
             for found in _ADDRESS.finditer(segment.text) if segment.context is Context.TEXT else ():
                 emit.capability("network", host_of(found[0]).name, segment.locate(found.start(), found.end()))
         for segment in file.of(*CODE):

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Final
 
+from skillkeep.auditor.engines.behaviour.homes import home_uses
 from skillkeep.auditor.engines.interface import Context, Segment, SourceFile
 from skillkeep.auditor.engines.tables import table
 from skillkeep.auditor.patterns import PatternSet
@@ -54,12 +55,15 @@ def acts_of(segment: Segment) -> list[Act]:
     text = _COMMENT.sub(lambda found: " " * len(found[0]), segment.text)
     data = text.encode("utf-8", "replace")
     wide = len(data) != len(text)
-    found = set()
-    for index in near:
-        for hit in patterns.find(index, data, _MOST):
-            start = len(data[: hit.start].decode("utf-8", "replace")) if wide else hit.start
-            shown = data[hit.start : hit.end].decode("utf-8", "replace")
-            found.add(Act(segment.path, segment.locate(start, start + 1).line, kinds[index], shown[:200]))
+
+    def act(kind: str, at: int, end: int) -> Act:
+        start = len(data[:at].decode("utf-8", "replace")) if wide else at
+        shown = data[at:end].decode("utf-8", "replace")
+        return Act(segment.path, segment.locate(start, start + 1).line, kind, shown[:200])
+
+    found = {act(kinds[index], hit.start, hit.end) for index in near for hit in patterns.find(index, data, _MOST)}
+    if any(each.kind in {"delete", "encrypt"} for each in found):
+        found |= {act(*use) for use in home_uses(data)}
     return sorted(found)
 
 
