@@ -6,9 +6,11 @@ that failed. What is made here dies with a failure here; with success, nothing o
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import json
 import os
+import re
 import signal
 import socket
 import sys
@@ -39,6 +41,7 @@ __all__ = ["main"]
 
 _SETUP_SECONDS = 20.0
 _LOW_FDS = 32
+_GROUP = re.compile(r"skillkeep-(\d+)-(\d+)-(\d+)-env\.")
 _ID_BASE = DEFAULT_ID_BASE + 2 * (1 << 22)  # behind the ids of one-shot runs
 
 
@@ -82,6 +85,7 @@ def main() -> int:
 def _build(request: Request) -> None:
     plan = request.plan
     group = make_group(GroupLimits(plan.memory_bytes, plan.processes + 1, plan.cpus), f"env.{request.name}")
+    _sweep({os.path.dirname(part.path) for part in group.parts})
     try:
         init, identity = _raise(request, group)
     except BaseException:
@@ -92,6 +96,16 @@ def _build(request: Request) -> None:
     except BaseException:
         os.kill(init, signal.SIGKILL)
         raise
+
+
+def _sweep(parents: set[str]) -> None:
+    """Remove the empty control groups that builders left which were killed; one that is in use cannot be removed."""
+    for parent in parents:
+        for name in os.listdir(parent):
+            match = _GROUP.match(name)
+            if match and int(match[1]) == own_pid_namespace() and started_at(int(match[2])) != int(match[3]):
+                with contextlib.suppress(OSError):
+                    os.rmdir(f"{parent}/{name}")
 
 
 def _raise(request: Request, group: Group) -> tuple[int, Identity]:

@@ -18,6 +18,7 @@ import struct
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -53,7 +54,10 @@ from skillkeep.runner.warm.tapes import make_rights, make_room, make_zygote_entr
 __all__ = ["WarmInterpreter", "sweep"]
 
 _REPORT = struct.Struct("=QqqddQ")
-_FAILED = 1
+_CREDENTIALS, _TWO_FDS = struct.Struct("3i"), struct.Struct("2i")
+_FAILED, _ENDED = 1, 2
+_STOPPED = _REPORT.pack(_ENDED, 9, 0, 0.0, 0.0, 0)
+"""What is said of a call whose pid 1 was killed on our word."""
 _READY_SECONDS, _REPORT_SECONDS = 30.0, 5.0
 _REMOVE_SECONDS = 2.0
 _SLOTS = 1 << 22
@@ -110,33 +114,33 @@ class WarmInterpreter:
 
     @property
     def is_over(self) -> bool:
-        """Whether the zygote has ended, or says what nobody asked."""
-        return self._control is None or messages.is_readable(self._control)
+        """Whether the zygote has ended."""
+        return self._control is None or self._door is None or started_at(self._zygote) < 0
 
     def run(self, request: RunRequest) -> RunResult:
         """One call of the script with the arguments and the input of `request`; the limits of its policy hold.
 
         Raises LayerError, KernelError, OSError, ValueError when nothing of the tool ran.
         """
-        ours, theirs = messages.pair()
         out, err = Kept(request.policy.output_bytes), Kept(request.policy.output_bytes)
-        with ours, Pipe() as feed, Pipe() as one, Pipe() as two:
-            with theirs:
-                words = json.dumps(request.argv[2:]).encode("utf-8", "surrogateescape")
-                fds = (theirs.fileno(), feed.read_end, one.write_end, two.write_end)
-                socket.send_fds(self._socket, [words], fds)
+        words = json.dumps(request.argv[2:]).encode("utf-8", "surrogateescape")
+        with contextlib.ExitStack() as stack:
+            talk, self._report = self._slot(stack)
+            assurance = self._measure(talk)
+            feed, one, two = (stack.enter_context(Pipe()) for _ in range(3))
+            started = time.monotonic()
+            self._socket.send(b"begun")
+            socket.send_fds(talk, [words], (feed.read_end, one.write_end, two.write_end))
             for pipe, end in ((feed, feed.read_end), (one, one.write_end), (two, two.write_end)):
                 pipe.close(end)
-            assurance = self._let_go(ours)
-            started = time.monotonic()
             feeder = Feeder(b"" if request.stdin is None else request.stdin, feed.give(feed.write_end))
             try:
                 outputs = [(one.read_end, out), (two.read_end, err)]
                 stopped = relay(self, outputs, feeder, request.policy.wall_seconds)
             finally:
                 feeder.close()
-        wall = time.monotonic() - started
-        report = self._socket.recv(_REPORT.size)
+            wall = time.monotonic() - started
+            report = self._report.recv(_REPORT.size) or (_STOPPED if stopped else b"")
         if len(report) != _REPORT.size:
             hint = "Run it again; if it happens twice, please report it."
             raise RunnerError("sandbox_died", "The warm interpreter ended while a call ran.", hint)
@@ -157,7 +161,7 @@ class WarmInterpreter:
     @property
     def pidfd(self) -> int:
         """Readable when the present call has ended."""
-        return self._socket.fileno()
+        return self._report.fileno()
 
     def kill(self) -> None:
         """End the present call."""
@@ -236,13 +240,21 @@ class WarmInterpreter:
             "idle": idle_seconds,
         }
 
-    def _let_go(self, talk: socket.socket) -> Assurance:
-        """Wait until the call is confined, measure it, and give it the word."""
-        poll = select.poll()
-        for sock in (talk, self._socket):
-            poll.register(sock.fileno(), select.POLLIN)
-        events = dict(poll.poll(1000 * _READY_SECONDS))
-        if talk.fileno() not in events:
+    def _slot(self, stack: contextlib.ExitStack) -> tuple[socket.socket, socket.socket]:
+        """What leads to the call that waits: the socket for its words, and the one on which its end is told."""
+        if not _readable((self._socket,), _READY_SECONDS):
+            raise LayerError("zygote", "the warm interpreter made no call ready in time")
+        room = socket.CMSG_SPACE(_CREDENTIALS.size) + socket.CMSG_SPACE(_TWO_FDS.size)
+        data, ancillary, _, _ = self._socket.recvmsg(len(b"slot"), room, socket.MSG_CMSG_CLOEXEC)
+        fds = [fd for _, kind, raw in ancillary if kind == socket.SCM_RIGHTS for fd in _TWO_FDS.unpack(raw[:8])]
+        socks = [stack.enter_context(socket.socket(fileno=fd)) for fd in fds]
+        if data != b"slot" or len(socks) != 2:
+            raise LayerError("zygote", "the warm interpreter ended")
+        return socks[0], socks[1]
+
+    def _measure(self, talk: socket.socket) -> Assurance:
+        """Wait until the call is confined, and look at it from outside."""
+        if talk not in _readable((talk, self._report), _READY_SECONDS):
             raise self._failure()
         message = messages.receive(talk, {})
         if message is None or message.kind is not Kind.READY:
@@ -257,15 +269,11 @@ class WarmInterpreter:
                 raise LayerError(f"{kind}_namespace", "the call is not where it should be")
         with guarded("oom_score", "mark the payload as the first to go"):
             write_text(f"/proc/{message.pid}/oom_score_adj", "1000")
-        messages.tell(talk, messages.GO)
         return assurance
 
     def _failure(self) -> LayerError:
         """Why a call did not become ready."""
-        poll, report = select.poll(), b""
-        poll.register(self._socket.fileno(), select.POLLIN)
-        if poll.poll(1000 * _REPORT_SECONDS):
-            report = self._socket.recv(_REPORT.size)
+        report = self._report.recv(_REPORT.size) if _readable((self._report,), _REPORT_SECONDS) else b""
         if len(report) == _REPORT.size:
             kind, address, error, _, _, tape = _REPORT.unpack(report)
             if kind == _FAILED:
@@ -273,6 +281,14 @@ class WarmInterpreter:
                 found = KernelError(step.layer, error, step.detail)
                 return LayerError(found.layer, found.what, found.hint)
         return LayerError("zygote", "a call did not become ready")
+
+
+def _readable(socks: Sequence[socket.socket], seconds: float) -> list[socket.socket]:
+    poll = select.poll()
+    for sock in socks:
+        poll.register(sock.fileno(), select.POLLIN)
+    events = dict(poll.poll(1000 * seconds))
+    return [sock for sock in socks if sock.fileno() in events]
 
 
 def sweep() -> None:

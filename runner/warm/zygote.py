@@ -96,35 +96,66 @@ def main(told: dict[str, object]) -> None:
     own = os.open("/proc/self/ns/pid", os.O_RDONLY | os.O_CLOEXEC)
     control = socket.socket(fileno=CONTROL)
     while True:
-        first, slot = make_slot(memory, images, told, own, known)
-        if not serve_one(control, first, slot, float(str(told["idle"]))):
-            os._exit(0)
+        first = make_slot(control, memory, images, told, own, known)
+        wait_for_end(control, first, float(str(told["idle"])))
 
 
 def make_slot(
-    memory: Memory, images: list[bytes], told: dict[str, object], own: int, known: set[str]
-) -> tuple[int, socket.socket]:
-    """Fork the next call ahead of time: the pid of its pid 1, and the socket that its request goes to."""
-    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    control: socket.socket, memory: Memory, images: list[bytes], told: dict[str, object], own: int, known: set[str]
+) -> int:
+    """Fork the next call ahead of time, and hand the caller what leads to it; the pid of its pid 1."""
+    pairs = [socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET) for _ in ("talk", "report")]
+    (talk, inner), (report, told_by) = pairs
+    talk.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
     for number, words in (("setns", (own, _NEW_PID)), ("unshare", (_NEW_PID,))):
         if _libc.syscall(ctypes.c_long(told[number]), *map(ctypes.c_long, words)):  # type: ignore[arg-type]
             raise OSError(ctypes.get_errno(), number)
     first = os.fork()
     if first == 0:
         try:
-            ours.close()
+            for unused in (talk, report, control):
+                unused.close()
             os.close(own)
-            be_first(memory, images, told, theirs, known)
+            be_first(memory, images, told, (inner, told_by), known)
         finally:
             os._exit(1)
-    theirs.close()
-    return first, ours
+    socket.send_fds(control, [b"slot"], [talk.fileno(), report.fileno()])
+    for sock in (*pairs[0], *pairs[1]):
+        sock.close()
+    return first
+
+
+def wait_for_end(control: socket.socket, first: int, idle: float) -> None:
+    """Wait until the call of this pid 1 has ended. The caller says stop, or goes; for too long, it does not come."""
+    pidfd = os.pidfd_open(first)
+    poll = select.poll()
+    for fd in (control.fileno(), pidfd):
+        poll.register(fd, select.POLLIN)
+    limit: float | None = 1000 * idle
+    while True:
+        events = dict(poll.poll(limit))
+        if pidfd in events:
+            os.waitpid(first, 0)
+            os.close(pidfd)
+            return
+        word = control.recv(_MOST) if events else b""
+        if not word:
+            os._exit(0)
+        if word == b"begun":
+            limit = None
+        else:
+            signal.pidfd_send_signal(pidfd, signal.SIGKILL)
 
 
 def be_first(
-    memory: Memory, images: list[bytes], told: dict[str, object], slot: socket.socket, known: set[str]
+    memory: Memory,
+    images: list[bytes],
+    told: dict[str, object],
+    sockets: tuple[socket.socket, socket.socket],
+    known: set[str],
 ) -> None:
-    """Pid 1: build the room, fork the call, and wait for it. Its end ends whatever the call left behind."""
+    """Pid 1: build the room, fork the call, wait for it, end all that it left, and tell how it ended."""
+    talk, report = sockets
     end, tape = int(str(told["end"])), 0
     try:
         memory.carry_out(images[0], end)
@@ -132,68 +163,39 @@ def be_first(
         if call == 0:
             tape = 1
             memory.carry_out(images[1], end)
-            be_call(str(told["script"]), slot, known)
+            report.close()
+            be_call(str(told["script"]), talk, known)
     except TapeError as failure:
-        slot.send(_REPORT.pack(FAILED, *failure.args, 0, 0, tape))
+        report.send(_REPORT.pack(FAILED, *failure.args, 0, 0, tape))
         os._exit(1)
-    os.close(CONTROL)
-    while True:
+    talk.close()
+    pid = 0
+    while pid != call:
         pid, status, usage = os.wait4(-1, 0)
-        if pid == call:
-            break
-    slot.send(_REPORT.pack(ENDED, status, 0, usage.ru_utime, usage.ru_stime, usage.ru_maxrss * 1024))
+    with contextlib.suppress(ProcessLookupError, ChildProcessError):
+        os.kill(-1, signal.SIGKILL)
+        while True:
+            os.wait4(-1, 0)
+    report.send(_REPORT.pack(ENDED, status, 0, usage.ru_utime, usage.ru_stime, usage.ru_maxrss * 1024))
     os._exit(0)
 
 
-def serve_one(control: socket.socket, first: int, slot: socket.socket, idle: float) -> bool:
-    """Hand the next request to the waiting call, and its end to the caller; False when there is no next one."""
-    poll = select.poll()
-    poll.register(control, select.POLLIN)
-    if not poll.poll(1000 * idle):
-        return False
-    data, fds, _, _ = socket.recv_fds(control, _MOST, 4)
-    if not data:
-        return False
-    with contextlib.suppress(OSError):  # a call that failed before it was asked has said why
-        socket.send_fds(slot, [data], fds)
-    for fd in fds:
-        os.close(fd)
-    poll.register(slot, select.POLLIN)
-    report = b""
-    while not report:
-        for fd, _ in poll.poll():
-            if fd == control.fileno():  # the caller says stop, or has gone: all ends with pid 1
-                if not control.recv(_MOST):
-                    os._exit(0)
-                os.kill(first, signal.SIGKILL)
-            report = report or (slot.recv(_MOST) or _REPORT.pack(ENDED, signal.SIGKILL, 0, 0, 0, 0))
-    slot.close()
-    os.waitpid(first, 0)
-    control.send(report)
-    return True
-
-
-def be_call(script: str, slot: socket.socket, known: set[str]) -> None:
-    """One call: confined already, it reads the script, waits for the request and the word, and runs it."""
+def be_call(script: str, talk: socket.socket, known: set[str]) -> None:
+    """One call: confined already, it reads the script, says so, waits for its words, and runs it."""
     loader = importlib.machinery.SourceFileLoader("__main__", os.path.join(os.getcwd(), script))
     code = None
     with contextlib.suppress(Exception):  # the run itself says what is wrong with the script
         code = loader.get_code("__main__")
-    data, fds, _, _ = socket.recv_fds(slot, _MOST, 4)
+    talk.send(struct.pack("=Q", READY))
+    data, fds, _, _ = socket.recv_fds(talk, _MOST, 3)
     if not data:
         os._exit(0)
-    words = json.loads(data)
-    talk = socket.socket(fileno=fds[0])
-    for number, fd in enumerate(fds[1:]):
+    for number, fd in enumerate(fds):
         os.dup2(fd, number)
-    talk.send(struct.pack("=Q", READY))
-    if not talk.recv(8):
-        os._exit(0)
     talk.detach()
-    slot.detach()
     os.closerange(3, max(fds) + 64)
     tool = os.getcwd()
-    status = run_script(loader, code, script, words)
+    status = run_script(loader, code, script, json.loads(data))
     finish(known, tool)
     if status == INTERRUPTED:
         signal.signal(signal.SIGINT, signal.SIG_DFL)

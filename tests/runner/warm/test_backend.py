@@ -101,7 +101,7 @@ backend._run(asked)
 warm = backend._ready(backend._known(asked, "./script.py")[0], asked, "./script.py")
 import select
 poll = select.poll()
-poll.register(warm.pidfd, select.POLLIN)
+poll.register(os.pidfd_open(warm._zygote), select.POLLIN)
 poll.poll()
 said(text=backend._run(asked).stdout.decode(), over=warm.is_over)
 backend.close()
