@@ -16,7 +16,7 @@ import os
 import stat
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -34,7 +34,7 @@ from skillkeep.version import __version__
 
 __all__ = ["ReportCache"]
 
-_SCHEMA = "skillkeep/cached-report-v1"
+_SCHEMA = "skillkeep/cached-report-v2"
 _MOST_BYTES_OF_ONE = 4 << 20
 _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _PACKAGES = (
@@ -64,32 +64,31 @@ class ReportCache:
         key = _key(root, options, observations)
         if key is None:
             return audit_tree(root, options, observations, progress)
-        name = hashlib.sha256(_bytes(key)).hexdigest()
-        if (known := self._get(name, key)) is not None:
+        if (known := self._get(key)) is not None:
             return replace(known, seconds=round(time.perf_counter() - start, 3))
         report = audit_tree(root, options, observations, progress)
-        if _complete(report) and report.digest == key["digest"] and _key(root, options, observations) == key:
-            self._put(name, key, report)
+        if _complete(report) and report.digest == key.digest and _key(root, options, observations) == key:
+            self._put(key, report)
         return report
 
-    def _get(self, name: str, key: dict[str, Any]) -> Report | None:
+    def _get(self, key: _Key) -> Report | None:
         try:
-            fd = os.open(self._folder / name, _FILE)
+            fd = os.open(os.path.join(self._folder, key.name), _FILE)
             with os.fdopen(fd, "rb") as stream:
                 info = os.fstat(fd)
                 if not stat.S_ISREG(info.st_mode) or info.st_uid != os.geteuid() or info.st_mode & 0o022:
                     return None
                 checksum, _, body = stream.read(_MOST_BYTES_OF_ONE + 1).partition(b"\n")
-            if hashlib.sha256(body).hexdigest().encode() != checksum:
+            own, _, stored = body.partition(b"\n")
+            if hashlib.sha256(body).hexdigest().encode() != checksum or own != key.text:
                 return None
-            entry = json.loads(body)
-            report = Report.from_json(entry["report"]) if entry["key"] == key else None
+            report = Report.from_json(json.loads(stored))
         except (OSError, ValueError, TypeError, KeyError, RecursionError, SkillkeepError):
             return None
-        return report if report is not None and report.digest == key["digest"] else None
+        return report if report.digest == key.digest else None
 
-    def _put(self, name: str, key: dict[str, Any], report: Report) -> None:
-        body = _bytes({"key": key, "report": report.to_json()})
+    def _put(self, key: _Key, report: Report) -> None:
+        body = key.text + b"\n" + _bytes(report.to_json())
         data = hashlib.sha256(body).hexdigest().encode() + b"\n" + body
         if len(data) > min(_MOST_BYTES_OF_ONE, self._most_bytes):
             return
@@ -99,7 +98,7 @@ class ReportCache:
             if not stat.S_ISDIR(info.st_mode) or info.st_uid != os.geteuid() or info.st_mode & 0o022:
                 return
             self._evict(len(data))
-            write_atomic(self._folder / name, data, 0o600)
+            write_atomic(self._folder / key.name, data, 0o600)
         except (OSError, SkillkeepError):
             return
 
@@ -122,7 +121,20 @@ class ReportCache:
             size -= freed
 
 
-def _key(root: Path, options: AuditOptions, observations: Sequence[Observation]) -> dict[str, Any] | None:
+@dataclass(frozen=True)
+class _Key:
+    """Everything an answer depends on, as one line of JSON, and the tree's digest among it."""
+
+    text: bytes
+    digest: str
+
+    @property
+    def name(self) -> str:
+        """The name of the entry's file."""
+        return hashlib.sha256(self.text).hexdigest()
+
+
+def _key(root: Path, options: AuditOptions, observations: Sequence[Observation]) -> _Key | None:
     """Everything an answer depends on, or None for a tree that is not fully read: its answer is not kept."""
     if options.rubric is not None:  # a model may answer otherwise the next time
         return None
@@ -132,20 +144,20 @@ def _key(root: Path, options: AuditOptions, observations: Sequence[Observation])
             if view.unread:
                 return None
             digest = Manifest.of_tree(view).digest
-            shape = hashlib.sha256(repr(view.entries).encode("utf-8", "replace")).hexdigest()
+            seen = "".join([f"{e.path!r} {e.kind} {e.mode} {e.size} {e.target!r} {e.links}\n" for e in view.entries])
+            shape = hashlib.sha256(seen.encode("utf-8", "replace")).hexdigest()
     except SkillkeepError:
         return None
     key = {
         "schema": _SCHEMA,
         "digest": digest,
         "shape": shape,
-        "options": {**asdict(options), "engines": sorted(options.engines) if options.engines is not None else None},
+        "options": {**vars(options), "engines": sorted(options.engines) if options.engines is not None else None},
         "advisories": _state_of(options.advisories),
         "observations": [asdict(item) for item in observations],
         "made_by": _made_by(),
     }
-    parsed: dict[str, Any] = json.loads(_bytes(key))
-    return parsed
+    return _Key(_bytes(key), digest)
 
 
 def _state_of(path: str) -> list[int]:
