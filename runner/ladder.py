@@ -66,7 +66,13 @@ def backend_factories(settings: SandboxSettings, clock: Clock = SYSTEM_CLOCK) ->
 
         return LocalBackend(clock)
 
-    return {"native": native, "docker": docker, "apple": apple, "lima": lima, LOCAL: local}
+    def landlock() -> Backend:
+        from skillkeep.runner.filtered.backend import FilteredBackend
+
+        return FilteredBackend(clock)
+
+    weaker = {LANDLOCK: landlock} if settings.landlock else {}
+    return {"native": native, "docker": docker, "apple": apple, "lima": lima, **weaker, LOCAL: local}
 
 
 def choose(wanted: str, tier: Tier, least: AssuranceLevel | None, factories: Factories) -> Choice:

@@ -31,7 +31,7 @@ from skillkeep.runner.interface import (
 )
 from skillkeep.vault.interface import Tier, VaultedTool
 
-__all__ = ["LOSSES", "LocalBackend"]
+__all__ = ["LOSSES", "LocalBackend", "Seen"]
 
 LOSSES = (
     "no sandbox: the tool ran as an ordinary process of yours, with your files and your network",
@@ -50,7 +50,9 @@ _DRAIN_SECONDS = 0.5
 
 
 @dataclass(frozen=True)
-class _Seen:
+class Seen:
+    """What came out, and why it ended."""
+
     stdout: Capture
     stderr: Capture
     ended: Cause
@@ -68,10 +70,9 @@ class LocalBackend(Backend):
         return Availability(self.name, True, level=AssuranceLevel.NONE, losses=LOSSES)
 
     def _run(self, request: RunRequest) -> RunResult:
-        tool = _tier_one(request)
         with _private_home() as home:
+            process = self._launch(request, home)
             began = self._clock.monotonic()
-            process = _start(request, tool, home)
             try:
                 seen = self._watch(process, request, began + request.policy.wall_seconds)
             finally:
@@ -83,26 +84,41 @@ class LocalBackend(Backend):
                         with contextlib.suppress(OSError):
                             stream.close()
             wall = self._clock.monotonic() - began
-        return _result(request, seen, process.returncode, wall, usage)
+        return self._describe(request, seen, process.returncode, wall, usage)
 
-    def _watch(self, process: subprocess.Popen[bytes], request: RunRequest, deadline: float) -> _Seen:
+    def _launch(self, request: RunRequest, home: str) -> subprocess.Popen[bytes]:
+        """Start it, in a session of its own, with pipes for its streams; `home` is a folder of its own."""
+        return _start(request, _tier_one(request), home)
+
+    def _excess(self, process: subprocess.Popen[bytes], request: RunRequest) -> Cause | None:
+        """Why the run has to be stopped now, beyond time and output; None: it may go on."""
+        return None
+
+    def _describe(
+        self, request: RunRequest, seen: Seen, code: int, wall: float, usage: resource.struct_rusage
+    ) -> RunResult:
+        return _result(request, seen, code, wall, usage)
+
+    def _watch(self, process: subprocess.Popen[bytes], request: RunRequest, deadline: float) -> Seen:
         """Move bytes until the process has ended, the time is up, or a stream is over its cap."""
         pipes = _Pipes(process, request)
         while (left := deadline - self._clock.monotonic()) > 0:
             if not pipes.step(min(left, _STEP_SECONDS)):
-                return _Seen(pipes.stdout, pipes.stderr, Cause.OUTPUT_CAP)
+                return Seen(pipes.stdout, pipes.stderr, Cause.OUTPUT_CAP)
             if _has_ended(process):
                 _kill_group(process)
                 return self._drain(pipes)
-        return _Seen(pipes.stdout, pipes.stderr, Cause.TIMEOUT)
+            if cause := self._excess(process, request):
+                return Seen(pipes.stdout, pipes.stderr, cause)
+        return Seen(pipes.stdout, pipes.stderr, Cause.TIMEOUT)
 
-    def _drain(self, pipes: _Pipes) -> _Seen:
+    def _drain(self, pipes: _Pipes) -> Seen:
         """What the ended process left in the pipes; whoever still holds them open is not waited for."""
         until = self._clock.monotonic() + _DRAIN_SECONDS
         while pipes.open and self._clock.monotonic() < until:
             if not pipes.step(_STEP_SECONDS):
-                return _Seen(pipes.stdout, pipes.stderr, Cause.OUTPUT_CAP)
-        return _Seen(pipes.stdout, pipes.stderr, Cause.EXIT)
+                return Seen(pipes.stdout, pipes.stderr, Cause.OUTPUT_CAP)
+        return Seen(pipes.stdout, pipes.stderr, Cause.EXIT)
 
 
 class _Pipes:
@@ -236,7 +252,7 @@ def _kill_group(process: subprocess.Popen[bytes]) -> None:
         os.killpg(process.pid, signal.SIGKILL)
 
 
-def _result(request: RunRequest, seen: _Seen, code: int, wall: float, usage: resource.struct_rusage) -> RunResult:
+def _result(request: RunRequest, seen: Seen, code: int, wall: float, usage: resource.struct_rusage) -> RunResult:
     cause = seen.ended if seen.ended is not Cause.EXIT else Cause.SIGNAL if code < 0 else Cause.EXIT
     return RunResult(
         backend=LocalBackend.name,

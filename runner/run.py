@@ -12,7 +12,7 @@ from skillkeep.home import Home
 from skillkeep.journal import Journal
 from skillkeep.runner.errors import RunnerError
 from skillkeep.runner.interface import AssuranceLevel, RunRequest, RunResult, SandboxPolicy
-from skillkeep.runner.ladder import Choice, Factories, backend_factories, choose
+from skillkeep.runner.ladder import Choice, Factories, backend_factories, choose, least_of
 from skillkeep.runner.policy import check_granted
 from skillkeep.runner.records import run_facts, write_record
 from skillkeep.settings import Settings
@@ -101,8 +101,7 @@ def _verified(vault: Vault, tool: VaultedTool, *, paranoid: bool) -> VaultedTool
 def _request(
     tool: VaultedTool, argv: Sequence[str], policy: SandboxPolicy, options: RunOptions, choice: Choice
 ) -> RunRequest:
-    unsandboxed = choice.backend.name == "local" and options.min_assurance is None
-    least = AssuranceLevel.NONE if unsandboxed else options.min_assurance or AssuranceLevel.ISOLATED
+    least = options.min_assurance or least_of(choice.backend.name)
     return RunRequest(tuple(argv), policy, tool, options.stdin, least, take_changes=options.take_changes)
 
 

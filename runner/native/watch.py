@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 
-__all__ = ["Peaks", "look"]
+__all__ = ["Peaks", "look", "memory_of"]
 
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 _SOCKET_BYTES = 212_992
@@ -26,7 +26,7 @@ def look(init: int, bounds: tuple[int | None, int | None], peaks: Peaks) -> str:
     `bounds` are memory in bytes and processes; None where a control group keeps it.
     """
     pids = _descendants(init)
-    memory = _memory(pids, bounds[0])
+    memory = memory_of(pids, bounds[0])
     peaks.memory, peaks.processes = max(peaks.memory, memory), max(peaks.processes, len(pids))
     if bounds[0] is not None and (memory > bounds[0] or _sockets(init) * _SOCKET_BYTES > bounds[0]):
         return "oom"
@@ -54,7 +54,7 @@ def _children(pid: int) -> list[int]:
     return found
 
 
-def _memory(pids: list[int], most: int | None) -> int:
+def memory_of(pids: list[int], most: int | None) -> int:
     """Bytes that the processes hold of their own: private pages, and pages shared among them but with no file.
 
     The quick count takes shared pages for files'; only when pages of either kind could be above `most` are they told

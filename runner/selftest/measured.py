@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from skillkeep.runner.interface import Backend, Bind, Cause, RunRequest, RunResult, SandboxPolicy
+from skillkeep.runner.interface import AssuranceLevel, Backend, Bind, Cause, RunRequest, RunResult, SandboxPolicy
 from skillkeep.runner.selftest.bait import Bait
 from skillkeep.runner.selftest.inside.harness import ABSENT, CLOSED, OPEN, Answer
 
@@ -53,7 +53,10 @@ def _measured(
 
 def _python(backend: Backend, code: str, stdin: bytes | int | None = None, **policy: Any) -> RunResult:
     request = RunRequest(
-        ("python3", "-I", "-S", "-c", code), SandboxPolicy(**{"wall_seconds": 20.0, **policy}), stdin=stdin
+        ("python3", "-I", "-S", "-c", code),
+        SandboxPolicy(**{"wall_seconds": 20.0, **policy}),
+        stdin=stdin,
+        min_assurance=AssuranceLevel.FILTERED,
     )
     return backend.run(request)
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from skillkeep.errors import SkillkeepError
-from skillkeep.runner.interface import Backend, Bind, RunRequest, SandboxPolicy
+from skillkeep.runner.interface import AssuranceLevel, Backend, Bind, RunRequest, SandboxPolicy
 from skillkeep.runner.selftest.bait import Bait
 from skillkeep.runner.selftest.catalogue import attacks, command, input_text, read_answers
 from skillkeep.runner.selftest.inside.harness import Answer, Attack
@@ -18,6 +18,7 @@ __all__ = ["BY_EGRESS", "attack_all", "attack_with_network", "known_names"]
 
 _SECONDS = 50.0
 _AT_ONCE = 4
+_OWN_PATHS = "landlock"
 _MIB = 1 << 20
 BY_EGRESS = (
     "host_loopback_tcp", "host_loopback_udp", "host_abstract", "host_socket_path", "metadata_service", "dns",
@@ -65,11 +66,16 @@ def _small(
     backend: Backend, bait: Bait, chosen: Iterable[Attack], facts: Mapping[str, Any], egress: tuple[str, ...] = ()
 ) -> list[Row]:
     chosen = tuple(chosen)
-    binds = (Bind(str(bait.tool), "/tool"), Bind(str(bait.grant), "/grant", writable=True))
+    if backend.name == _OWN_PATHS:  # it can show folders at their own paths only
+        binds: tuple[Bind, ...] = (Bind(str(bait.tool), str(bait.tool)),)
+        given = {**bait.facts, **facts, "writable": ""}
+    else:
+        binds = (Bind(str(bait.tool), "/tool"), Bind(str(bait.grant), "/grant", writable=True))
+        given = bait.for_inside(**facts)
     policy = SandboxPolicy(wall_seconds=_SECONDS, binds=binds, egress=egress)
-    text = input_text(bait.for_inside(**facts), [each.name for each in chosen])
+    text = input_text(given, [each.name for each in chosen])
     try:
-        result = backend.run(RunRequest(command(), policy, stdin=text))
+        result = backend.run(RunRequest(command(), policy, stdin=text, min_assurance=AssuranceLevel.FILTERED))
         answers, failure = read_answers(result.stdout), result.stderr.decode("utf-8", "replace").strip()[-200:]
     except SkillkeepError as error:
         answers, failure = {}, error.message

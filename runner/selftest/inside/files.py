@@ -254,7 +254,10 @@ def fill_shared_memory() -> Answer:
     AREA,
     "use up inodes (files without end)",
     control="none",
-    intended={"docker": "each inode is memory, which the container's memory limit counts"},
+    intended={
+        "docker": "each inode is memory, which the container's memory limit counts",
+        "landlock": "scratch is a folder of the host's /tmp, which is one of the losses of this sandbox",
+    },
 )
 def inodes() -> Answer:
     """How many inodes the scratch file systems have: a bound has to be there."""
@@ -365,4 +368,8 @@ def link_in_grant() -> Answer:
 @attack(AREA, "mount file systems of its own making (/dev/fuse)", control="none")
 def fuse() -> Answer:
     """The device that a user's file systems need."""
-    return opened("/dev/fuse") if os.path.exists("/dev/fuse") else closed("not there")
+    try:
+        os.close(os.open("/dev/fuse", os.O_RDWR))
+    except OSError as error:
+        return closed(error.strerror)
+    return opened("/dev/fuse")

@@ -137,7 +137,11 @@ for _name, (_path, _purpose, _why) in _TOLD.items():
     _register("read_" + _name, _path, "read " + _path + ": " + _purpose, _read, "root", _why)
 
 
-@attack(AREA, "find the host's name", intended={})
+@attack(
+    AREA,
+    "find the host's name",
+    intended={"landlock": "without namespaces the machine has one name, which is one of the losses of this sandbox"},
+)
 def host_name() -> Answer:
     """uname, /etc/hostname and the sysctl."""
     seen = {os.uname().nodename}

@@ -175,7 +175,11 @@ def shared_memory() -> Answer:
 def posix_shared_memory() -> Answer:
     """A file that the selftest made in /dev/shm."""
     path = "/dev/shm/" + facts["shm_name"]  # noqa: S108
-    return opened(path) if os.path.exists(path) else closed("not there")
+    try:
+        os.close(os.open(path, os.O_RDONLY))
+    except OSError as error:
+        return closed(error.strerror)
+    return opened(path)
 
 
 @attack(AREA, "use up memory by message queues", control="none")

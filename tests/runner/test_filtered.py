@@ -1,0 +1,156 @@
+"""Landlock and seccomp without namespaces: a rung only where it is configured, never for secrets or a network."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+from support.sandbox import refusing, staged_packages, without_namespaces
+from support.vaults import make_tool
+
+from skillkeep.home import Home
+from skillkeep.runner.errors import RunnerError
+from skillkeep.runner.filtered.backend import LOSSES, FilteredBackend
+from skillkeep.runner.interface import AssuranceLevel, Bind, Cause, RunRequest, RunResult, SandboxPolicy
+from skillkeep.runner.ladder import LANDLOCK, backend_factories, choose
+from skillkeep.settings import SandboxSettings
+from skillkeep.vault.interface import Tier
+
+SELFTEST = """
+import json
+from skillkeep.runner.filtered.backend import FilteredBackend
+from skillkeep.runner.selftest.bait import laid_out
+from skillkeep.runner.selftest.suite import attack_all
+with laid_out() as bait:
+    print(json.dumps([row.to_json() for row in attack_all(FilteredBackend(), bait)]))
+"""
+
+
+def run(*argv: str, stdin: bytes | int | None = None, **policy: Any) -> RunResult:
+    return FilteredBackend().run(RunRequest(argv, SandboxPolicy(**policy), None, stdin, AssuranceLevel.FILTERED))
+
+
+def test_no_attack_of_the_selftest_finds_an_open_door() -> None:
+    done = subprocess.run([sys.executable, "-c", SELFTEST], capture_output=True, cwd="/")
+    assert done.returncode == 0, done.stderr.decode()[-2000:]
+    rows = json.loads(done.stdout)
+    assert [(row["attack"], row["seen"]) for row in rows if row["verdict"] == "open"] == []
+    assert sum(row["verdict"] == "closed" for row in rows) > 250
+
+
+def test_it_says_what_holds_and_what_is_lost() -> None:
+    held = run("true").assurance
+    assert (held.level, held.losses) == (AssuranceLevel.FILTERED, LOSSES)
+    assert {layer.name for layer in held.layers if layer.in_force} == {
+        *("landlock", "seccomp", "no_new_privs", "capabilities", "rlimits")
+    }
+    assert held.payload_host_uid == (os.geteuid() or held.payload_host_uid) != 0
+
+
+def test_only_its_scratch_and_granted_folders_can_be_written(tmp_path: Any) -> None:
+    granted = tmp_path / "granted"
+    granted.mkdir()
+    granted.chmod(0o777)
+    for parent in [tmp_path, *list(tmp_path.parents)[:2]]:
+        parent.chmod(0o755)
+    bind = Bind(str(granted), str(granted), writable=True)
+    script = f"echo x > {granted}/kept; echo y > $HOME/own && cat $HOME/own; echo z > {tmp_path}/no"
+    result = run("sh", "-c", script, binds=(bind,))
+    assert result.stdout == b"y\n"
+    assert sorted(os.listdir(tmp_path)) == ["granted"]
+    assert sorted(os.listdir(granted)) in (["kept"], [])  # the folders above may keep another user out
+
+
+@pytest.mark.parametrize("policy", [{"egress": ("example.invalid:443",)}, {"env": (("TOKEN", "x"),)}])
+def test_a_run_with_a_secret_or_a_network_grant_is_refused(policy: dict[str, Any]) -> None:
+    with pytest.raises(RunnerError) as caught:
+        run("true", **policy)
+    assert caught.value.code == "assurance_too_low"
+
+
+def test_it_is_a_rung_only_where_the_settings_have_it() -> None:
+    usual = backend_factories(SandboxSettings())
+    assert LANDLOCK not in usual
+    with pytest.raises(RunnerError) as caught:
+        choose(LANDLOCK, Tier.UNKNOWN, None, usual)
+    assert caught.value.code == "unknown_backend"
+    configured = backend_factories(SandboxSettings(landlock=True))
+    assert choose(LANDLOCK, Tier.UNKNOWN, None, configured).backend.name == LANDLOCK
+    with pytest.raises(RunnerError) as caught:
+        choose(LANDLOCK, Tier.UNKNOWN, AssuranceLevel.ISOLATED, configured)
+    assert caught.value.code == "assurance_too_low"
+
+
+def test_the_ladder_comes_to_it_last_and_says_what_was_passed_over() -> None:
+    code = (
+        "import json, sys; sys.path.insert(0, sys.argv[1])\n"
+        "from skillkeep.runner.filtered.backend import FilteredBackend\n"
+        "from skillkeep.runner.native import NativeBackend\n"
+        "print(json.dumps([NativeBackend().probe().available, FilteredBackend().probe().to_json()]))"
+    )
+    done = without_namespaces([sys.executable, "-I", "-c", code, str(staged_packages())], capture_output=True)
+    native, filtered = json.loads(done.stdout)
+    assert native is False
+    # Nobody but the caller's own id exists there, and that one is 0: root without another id to give has no sandbox.
+    assert filtered["available"] is False
+    assert "user_map" in filtered["reason"]
+
+
+@pytest.mark.parametrize(
+    ("call", "layer"),
+    [
+        ("landlock_restrict_self", "landlock"),
+        ("seccomp", "seccomp"),
+        ("prctl", "capabilities"),
+        ("capset", "capabilities"),
+    ],
+)
+def test_a_layer_that_fails_refuses_the_run_and_is_named(call: str, layer: str) -> None:
+    code = (
+        "import json, sys; sys.path.insert(0, sys.argv[1])\n"
+        "from skillkeep.runner.filtered.backend import FilteredBackend\n"
+        "print(json.dumps(FilteredBackend().probe().to_json()))"
+    )
+    done = refusing({call: 1}, [sys.executable, "-I", "-c", code, str(staged_packages())], capture_output=True)
+    state = json.loads(done.stdout)
+    assert state["available"] is False
+    named = layer if os.geteuid() == 0 or call != "prctl" else "death_signal"
+    assert f"layer {named} failed" in state["reason"], state
+
+
+def test_the_program_has_no_way_to_the_one_that_started_it() -> None:
+    code = "import os\nfor fd in range(3, 64):\n    try: os.fstat(fd); print(fd)\n    except OSError: pass"
+    assert run("python3", "-I", "-c", code).stdout == b""
+
+
+def test_time_and_output_are_bounded_and_a_missing_program_has_its_code() -> None:
+    assert run("sh", "-c", "sleep 60 & sleep 60", wall_seconds=0.5).cause is Cause.TIMEOUT
+    assert run("sh", "-c", "yes", output_bytes=1000).cause is Cause.OUTPUT_CAP
+    with pytest.raises(RunnerError) as caught:
+        run("no-such-program")
+    assert caught.value.code == "program_not_found"
+
+
+def test_a_vaulted_tool_runs_in_its_own_folder(home: Home) -> None:
+    tool = make_tool(home, "tool", {"run.py": "print('hello', open('data').read())", "data": "data"})
+    request = RunRequest(
+        ("python3", "./run.py"), SandboxPolicy(tool_mount="/work"), tool, None, AssuranceLevel.FILTERED
+    )
+    result = FilteredBackend().run(request)
+    assert (result.stdout, result.exit_code) == (b"hello data\n", 0), result.stderr
+
+
+def test_a_terminal_or_a_writable_descriptor_is_not_passed_on() -> None:
+    master, terminal = os.openpty()
+    try:
+        with pytest.raises(RunnerError) as caught:
+            run("cat", stdin=terminal)
+        assert caught.value.code == "bad_policy"
+    finally:
+        os.close(master)
+        os.close(terminal)
+    assert run("cat", stdin=b"given").stdout == b"given"
