@@ -15,6 +15,7 @@ import re
 import select
 import struct
 from collections import Counter
+from functools import cache
 from typing import Any
 
 from skillkeep.kernel.seccomp import Filter
@@ -47,7 +48,7 @@ class Notices:
     def __init__(self, fd: int, plain: Filter) -> None:
         self.fd = fd
         self._plain = plain
-        self._names = {number: name for name, number in table(plain.arch).items()}
+        self._names = _names(plain.arch)
         self._seen: Counter[tuple[str, int | None, int]] = Counter()
         self._poll = select.poll()
         self._poll.register(fd, select.POLLIN)
@@ -115,3 +116,8 @@ def can_be_noticed() -> bool:
 def _version(release: str) -> tuple[int, int]:
     found = re.match(r"(\d+)\.(\d+)", release)
     return (int(found[1]), int(found[2])) if found else (0, 0)
+
+
+@cache
+def _names(arch: str) -> dict[int, str]:
+    return {number: name for name, number in table(arch).items()}

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from skillkeep.kernel.errors import KernelError
 from skillkeep.kernel.libc import guarded
-from skillkeep.kernel.procfs import write_text
+from skillkeep.kernel.procfs import read_text, write_text
 from skillkeep.kernel.tape import Cell, Tape, Word
 
 __all__ = [
@@ -106,8 +106,9 @@ def write_maps(pid: int, ids: IdMap) -> None:
 
 def mapped_extents(kind: str = "uid") -> list[range]:
     """The ids that exist for this process: the inside ranges of /proc/self/uid_map (or gid_map)."""
-    with guarded("user_map", f"read {kind}_map"), open(f"/proc/self/{kind}_map", encoding="utf-8") as file:
-        rows = [[int(word) for word in line.split()] for line in file]
+    with guarded("user_map", f"read {kind}_map"):
+        text = read_text(f"/proc/self/{kind}_map")
+    rows = [[int(word) for word in line.split()] for line in text.splitlines()]
     return [range(first, first + count) for first, _, count in rows]
 
 
