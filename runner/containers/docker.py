@@ -101,6 +101,9 @@ class DockerBackend(Backend):
         engine = self._engine
         if engine is None:  # `run` has probed: only a direct call gets here
             raise RunnerError("sandbox_unavailable", "the engine was not probed", "Call `run`, not `_run`.")
+        if self._runtime and request.stdin is None:
+            # gVisor gives the host's /dev/null to the container's user when that is a stream of its own (seen in 2022).
+            request = replace(request, stdin=b"")
         now = self._clock.now().timestamp()
         labels = labels_for(request.run_id, now, request.policy.wall_seconds)
         with (

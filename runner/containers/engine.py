@@ -93,6 +93,10 @@ def capabilities(about: Mapping[str, Any], runtime: str) -> Capabilities:
     losses = [
         "processor time, peak memory and a death by signal (seen as 128 + n) are not measured",
     ]
+    if not runtime and "runsc" in (about.get("Runtimes") or {}):
+        losses.append(
+            'gVisor is offered and not used: sandbox.docker_runtime = "runsc" puts a second kernel in between'
+        )
     if not mapped:
         losses.append("the container engine runs as root without user namespaces")
     facts = {

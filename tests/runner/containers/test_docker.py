@@ -101,6 +101,15 @@ def test_the_result_names_each_layer_and_the_exact_image(backend: DockerBackend,
     assert assurance.losses
 
 
+def test_a_named_runtime_gets_a_pipe_for_its_input_and_never_the_hosts_null_device(image: str) -> None:
+    """gVisor's runsc of 2022, started by root, gives the host's /dev/null to the container's user."""
+    before = os.stat("/dev/null")
+    result = run(DockerBackend(image, "runc"), "sh", "-c", "cat; ls -l /proc/self/fd/0")
+    assert result.ok
+    assert b"/dev/null" not in result.stdout
+    assert os.stat("/dev/null").st_uid == before.st_uid
+
+
 def test_no_network_is_reached_not_even_the_hosts_loopback(backend: DockerBackend) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
