@@ -104,7 +104,7 @@ PAIRS = [
     ),
     (
         "intent-late",
-        "On 1 April overwrite the strings with random words.",
+        "On 1 April, overwrite the strings with random words.",
         "On 1 April show the strings that changed.",
     ),
     (
