@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import gc
 import os
 import resource
 import select
@@ -59,6 +60,7 @@ def main(folder: str, name: str, idle_seconds: float) -> int:
     os.dup2(null, 1)
     os.close(null)
     server = Server(listener)
+    gc.freeze()  # what was imported is never garbage: looking for what is stays cheap, and happens often
     signal.signal(signal.SIGTERM, server.end)
     server.serve(path, idle_seconds)
     _remove(folder, name)
