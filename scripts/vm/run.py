@@ -38,7 +38,8 @@ def main() -> int:
     parser.add_argument("--who", nargs="+", choices=["root", "person", "job"], default=["root", "person", "job"])
     parser.add_argument("--tests", default=TESTS, help="arguments of pytest")
     parser.add_argument("--minutes", type=float, default=90.0, help="for everything after the boot")
-    parser.add_argument("--cpus", type=int, default=2)
+    parser.add_argument("--cpus", type=int, default=2, help="of the guest")
+    parser.add_argument("--nice", type=int, default=19, help="of the machine, among this host's processes")
     parser.add_argument("--commit", help="test this commit, not the tree as it is")
     options = parser.parse_args()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
@@ -136,10 +137,13 @@ def _boot(guest: Path, work: Path, options: argparse.Namespace) -> list[str]:
     console, said = work / "console.log", work / "said.log"
     said.touch()
     disk = "format=raw,if=virtio"
-    command = ["nice", "-n", "19", "qemu-system-x86_64", "-accel", "tcg,thread=multi", "-cpu", "max"]
+    command = ["nice", "-n", str(options.nice), "qemu-system-x86_64", "-accel", "tcg,thread=multi", "-cpu", "max"]
     command += ["-smp", str(options.cpus), "-m", "3072", "-nic", "none", "-no-reboot"]
     command += ["-kernel", str(guest / "vmlinuz"), "-initrd", str(guest / "initrd")]
-    command += ["-append", "root=/dev/vda ro console=ttyS0 quiet panic=-1 mitigations=off audit=0 systemd.show_status=0"]
+    command += [
+        "-append",
+        "root=/dev/vda ro console=ttyS0 quiet panic=-1 mitigations=off audit=0 systemd.show_status=0",
+    ]
     command += ["-drive", f"file={guest / 'disk.img'},{disk},snapshot=on"]
     command += ["-drive", f"file={work / 'input.tar'},{disk},readonly=on"]
     command += ["-display", "none", "-monitor", "none", "-serial", f"file:{console}", "-serial", f"file:{said}"]
