@@ -13,6 +13,7 @@ caller, vault, or number of environments. Report only.
 from __future__ import annotations
 
 import argparse
+import atexit
 import json
 import os
 import shutil
@@ -37,6 +38,7 @@ LIMIT = 0.3
 WORKERS, CHUNK = 2, 25
 WRITABLE = tempfile.mkdtemp(prefix="skillkeep-benchmark-")
 os.chmod(WRITABLE, 0o777)
+atexit.register(os.rmdir, WRITABLE)
 PLAIN = SandboxPolicy()
 BUILT = SandboxPolicy(binds=(Bind(WRITABLE, "/data", writable=True),))
 PYTHON = (shutil.which("python3", path="/usr/bin:/bin") or sys.executable, "-c", "pass")
@@ -86,6 +88,7 @@ def ways(backend: NativeBackend) -> dict[str, Callable[[], object]]:
     found["plain python3 -c pass"] = plain(*PYTHON)
     found["native /bin/true"] = sandboxed(backend, "/bin/true")
     found["native python3 -c pass"] = sandboxed(backend, *PYTHON)
+    found["built /bin/true"] = sandboxed(backend, "/bin/true", policy=BUILT)
     return found | standing_ways()
 
 
@@ -175,7 +178,6 @@ def main() -> int:
     costs = processor_seconds(backend, wanted.rounds)
     waiting = waiting_kilobytes()
     late = backend.run(RunRequest(("sleep", "9"), SandboxPolicy(wall_seconds=LIMIT))).wall_seconds - LIMIT
-    os.rmdir(WRITABLE)
     if wanted.json:
         facts = {"rows": [asdict(row) for row in rows], "processor_seconds": costs, "late_seconds": late}
         print(json.dumps({**facts, "runs_a_second": speeds, "waiting_kilobytes": waiting}))
