@@ -20,7 +20,7 @@ from skillkeep.errors import Exit, UsageError
 from skillkeep.home import Home
 from skillkeep.journal import Journal
 from skillkeep.runner.entry import list_entries, resolve_entry
-from skillkeep.runner.interface import AssuranceLevel, Availability, Cause, RunResult
+from skillkeep.runner.interface import AssuranceLevel, Availability, Cause, Denial, RunResult
 from skillkeep.runner.ladder import LOCAL, RUNGS, backend_factories
 from skillkeep.runner.policy import Limits, build_policy, pass_environment, unheld_grants
 from skillkeep.runner.records import run_facts
@@ -111,6 +111,10 @@ def run(
         list[str] | None,
         typer.Option("--env", help="Pass only this granted variable; may be repeated. Default: all granted ones."),
     ] = None,
+    secret_file: Annotated[
+        list[str] | None,
+        typer.Option("--secret-file", help="Give this granted variable as the file /secrets/NAME; may be repeated."),
+    ] = None,
     stdin: Annotated[
         bool | None,
         typer.Option("--stdin/--no-stdin", help="Pass standard input on. Default: when it is not a terminal."),
@@ -143,8 +147,10 @@ def run(
         raise UsageError("usage", "there is no command after --", f"Example: skill run {tool.name} -- ls -l")
     limits = Limits(timeout, _size(memory, "--memory"), cpus, processes, _size(output_limit, "--output-limit"))
     policy = build_policy(tool, floor.settings.sandbox, floor.home, limits)
-    policy = pass_environment(policy, tool, os.environ, env or ())
-    options = RunOptions(backend, _stdin(stdin), _level(min_assurance), paranoid)
+    secrets = tuple(secret_file or ())
+    pass_environment(policy, tool, os.environ, secrets)  # says so when one was not granted, or is not set
+    policy = pass_environment(policy, tool, os.environ, (*env, *secrets) if env else ())
+    options = RunOptions(backend, _stdin(stdin), _level(min_assurance), paranoid, secret_files=secrets)
     if commit and not dry_run:
         raise UsageError("usage", "--commit belongs to --dry-run", "Add --dry-run, or leave --commit out.")
     if dry_run:
@@ -247,7 +253,12 @@ def _remarks(result: RunResult) -> list[str]:
         )
         if truncated
     ]
-    return [*passed, *cut, *_STOPPED.get(result.cause, ()), *(f"denied: {each.what}" for each in result.denials)]
+    return [*passed, *cut, *_STOPPED.get(result.cause, ()), *map(_denied, result.denials)]
+
+
+def _denied(denial: Denial) -> str:
+    allow = f" (what would allow it: {denial.hint})" if denial.hint else ""
+    return f"denied: {denial.what}, {denial.detail}{allow}"
 
 
 _STOPPED: Mapping[Cause, tuple[str, ...]] = {

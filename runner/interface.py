@@ -82,7 +82,7 @@ class SandboxPolicy:
     tmp_bytes: int = 64 * MIB
     file_bytes: int = 512 * MIB
     open_files: int = 1024
-    env: tuple[tuple[str, str], ...] = ()
+    env: tuple[tuple[str, str], ...] = field(default=(), repr=False)
     binds: tuple[Bind, ...] = ()
     workdir: str | None = None
     tool_mount: str = "/tool"

@@ -12,9 +12,10 @@ from skillkeep.home import Home
 from skillkeep.journal import Journal
 from skillkeep.runner.errors import RunnerError
 from skillkeep.runner.interface import AssuranceLevel, RunRequest, RunResult, SandboxPolicy
-from skillkeep.runner.ladder import Choice, Factories, backend_factories, choose, least_of
+from skillkeep.runner.ladder import LOCAL, Choice, Factories, backend_factories, choose, least_of
 from skillkeep.runner.policy import check_granted
 from skillkeep.runner.records import run_facts, write_record
+from skillkeep.runner.secret_files import as_files
 from skillkeep.settings import Settings
 from skillkeep.vault.interface import VaultedTool
 from skillkeep.vault.store import Vault
@@ -43,7 +44,8 @@ class RunOptions:
 
     `backend` is a name or ``auto``; empty means the settings'. `stdin` is the whole input, a descriptor, or None.
     `min_assurance` None accepts any sandbox, and for a tier 1 tool none where none works. `paranoid` hashes
-    every byte of the tool again. `take_changes` is handed on to the request.
+    every byte of the tool again. `take_changes` is handed on to the request. `secret_files` names variables of the
+    policy that the tool is given as files and not in its environment.
     """
 
     backend: str = ""
@@ -51,6 +53,7 @@ class RunOptions:
     min_assurance: AssuranceLevel | None = None
     paranoid: bool = False
     take_changes: Callable[[Sequence[int]], None] | None = None
+    secret_files: tuple[str, ...] = ()
 
 
 def run_tool(
@@ -77,11 +80,15 @@ def run_tool(
         backends = factories or backend_factories(floor.settings.sandbox, floor.clock)
         wanted = options.backend or floor.settings.sandbox.backend
         choice = choose(wanted, verified.tier, options.min_assurance, backends)
+        if options.secret_files and choice.backend.name == LOCAL:
+            hint = "Use a sandbox, or pass the variables in the environment."
+            raise RunnerError("bad_policy", "without a sandbox secrets cannot be shown as files", hint)
         request = _request(verified, argv, policy, options, choice)
     except SkillkeepError as refusal:
         floor.journal.append("run.refused", durable=True, code=refusal.code, **facts)
         raise
-    return _journaled_run(choice, request, floor, facts)
+    with as_files(policy, options.secret_files) as shown:
+        return _journaled_run(choice, replace(request, policy=shown), floor, facts)
 
 
 def _verified(vault: Vault, tool: VaultedTool, *, paranoid: bool) -> VaultedTool:

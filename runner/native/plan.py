@@ -6,7 +6,7 @@ import json
 import math
 import os
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
@@ -29,7 +29,7 @@ class Plan:
     """One sandboxed command. Sizes in bytes, times in seconds, paths as seen inside unless named source."""
 
     argv: tuple[str, ...]
-    env: tuple[tuple[str, str], ...]
+    env: tuple[tuple[str, str], ...] = field(repr=False)
     workdir: str
     binds: tuple[Bind, ...]
     policy_text: str

@@ -1,0 +1,85 @@
+"""A granted variable as a file: readable inside, in no environment, gone afterwards; values are in no text of ours."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pytest
+from support.vaults import admission_of, make_tool, open_vault, write_files
+
+from skillkeep.clock import SYSTEM_CLOCK, Clock
+from skillkeep.home import Home
+from skillkeep.journal import Journal
+from skillkeep.runner import secret_files
+from skillkeep.runner.errors import RunnerError
+from skillkeep.runner.interface import RunRequest, SandboxPolicy
+from skillkeep.runner.native import NativeBackend
+from skillkeep.runner.native.plan import make_plan
+from skillkeep.runner.run import RunOptions, run_tool
+from skillkeep.runner.secret_files import as_files
+from skillkeep.settings import Settings
+from skillkeep.vault.store import Vault
+
+SECRET = "hunter2-3f9a"
+
+
+def test_the_file_is_there_inside_and_nothing_is_left_outside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(secret_files, "_room", lambda: str(tmp_path))
+    policy = SandboxPolicy(env=(("TOKEN", SECRET), ("PLAIN", "x")))
+    with as_files(policy, ["TOKEN"]) as shown:
+        (folder,) = tmp_path.iterdir()
+        assert folder.stat().st_mode & 0o777 == 0o700
+        assert shown.env == (("PLAIN", "x"), ("TOKEN_FILE", "/secrets/TOKEN"))
+        script = 'cat "$TOKEN_FILE"; env | grep -c hunter2; touch /secrets/TOKEN /secrets/other; ls /secrets'
+        result = NativeBackend().run(RunRequest(("sh", "-c", script), shown))
+    assert result.stdout.decode().split() == [f"{SECRET}0", "TOKEN"]
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_a_killed_caller_left_is_swept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(secret_files, "_room", lambda: str(tmp_path))
+    gone, living = tmp_path / "skillkeep-secrets-4194305-x", tmp_path / f"skillkeep-secrets-{os.getppid()}-x"
+    gone.mkdir()
+    living.mkdir()
+    with as_files(SandboxPolicy(env=(("A", "b"),)), ["A"]):
+        assert not gone.exists()
+    assert living.exists()
+
+
+@pytest.mark.parametrize("name", ["MISSING", "../A"])
+def test_a_name_that_is_not_there_or_no_name_is_refused(name: str) -> None:
+    with pytest.raises(RunnerError) as caught, as_files(SandboxPolicy(env=(("A", "b"), ("../A", "c"))), [name]):
+        pass
+    assert caught.value.code == "bad_policy"
+
+
+def test_no_text_of_ours_holds_a_value(home: Home) -> None:
+    policy = SandboxPolicy(env=(("TOKEN", SECRET),))
+    request = RunRequest(("true",), policy, make_tool(home, "tool", {"run.py": "print(1)"}))
+    texts = [repr(policy), repr(request), repr(make_plan(request, 1)), str(policy.to_json()), policy.digest]
+    assert [text for text in texts if SECRET in text] == []
+
+
+@dataclass(frozen=True)
+class Floor:
+    home: Home
+    settings: Settings
+    vault: Vault
+    journal: Journal
+    clock: Clock = SYSTEM_CLOCK
+
+
+def test_a_run_keeps_a_secret_out_of_journal_and_record(home: Home, tmp_path: Path) -> None:
+    tree = write_files(tmp_path / "tree", {"run.py": "print(open('/secrets/TOKEN').read())"})
+    vault = open_vault(home)
+    tool = vault.admit(replace(admission_of(tree, "tool"), grants=("env:TOKEN",)), tree)
+    floor = Floor(home, Settings(), vault, Journal(home.journal))
+    policy = SandboxPolicy(env=(("TOKEN", SECRET),), tool_mount="/work")
+    options = RunOptions("native", secret_files=("TOKEN",))
+    result = run_tool(tool, ("python3", "./run.py"), policy, floor, options)
+    assert result.stdout.decode().strip() == SECRET, result.stderr
+    kept = [path.read_bytes() for folder in (home.runs, home.journal) for path in folder.rglob("*") if path.is_file()]
+    assert len(kept) >= 2
+    assert not any(SECRET.encode() in data for data in kept)
