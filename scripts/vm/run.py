@@ -11,6 +11,7 @@ import argparse
 import hashlib
 import os
 import re
+import shlex
 import shutil
 import signal
 import subprocess
@@ -36,7 +37,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--suite", choices=PYTHONS, default="bookworm", help="Debian release of the guest")
     parser.add_argument("--who", nargs="+", choices=["root", "person", "job"], default=["root", "person", "job"])
-    parser.add_argument("--tests", default=TESTS, help="arguments of pytest")
+    parser.add_argument("--tests", default=TESTS, help="arguments of pytest, divided at blanks")
     parser.add_argument("--minutes", type=float, default=90.0, help="for everything after the boot")
     parser.add_argument("--cpus", type=int, default=2, help="of the guest")
     parser.add_argument("--nice", type=int, default=19, help="of the machine, among this host's processes")
@@ -112,8 +113,8 @@ def _make_input(work: Path, options: argparse.Namespace) -> None:
     for folder in (source / "build", *source.glob("*.egg-info")):
         shutil.rmtree(folder, ignore_errors=True)
     seconds = int(options.minutes * 60 / len(options.who))
-    plan = f"WHO='{' '.join(options.who)}'\nTESTS='{options.tests}'\nSECONDS_EACH={seconds}\n"
-    (work / "plan").write_text(plan)
+    words = {"WHO": " ".join(options.who), "TESTS": options.tests, "SECONDS_EACH": str(seconds)}
+    (work / "plan").write_text("".join(f"{name}={shlex.quote(value)}\n" for name, value in words.items()))
     with tarfile.open(work / "input.tar", "w") as tar:
         for path in (source, work / "plan", *work.glob("*.whl"), HERE / "guest.sh"):
             tar.add(path, arcname=path.name, filter=_as_root)
