@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, TextIO
 
@@ -21,7 +21,8 @@ from skillkeep.home import Home
 from skillkeep.journal import Journal
 from skillkeep.runner.entry import list_entries, resolve_entry
 from skillkeep.runner.interface import AssuranceLevel, Availability, Cause, Denial, RunResult
-from skillkeep.runner.ladder import LOCAL, RUNGS, backend_factories
+from skillkeep.runner.ladder import LANDLOCK, LOCAL, RUNGS, backend_factories
+from skillkeep.runner.mechanisms import Mechanism, look_at_mechanisms
 from skillkeep.runner.policy import Limits, build_policy, pass_environment, unheld_grants
 from skillkeep.runner.records import run_facts
 from skillkeep.runner.run import RunOptions, run_tool
@@ -189,13 +190,15 @@ def doctor(json_: JsonOption = False, config: ConfigOption = None) -> int:
     """Try every sandbox on this machine: what works, what it loses, how to mend the rest. Example: runner doctor"""
     settings = ground(config).settings
     found = [make().probe() for make in backend_factories(settings.sandbox).values()]
-    usable = [each.backend for each in found if each.backend in RUNGS and each.available]
+    usable = [each.backend for each in found if each.backend in (*RUNGS, LANDLOCK) and each.available]
+    parts = look_at_mechanisms()
     hint = "" if usable else "Tools of tier 2 and 3 do not run here until one of the sandboxes is mended."
     if json_:
         emit({"ok": bool(usable), "schema": "skillkeep/doctor-v1", "chosen": usable[0] if usable else None,
-              "hint": hint, "backends": [each.to_json() for each in found]})  # fmt: skip
+              "hint": hint, "backends": [each.to_json() for each in found],
+              "mechanisms": [each.to_json() for each in parts]})  # fmt: skip
     else:
-        write(_doctor_text(found))
+        write(_doctor_text(found, parts))
         say(hint or f"Runs use: {usable[0]}")
     return Exit.OK if usable else Exit.TOOL_FAILURE
 
@@ -274,12 +277,16 @@ def _exit_code(result: RunResult) -> int:
     return 128 + result.signal if result.signal is not None else int(result.exit_code or 0)
 
 
-def _doctor_text(found: list[Availability]) -> str:
+def _doctor_text(found: list[Availability], parts: Sequence[Mechanism]) -> str:
     rows = [(each.backend, "yes" if each.available else "no", each.level.name.lower()) for each in found]
     lines = [columns(rows, ("backend", "works", "assurance"))]
     for each in found:
         facts = [f"not here: {each.reason}", f"to mend: {each.mend}"] if not each.available else []
         lines += [f"{each.backend}: {escape(text)}" for text in (*facts, *(f"loses: {loss}" for loss in each.losses))]
+    if parts:
+        rows = [(each.name, "yes" if each.works else "no", escape(each.seen)) for each in parts]
+        lines += ["", columns(rows, ("mechanism", "works", "seen"))]
+        lines += [f"{each.name}, to mend: {escape(each.mend)}" for each in parts if each.mend]
     return "\n".join(lines)
 
 
