@@ -7,11 +7,11 @@ import json
 import os
 import signal
 import subprocess
-import time
 from pathlib import Path
 from typing import Any
 
-from support.sandbox import Bench, marked_processes, python_for, staged_packages
+from support.sandbox import Bench, python_for, staged_packages
+from support.waiting import until
 
 _OPENING = """
 import json, os, sys, time
@@ -79,14 +79,13 @@ class Stage:
 
 def remove_group(path: Path) -> None:
     """Remove a control group whose last process may be ending just now."""
-    deadline = time.monotonic() + 10
-    while time.monotonic() < deadline:
-        try:
+
+    def gone() -> bool:
+        with contextlib.suppress(OSError):
             path.rmdir()
-        except FileNotFoundError:
-            return
-        except OSError:
-            time.sleep(0.005)
+        return not path.exists()
+
+    until(gone)
 
 
 def next_said(process: subprocess.Popen[bytes]) -> dict[str, Any]:
@@ -96,4 +95,4 @@ def next_said(process: subprocess.Popen[bytes]) -> dict[str, Any]:
     return line
 
 
-__all__ = ["Stage", "marked_processes", "next_said", "remove_group"]
+__all__ = ["Stage", "next_said", "remove_group"]
