@@ -73,8 +73,8 @@ def servers(runtime: str) -> list[int]:
 
 def groups(pids: set[int]) -> list[str]:
     """Control groups made by these servers."""
-    places = glob.glob("/sys/fs/cgroup/**/skillkeep-*", recursive=True)
-    return [place for place in places if int(os.path.basename(place).split("-")[2]) in pids]
+    places = glob.glob("/sys/fs/cgroup/**/skillkeep-*-*-*-*", recursive=True)
+    return [place for place in places if os.path.basename(place).split("-")[2] in map(str, pids)]
 
 
 def within(seconds: float, fact: Callable[[], bool]) -> bool:
@@ -90,7 +90,7 @@ def within(seconds: float, fact: Callable[[], bool]) -> bool:
 def deaths(runtime: str, rounds: int) -> bool:
     """SIGKILL of the caller, the server or a sandbox's init at a random moment of a run."""
     known: set[int] = set()
-    slow = 0
+    slow, mounts = 0, _mounts()
     for number in range(rounds):
         mark = secrets.token_hex(8)
         caller = subprocess.Popen([sys.executable, "-c", CALLER, f"{FORKS}  # {mark}"], stderr=subprocess.DEVNULL)
@@ -108,7 +108,7 @@ def deaths(runtime: str, rounds: int) -> bool:
     alive = set(servers(runtime))
     swept = within(30, lambda: groups(known - alive) == [])
     files = {name.partition(".")[0] for name in os.listdir(f"{runtime}/skillkeep")}
-    left = _mounts()
+    left = _mounts() - mounts
     print(
         f"deaths: {rounds} rounds, {len(known)} servers; processes left after a second: {slow}; control groups swept: "
         f"{swept}; servers with files: {len(files)}, alive: {len(alive)}; mounts left: {left}"
@@ -163,7 +163,7 @@ def _held(server: int) -> tuple[dict[str, int], dict[str, int], dict[str, int]]:
 
 
 def _mounts() -> int:
-    """Mounts of ours in sight of the host; there are never any."""
+    """Mounts in sight of the host that name us."""
     return Path("/proc/self/mountinfo").read_text(encoding="utf-8").count("skillkeep")
 
 

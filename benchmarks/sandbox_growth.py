@@ -105,6 +105,7 @@ def many_environments(backend: NativeBackend, folder: Path) -> None:
     def opened(number: int) -> Environment:
         project = folder / f"project{number}"
         project.mkdir()
+        project.chmod(0o777)  # what belongs to root alone is never shown writable
         return environments.open(project)
 
     with ExitStack() as stack:
