@@ -123,6 +123,8 @@ class Execution:
         tagged = argument.type == "template_string" and argument.start_byte == _arguments_start(node)
         if path == "$" and not tagged:
             return
+        if path == "execa.$" and argument.type == "object" and not self._has_option("shell", [argument], scope):
+            return  # options of the tag that follows, which quotes what it is given
         value = self._value(argument, scope)
         unknown = [] if value.texts else [HOLE]
         for text in value.texts:

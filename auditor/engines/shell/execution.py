@@ -16,6 +16,10 @@ from skillkeep.auditor.interface import Severity
 __all__ = ["Execution"]
 
 _PROSE_BRACKET: Final = re.compile(r"[a-z]{2,} [a-z]{2,}[a-z, ]{0,40} \($")
+_COMMAND_LIKE: Final = re.compile(  # and no name or remark between backticks, as prose has them
+    r"`[ \t]*(?:cat|echo|printf|base\d\d|xxd|curl|wget|tr|rev|sed|awk|head|tail|strings|dd|openssl|gunzip|zcat"
+    r"|python\d?|perl|ruby|node|php|\.{0,2}/|~/)|\||://|[ \t]--?\w|\$[\w{(]|[<>]"
+)
 
 _CONTEXTS: Final[dict[str, Context | None]] = {
     "shell": Context.SHELL,
@@ -120,7 +124,10 @@ class Execution:
             rest = self._site.segment.text[first.end : call.command.end]
             self._site.derive(known.text + rest, Context.SHELL, call.command, "substitution")
             return
-        self._site.report("shell-substituted-command", call.command, "the output of a command is run as a command")
+        said = self._site.segment.text[first.start : first.end]
+        severity = None if said[:1] != "`" or _COMMAND_LIKE.search(said) else Severity.WARN
+        message = "the output of a command is run as a command"
+        self._site.report("shell-substituted-command", call.command, message, severity=severity)
 
     def _interpret(
         self,
