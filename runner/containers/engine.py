@@ -91,6 +91,7 @@ def capabilities(about: Mapping[str, Any], runtime: str) -> Capabilities:
         raise UnusableError(f"the engine has no runtime {runtime!r}", "Install it, or change sandbox.docker_runtime.")
     mapped = any("name=rootless" in option or "name=userns" in option for option in options)
     losses = [
+        "Landlock is not laid over the container's mounts",
         "processor time, peak memory and a death by signal (seen as 128 + n) are not measured",
     ]
     if not runtime and "runsc" in (about.get("Runtimes") or {}):

@@ -7,6 +7,7 @@ inodes of the memory file system the layer lies in, and by `Limits` for what had
 from __future__ import annotations
 
 import contextlib
+import errno
 import hashlib
 import os
 import stat
@@ -24,6 +25,7 @@ _CHUNK = 1 << 20
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY
 _SPECIAL = stat.S_ISUID | stat.S_ISGID | stat.S_ISVTX
 _PERMISSIONS = 0o777
+_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _STOPPED = "too many changes: the rest is left out"
 
 
@@ -82,7 +84,9 @@ class _Walk:
         todo = [(path, opaque)]
         try:
             while todo:
-                todo += self._one_folder(*todo.pop())
+                at = todo.pop()
+                with self._refusing(at[0]):
+                    todo += self._one_folder(*at)
         except _FullError:
             self.refuse("", _STOPPED)
 
@@ -97,16 +101,29 @@ class _Walk:
             names = sorted(os.listdir(here), key=os.fsencode)
             if opaque and there >= 0:
                 for name in sorted(set(os.listdir(there)) - set(names), key=os.fsencode):
-                    self._gone(_join(path, name), os.stat(name, dir_fd=there, follow_symlinks=False))
+                    if (old := _stat_at(there, name)) is not None:
+                        self._gone(_join(path, name), old)
             below = []
             for name in names:
                 self._count()
                 if len(os.fsencode(_join(path, name))) > self.limits.path_bytes:
                     self.refuse(path, "what lies deeper has a path that is too long")
                     break
-                inner = self._entry(here, there, _join(path, name), name)
+                inner = None
+                with self._refusing(_join(path, name)):
+                    inner = self._entry(here, there, _join(path, name), name)
                 below += [] if inner is None else [(_join(path, name), opaque or inner)]
             return below
+
+    @contextlib.contextmanager
+    def _refusing(self, path: str) -> Iterator[None]:
+        """What cannot be looked at is refused by itself; a disk without room for the copies ends the collection."""
+        try:
+            yield
+        except OSError as error:
+            if error.errno in _NO_ROOM:
+                raise
+            self.refuse(path, f"it cannot be read: {error.strerror}")
 
     def _entry(self, here: int, there: int, path: str, name: str) -> bool | None:
         """One name of the upper layer. For a folder: whether it hides what the project has there."""
@@ -165,14 +182,10 @@ class _Walk:
         fd = _open_ours(here, name, state)
         try:
             blob, digest = self._store(fd)
-            same = False
-            if was_file:
-                with _opened(there, name, _READ) as before:
-                    same = old is not None and old.st_size == state.st_size and _digest(before) == digest
-                    if not same or mode != stat.S_IMODE(os.fstat(before).st_mode) & _PERMISSIONS:
-                        self._attributes(path, fd, before)
-            else:
-                self._attributes(path, fd, None)
+            with _maybe_opened(there if was_file else -1, name, _READ) as before:
+                same = before >= 0 and os.fstat(before).st_size == state.st_size and _digest(before) == digest
+                if not same or before < 0 or mode != stat.S_IMODE(os.fstat(before).st_mode) & _PERMISSIONS:
+                    self._attributes(path, fd, before if before >= 0 else None)
         finally:
             os.close(fd)
         if same and old is not None and mode == stat.S_IMODE(old.st_mode) & _PERMISSIONS:
@@ -204,7 +217,8 @@ class _Walk:
             if stat.S_ISDIR(state.st_mode):
                 with _maybe_opened(self.project, name) as fd:
                     inner = os.listdir(fd) if fd >= 0 else []
-                    todo += [(_join(name, x), os.stat(x, dir_fd=fd, follow_symlinks=False)) for x in inner]
+                    seen = [(_join(name, x), _stat_at(fd, x)) for x in inner]
+                    todo += [(below, state) for below, state in seen if state is not None]
         for name, state in reversed(found):
             self._change(name, state, None)
 
@@ -243,10 +257,10 @@ def _opened(folder: int, path: str, flags: int = os.O_RDONLY | os.O_DIRECTORY) -
 
 
 @contextlib.contextmanager
-def _maybe_opened(folder: int, path: str) -> Iterator[int]:
-    """The folder at `path`, or -1 where the project has none."""
+def _maybe_opened(folder: int, path: str, flags: int = os.O_RDONLY | os.O_DIRECTORY) -> Iterator[int]:
+    """What the project has at `path`, or -1 where there is none that can be opened."""
     try:
-        fd = open_below(folder, path)
+        fd = open_below(folder, path, flags)
     except OSError:
         yield -1
         return

@@ -10,8 +10,10 @@ import pytest
 from support.commands import BIN, Done, environment, run_command
 from support.dryruns import Project, picture, project_for
 from support.vaults import make_tool
+from support.waiting import until
 
 from skillkeep.home import Home
+from skillkeep.journal import Journal
 from skillkeep.runner.errors import RunnerError
 
 FILES = {"a": "one\n", "b": "two\n"}
@@ -58,6 +60,24 @@ def test_drop_forgets_it(home: Home) -> None:
     assert run_command("runner", "dry-run", "drop", identity, home=home.root).code == 0
     assert run_command("runner", "dry-run", "commit", identity, home=home.root).code == 2
     assert (project.root / "a").exists()
+
+
+def test_a_run_that_is_killed_changes_nothing_and_leaves_nothing_for_long(home: Home) -> None:
+    project = project_for(home, FILES)
+    before = picture(project.root)
+    words = ["run", "tool", "--dry-run", "--commit", "--", "sh", "-c", 'cd "$0"; rm a; echo x > b; sleep 60']
+    child = subprocess.Popen(
+        [str(BIN / "skill"), *words, str(project.root)], env=environment(home.root), stdin=subprocess.DEVNULL
+    )
+    try:
+        assert until(lambda: any(line.event == "run.start" for line in Journal(home.journal).read()))
+    finally:
+        child.kill()
+        child.wait()
+    assert picture(project.root) == before
+    _, run = project.run("true")
+    assert run.empty
+    assert os.listdir(home.root / "dry_runs") == [".lock"]
 
 
 def test_a_refused_change_is_an_exit_code(home: Home) -> None:

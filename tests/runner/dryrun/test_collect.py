@@ -175,6 +175,20 @@ def test_what_the_tool_locked_is_read_all_the_same(home: Home) -> None:
     assert {path: change.after.mode for path, change in found.items() if change.after} == {"l": 0, "l/in": 0}
 
 
+def test_a_file_of_the_project_that_cannot_be_read_is_a_change_all_the_same(home: Home) -> None:
+    project = project_for(home, FILES)
+    (project.root / "a").chmod(0)
+    found = project.changes("chmod 600 a; echo new > a")
+    assert found["a"].kind is Kind.CHANGED
+
+
+def test_the_projects_own_folder_mode_is_left_as_it_is(home: Home) -> None:
+    project = project_for(home, FILES)
+    _, run = project.run("chmod 700 .; echo x > new")
+    assert [remark.path for remark in run.folders[0].remarks] == [""]
+    assert [change.path for change in run.folders[0].changes] == ["new"]
+
+
 def test_what_changes_in_the_project_during_the_run_is_marked(home: Home) -> None:
     project = project_for(home, FILES)
     meddled = project.meddled(lambda: (project.root / "a").write_text("by somebody else\n"))

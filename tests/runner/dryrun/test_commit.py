@@ -202,7 +202,7 @@ KILLED = """
 import os, signal, sys
 from pathlib import Path
 from skillkeep.home import Home
-from skillkeep.runner.dryrun import beneath, commit
+from skillkeep.runner.dryrun import beneath, commit, steps as each
 from skillkeep.runner.dryrun.store import DryRuns
 home, identity, last = Home(Path(sys.argv[1])), sys.argv[2], int(sys.argv[3])
 steps = 0
@@ -216,7 +216,7 @@ def counted(call):
     return step
 for name in ("unlink", "rmdir", "mkdir", "open", "symlink", "chmod", "fchmod", "write"):
     setattr(os, name, counted(getattr(os, name)))
-commit.exchange, commit.move_new = counted(beneath.exchange), counted(beneath.move_new)
+each.exchange, each.move_new = counted(beneath.exchange), counted(beneath.move_new)
 run = DryRuns(home).load(identity)
 for number, folder in enumerate(run.folders):
     commit.commit_folder(folder, DryRuns(home).blobs(run, number), run.id)
@@ -224,7 +224,7 @@ for number, folder in enumerate(run.folders):
 
 
 def test_killed_at_any_step_every_file_is_old_or_new_and_the_next_commit_finishes(home: Home) -> None:
-    for last in range(5, 300, 7):
+    for last in range(5, 300, 11):
         one = Home(home.root.parent / f"{last}" / "home").ensure()
         project, run = collected(one)
         old, wanted = picture(project.root), {c.path: c.after for c in run.folders[0].changes}
