@@ -86,7 +86,7 @@ def _files(folder: Path, user: int | None) -> dict[str, Any]:
         "canary_path": str(folder / "canary"),
         "tool": str(folder / "tool"),
         "writable": str(folder / "private" / "grant"),
-        "home": str(Path.home()),
+        "home": _home(),
         "hostname": socket.gethostname(),
         "calls": table(),
         "tmp_bytes": 64 << 20,
@@ -94,6 +94,12 @@ def _files(folder: Path, user: int | None) -> dict[str, Any]:
         "image_folders": [],
         "host_session": os.getsid(0),
     }
+
+
+def _home() -> str:
+    """The caller's home; none where that is a folder of which every sandbox has its own."""
+    home = str(Path.home())
+    return "/nonexistent" if home in ("/", "/tmp", "/var/tmp", "/dev/shm") else home  # noqa: S108
 
 
 def _services(stack: contextlib.ExitStack, folder: Path) -> dict[str, Any]:
