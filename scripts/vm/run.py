@@ -186,15 +186,16 @@ def _followed(path: Path, machine: subprocess.Popen[bytes], deadline: float) -> 
 
 def _report(lines: list[str], who: list[str]) -> int:
     """The summary of each run, last; 0 when all passed."""
-    codes, summaries = {}, {}
-    for number, line in enumerate(lines):
+    codes, summaries, summary = {}, {}, "no summary"
+    for line in lines:
         if found := re.match(r"== RESULT (\w+) (\d+)$", line):
-            codes[found[1]] = int(found[2])
-            before = reversed(lines[:number])
-            summaries[found[1]] = next((text for text in before if _SUMMARY.match(text)), "no summary")
+            codes[found[1]], summaries[found[1]] = int(found[2]), summary
+            summary = "no summary"
+        elif _SUMMARY.match(line):
+            summary = line.strip("= ")
     print()
     for name in who:
-        print(f"{name:7} {summaries.get(name, 'did not end').strip('= ')}")
+        print(f"{name:7} {summaries.get(name, 'did not end')}")
     return int(any(codes.get(name) != 0 for name in who))
 
 
