@@ -35,6 +35,6 @@ for who in $WHO; do
   [ "$who" = job ] && login=Nice=0
   # shellcheck disable=SC2086
   systemd-run --quiet --wait --pipe -p "User=$who" -p "$login" sh /input/one.sh "$place" "$SECONDS_EACH" $TESTS 2>&1
-  echo "== RESULT $who $?"
+  printf '\n== RESULT %s %s\n' "$who" "$?"
 done
 echo "== END"
