@@ -40,6 +40,7 @@ from skillkeep.runner.interface import (
     Availability,
     Backend,
     Cause,
+    Denial,
     Layer,
     RunRequest,
     RunResult,
@@ -121,7 +122,7 @@ class DockerBackend(Backend):
             with open_door(api, request, target, labels) as door:
                 body = container_body(request, replace(target, network=door.network), labels)
                 result = self._contained(api, engine, request, body)
-            return replace(result, attempts=tuple(door.attempts), denials=denials(door.attempts))
+            return replace(result, attempts=tuple(door.attempts), denials=(*result.denials, *denials(door.attempts)))
 
     def _contained(self, api: Any, engine: Engine, request: RunRequest, body: Mapping[str, Any]) -> RunResult:
         """The run in one container, made and removed here."""
@@ -224,7 +225,12 @@ def _result(request: RunRequest, seen: _Seen, assurance: Assurance) -> RunResult
         assurance=assurance,
         policy_digest=request.policy.digest,
         tool_digest=request.tool.digest if request.tool else None,
+        denials=_memory_denials(cause, request.policy.memory_bytes),
     )
+
+
+def _memory_denials(cause: Cause, limit: int) -> tuple[Denial, ...]:
+    return (Denial("memory", f"killed at {limit} bytes", "memory_bytes", "cgroup"),) if cause is Cause.OOM else ()
 
 
 def _image_layer(image: Image) -> Layer:

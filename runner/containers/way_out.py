@@ -71,7 +71,7 @@ def open_door(api: Any, request: RunRequest, target: Target, labels: Mapping[str
 def denials(attempts: list[Attempt]) -> tuple[Denial, ...]:
     """What was refused, each once, with the grant that would allow it."""
     refused = dict.fromkeys((each.host, each.port, each.reason) for each in attempts if not each.allowed)
-    return tuple(Denial("network", why, f"net:{host}:{port}" if host else "") for host, port, why in refused)
+    return tuple(Denial("network", why, f"net:{host}:{port}" if host else "", "egress") for host, port, why in refused)
 
 
 @contextlib.contextmanager

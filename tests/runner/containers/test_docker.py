@@ -173,6 +173,7 @@ def test_memory_is_bounded_and_the_result_says_that_it_was(backend: DockerBacken
     assert python(backend, code).ok
     result = python(backend, code, memory_bytes=64 << 20)
     assert (result.cause, result.signal) == (Cause.OOM, 9)
+    assert [denial.hint for denial in result.denials] == ["memory_bytes"]
 
 
 def test_processes_are_bounded(backend: DockerBackend) -> None:
