@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import ast
 import unicodedata
-from functools import cached_property
+from dataclasses import dataclass
+from functools import cache, cached_property
 from typing import Any, Final
 
 from skillkeep.auditor.engines.python.folding import CONSTANT_ENDS, UNTOLD
 from skillkeep.auditor.engines.python.scopes import Scope
 from skillkeep.auditor.engines.python.site import Site
 from skillkeep.auditor.engines.python.values import HOLE, alternatives
-from skillkeep.auditor.engines.tables import secrets
+from skillkeep.auditor.engines.tables import secrets, table
+from skillkeep.auditor.patterns import PatternSet
 
 __all__ = ["COPIERS", "Credentials", "is_error", "names_that_read"]
 
@@ -32,26 +34,52 @@ COPIERS: Final = frozenset(
 )
 
 
-def names_that_read(table: dict[str, Any]) -> frozenset[str]:
+def names_that_read(sinks: dict[str, Any]) -> frozenset[str]:
     """The names of calls that `Credentials.call` has to see, besides `COPIERS`; else `Credentials.paths` is enough."""
-    return frozenset((*table["environment"], *table["credential_calls"], *_WHOLE))
+    return frozenset((*sinks["environment"], *sinks["credential_calls"], *_WHOLE))
+
+
+@cache
+def _ways() -> PatternSet:
+    return PatternSet(["|".join(_WAYS)])
+
+
+@dataclass(frozen=True)
+class _Known:
+    environment: frozenset[str]
+    harmless: frozenset[str]
+    methods: frozenset[str]  # that only look
+    reading: frozenset[str]  # methods that read what they are called on
+    readers: frozenset[str]
+
+
+@cache
+def _known() -> _Known:
+    sinks = table("python")
+    return _Known(
+        frozenset(sinks["environment"]),
+        frozenset(sinks["harmless"]),
+        frozenset(sinks["harmless_methods"]),
+        frozenset(sinks["read_methods"]),
+        frozenset((*sinks["read"], *sinks["process"], *sinks["network"])),
+    )
 
 
 class Credentials:
     """Judges calls and subscripts of one file, then the secret paths that nothing was seen to read."""
 
-    def __init__(self, site: Site, table: dict[str, Any]) -> None:
+    def __init__(self, site: Site, sinks: dict[str, Any]) -> None:
         self._site = site
-        self._table = table
-        self._environment = frozenset(table["environment"])
-        self._harmless = frozenset(table["harmless"])
-        self._harmless_methods = frozenset(table["harmless_methods"])
+        self._table = sinks
+        known = _known()
+        self._environment, self._harmless = known.environment, known.harmless
+        self._harmless_methods = self.looking = known.methods
         self._covered: set[int] = set()  # ids of the nodes whose text a judged read names
-        self._read_methods = self.methods = frozenset(table["read_methods"])
+        self._read_methods = self.methods = known.reading
         self._known: dict[str, str] = {}  # what lies at a path, or an empty text
         self._named_by: dict[tuple[int, str], tuple[str, str]] = {}
         self._later: list[tuple[ast.Call, Scope]] = []
-        self._readers = frozenset(table["read"]) | frozenset(table["process"]) | frozenset(table["network"])
+        self._readers = known.readers
         self._linked = site.names.program.linked
 
     def call(self, call: ast.Call, scope: Scope, names: tuple[str, ...]) -> None:
@@ -85,7 +113,7 @@ class Credentials:
         """False when no expression of the file can stand for the environment as a whole."""
         text = self._site.segment.text
         spelled = text if text.isascii() else unicodedata.normalize("NFKC", text)  # as Python reads names
-        return self._linked or any(way in spelled for way in _WAYS)
+        return self._linked or _ways().occurs(0, spelled.encode("utf-8", "replace"))
 
     @cached_property
     def _texts(self) -> dict[int, tuple[ast.Constant, str, str]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import shlex
+from functools import cache
 from typing import Any, Final
 
 from skillkeep.auditor.engines.examples import example_severity
@@ -13,6 +14,7 @@ from skillkeep.auditor.engines.python.flow import Flow, secret_labels
 from skillkeep.auditor.engines.python.scopes import Binding, Scope
 from skillkeep.auditor.engines.python.site import Site
 from skillkeep.auditor.engines.python.values import HOLE, UNKNOWN, Unknown, Value, alternatives, is_whole
+from skillkeep.auditor.engines.tables import table
 from skillkeep.auditor.interface import Severity
 
 __all__ = ["Execution", "names_that_run"]
@@ -35,23 +37,30 @@ _REFERENCES: Final = frozenset({ast.Name, ast.Attribute, ast.Subscript})
 _PROGRAM_FIRST: Final = ("os.execv", "os.spawnv", "os.posix_spawn")
 
 
-def names_that_run(table: dict[str, Any]) -> frozenset[str]:
+def names_that_run(sinks: dict[str, Any]) -> frozenset[str]:
     """The names of calls that `Execution.judge` has to see; of all others, `Execution.handed_on` is enough."""
-    return frozenset((*(name for kind in _KINDS for name in table[kind]), "os.dup2"))
+    return frozenset((*(name for kind in _KINDS for name in sinks[kind]), "os.dup2"))
+
+
+@cache
+def _known() -> tuple[frozenset[str], dict[str, str], frozenset[str], frozenset[str]]:
+    """Dangerous modules, the kind of every name that runs something, names that must not be handed on, their ends."""
+    sinks = table("python")
+    handed = frozenset(sinks["code"]) | frozenset(sinks["shell"]) | frozenset(sinks["deserialise"])
+    kinds = {name: kind for kind in reversed(_KINDS) for name in sinks[kind]}
+    return frozenset(sinks["dangerous_modules"]), kinds, handed, frozenset(name.rpartition(".")[2] for name in handed)
 
 
 class Execution:
     """Judges one call at a time by the names it may resolve to."""
 
-    def __init__(self, site: Site, flow: Flow, table: dict[str, Any]) -> None:
+    def __init__(self, site: Site, flow: Flow, sinks: dict[str, Any]) -> None:
         self._site = site
         self._flow = flow
-        self._table = table
+        self._table = sinks
         self._duplicated: ast.Call | None = None
-        self._modules = frozenset(table["dangerous_modules"])
-        self._kinds = {name: kind for kind in reversed(_KINDS) for name in table[kind]}
-        self._handed = frozenset(table["code"]) | frozenset(table["shell"]) | frozenset(table["deserialise"])
-        self._handed_ends = frozenset(name.rpartition(".")[2] for name in self._handed)
+        self._may: dict[tuple[int, str], bool] = {}  # whether a name of a scope may stand for what runs something
+        self._modules, self._kinds, self._handed, self._handed_ends = _known()
 
     def judge(self, call: ast.Call, scope: Scope, names: tuple[str, ...]) -> None:
         """Judge `call`, whose callee may be any of `names`."""
@@ -314,7 +323,14 @@ class Execution:
                 self._reference(call, keyword.value, scope)
 
     def _reference(self, call: ast.Call, item: ast.expr, scope: Scope) -> None:
-        if not self._may_be_handed(item, scope):
+        if isinstance(item, ast.Name):
+            key = (id(scope), item.id)
+            may = self._may.get(key)
+            if may is None:
+                may = self._may[key] = self._may_be_handed(item, scope)
+        else:
+            may = self._may_be_handed(item, scope)
+        if not may:
             return
         for name in self._site.names.resolve(item, scope):
             if name in self._handed and not self._only_looked_at(call, scope):

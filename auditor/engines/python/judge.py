@@ -65,40 +65,63 @@ def judge(parts: Sequence[Part]) -> bool:
 
 
 def _part(site: Site, flow: Flow, sinks: dict[str, Any]) -> None:
-    found, names = site.found, site.names
-    execution, credentials, egress = Execution(site, flow, sinks), Credentials(site, sinks), Egress(site, flow, sinks)
-    plain, doing, reaching = _Plain(found.attributes, names.program.linked), _Doing(), egress.methods
-    for each, scope in found.calls:
-        call, function = each, each.func
-        if function.__class__ is ast.Attribute and plain(function):
-            if call.args or call.keywords:
-                execution.handed_on(call, scope)
-                credentials.paths(call, scope, ())
-                egress.url_method(call, scope)
-            continue
-        if function.__class__ is ast.Call:
-            call = _unwrapped(site, each, scope)
-            function = call.func
-        called = names.name(function.id, scope) if isinstance(function, ast.Name) else names.resolve(function, scope)
-        does = doing(called)
-        method = function.attr if isinstance(function, ast.Attribute) else ""
-        if does & _RUNS or method == "__subclasses__":
-            execution.judge(call, scope, called)
-        elif call.args or call.keywords:
-            execution.handed_on(call, scope)
-        if does & _READS or (does & _COPIES and credentials.meets_environment):
-            credentials.call(call, scope, called)
-        elif not does & _HARMLESS or method in credentials.methods:
-            credentials.paths(call, scope, called)
-        if does & _SENDS or method in reaching:
-            egress.judge(call, scope, called)
+    found = site.found
+    judges = _Judges(site, Execution(site, flow, sinks), Credentials(site, sinks), Egress(site, flow, sinks))
+    plain = _Plain(found.attributes, site.names.program.linked)
+    for call, scope in found.calls:
+        function = call.func
+        if isinstance(function, ast.Attribute) and plain(function):
+            judges.of_unknown(call, scope, function.attr)
+        elif isinstance(function, ast.Call):
+            judges.of_known(_unwrapped(site, call, scope), scope)
+        else:
+            judges.of_known(call, scope)
     for node, scope in found.subscripts:
-        credentials.subscript(node, scope)
+        judges.credentials.subscript(node, scope)
     for decorator, scope in found.decorators:
-        execution.decorated(decorator, scope)
-    execution.stored()
-    execution.joined(connects=egress.opens_socket)
-    credentials.finish()
+        judges.execution.decorated(decorator, scope)
+    judges.execution.stored()
+    judges.execution.joined(connects=judges.egress.opens_socket)
+    judges.credentials.finish()
+
+
+class _Judges:
+    """The judges of one file, each of which looks only at the calls that may concern it."""
+
+    def __init__(self, site: Site, execution: Execution, credentials: Credentials, egress: Egress) -> None:
+        self.execution, self.credentials, self.egress = execution, credentials, egress
+        self._names = site.names
+        self._doing = _Doing()
+
+    def of_unknown(self, call: ast.Call, scope: Scope, method: str) -> None:
+        """Judge a call of a method of which nothing is known but its name."""
+        if not (call.args or call.keywords):
+            return
+        self.execution.handed_on(call, scope)
+        if method not in self.credentials.looking:
+            self.credentials.paths(call, scope, ())
+        if method in self.egress.methods:
+            self.egress.url_method(call, scope)
+
+    def of_known(self, call: ast.Call, scope: Scope) -> None:
+        """Judge a call by the names that its function may resolve to."""
+        function, method, names = call.func, "", self._names
+        if isinstance(function, ast.Name):
+            called = names.name(function.id, scope)
+        else:
+            called = names.resolve(function, scope)
+            method = function.attr if isinstance(function, ast.Attribute) else ""
+        does = self._doing(called)
+        if does & _RUNS or method == "__subclasses__":
+            self.execution.judge(call, scope, called)
+        elif call.args or call.keywords:
+            self.execution.handed_on(call, scope)
+        if does & _READS or (does & _COPIES and self.credentials.meets_environment):
+            self.credentials.call(call, scope, called)
+        elif not does & _HARMLESS or method in self.credentials.methods:
+            self.credentials.paths(call, scope, called)
+        if does & _SENDS or method in self.egress.methods:
+            self.egress.judge(call, scope, called)
 
 
 class _Plain:
