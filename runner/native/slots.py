@@ -27,6 +27,7 @@ from typing import Protocol
 
 from skillkeep.kernel.cgroups import Group
 from skillkeep.kernel.errors import KernelError
+from skillkeep.kernel.process import give_memory_back
 from skillkeep.kernel.procfs import read_text
 from skillkeep.runner.interface import new_run_id
 from skillkeep.runner.native.failures import LayerError
@@ -174,6 +175,8 @@ class Slots:
         if plan is None or being_built:
             self._settled = not being_built
             self.due = float("inf") if self._settled else now + _BUILDING_SECONDS
+            if self._settled:
+                give_memory_back()
             return
         try:
             # Its own id: groups are named by it, and one that cannot be made would leave the slot without bounds.

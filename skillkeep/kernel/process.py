@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import signal
 
@@ -15,6 +16,7 @@ __all__ = [
     "close_above",
     "die_with_parent",
     "forbid_new_privileges",
+    "give_memory_back",
     "hide_memory",
     "require_single_thread",
     "started_at",
@@ -36,6 +38,13 @@ def forbid_new_privileges() -> None:
 def hide_memory() -> None:
     """No core dump, no ptrace, and /proc/<pid> belongs to root, until the next execve (PR_SET_DUMPABLE 0)."""
     syscall("dumpable", "prctl", _PR_SET_DUMPABLE, 0, 0, 0, 0)
+
+
+def give_memory_back() -> None:
+    """Return what the C library holds in reserve to the kernel (malloc_trim(3)); nothing where it has no such call."""
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
+    if trim is not None:
+        trim(0)
 
 
 def started_at(pid: int) -> int:
