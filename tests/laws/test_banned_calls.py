@@ -15,7 +15,7 @@ BANNED: dict[str, tuple[str, ...]] = {
     "__import__": (),
     "os.system": (),
     "os.popen": (),
-    "os.fork": ("skillkeep/kernel/", "runner/native/", "runner/warm/zygote.py"),
+    "os.fork": ("skillkeep/kernel/", "runner/native/", "runner/warm/zygote.py", "runner/selftest/inside/"),
     "os.forkpty": (),
     "pty.fork": (),
     "pty.spawn": (),
