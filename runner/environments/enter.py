@@ -133,8 +133,13 @@ class Entered:
 
         Raises StartError when the program could not be executed.
         """
-        _, status, usage = os.wait4(self._waited, 0)
-        os.close(self.pidfd)
+        try:
+            _, status, usage = os.wait4(self._waited, 0)
+        except ChildProcessError:
+            self._socket.close()
+            raise
+        finally:
+            os.close(self.pidfd)
         self._socket.setblocking(False)
         told: int | None = None if self._command.fresh else status
         try:
@@ -209,10 +214,11 @@ def spawn(image: bytes, door: Door, streams: Sequence[int]) -> tuple[socket.sock
         os.lseek(tape, 0, os.SEEK_SET)
         placed = [*enumerate(streams), (TAPE, tape), (SOCKET, theirs.fileno()), (HOLDER_AT, door.holder)]
         placed += [(GROUPS_AT + number, fd) for number, fd in enumerate(door.joins)]
-        placed = _out_of_the_way(placed, high)
+        # The program is named by its descriptor, which must not be where another one is put before it starts.
+        (_, program), *placed = _out_of_the_way([(-1, program_file()), *placed], high)
         with guarded("launcher", "start the launcher"):
             launcher = os.posix_spawn(
-                f"/proc/self/fd/{program_file()}",
+                f"/proc/self/fd/{program}",
                 ["sandbox"],
                 {},
                 file_actions=[(os.POSIX_SPAWN_DUP2, fd, target) for target, fd in placed],

@@ -139,12 +139,15 @@ class Environment:
     def finish(self, entered: Entered) -> tuple[int | None, Mapping[str, float]]:
         """Wait for its end: wait status (None: killed before it could say) and usage in seconds and bytes.
 
-        Raises RunnerError (`program_not_found`, `program_not_runnable`).
+        Raises RunnerError: `program_not_found`, `program_not_runnable`, `sandbox_died` when waited for elsewhere.
         """
         try:
             status, usage = entered.end()
         except StartError as error:
             raise _not_started(error) from error
+        except ChildProcessError as error:
+            hint = "Let it wait for its own children by pid, or start commands from a process of their own."
+            raise RunnerError("sandbox_died", "This program took the command's status itself.", hint) from error
         self._lock.note_use()
         return status, {"user": usage.ru_utime, "system": usage.ru_stime, "memory": usage.ru_maxrss * 1024}
 

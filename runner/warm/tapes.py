@@ -1,6 +1,6 @@
 """The tapes of a warm interpreter: how its zygote enters the sandbox, and what each call is put into.
 
-The zygote keeps four capabilities, of the sandbox's own user namespace only: with them it makes namespaces, mounts and
+The zygote keeps five capabilities, of the sandbox's own user namespace only: with them it makes namespaces, mounts and
 ids for the next call. A call holds none, and has the filter, the Landlock rules and the root of a one-shot run.
 """
 

@@ -192,3 +192,24 @@ with Environments(Home(Path({str(stage.home)!r})).ensure(), settings).open({str(
     argv = [sys.executable, "-I", "-c", scene]
     done = refusing({"mknod": errno.EDOM, "mknodat": errno.EDOM}, argv, capture_output=True)
     assert done.stdout.decode().strip() == str(errno.EDOM), done.stderr.decode()
+
+
+def test_a_program_that_waits_for_any_child_is_told_that_it_took_the_status(stage: Stage) -> None:
+    seen = stage.play("""
+def reap():
+    try:
+        while True:
+            os.waitpid(-1, 0)
+    except ChildProcessError:
+        pass
+with environments.open(project) as e:
+    command = e.command(["true"], How())
+    with open("/dev/null", "r+b") as null:
+        entered = e.enter(command, (null.fileno(),) * 3)
+        reap()
+        try:
+            e.finish(entered)
+        except SkillkeepError as error:
+            said(code=error.code)
+""")
+    assert seen == {"code": "sandbox_died"}
