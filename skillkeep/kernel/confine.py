@@ -18,7 +18,7 @@ from skillkeep.kernel.libc import guarded
 from skillkeep.kernel.rlimits import NO_CORE_DUMP, set_limits
 from skillkeep.kernel.seccomp import ALLOW, Action, Check, Filter, Rule, deny
 
-__all__ = ["apply_confinement", "worker_rules"]
+__all__ = ["apply_confinement", "tasks_of_user", "worker_rules"]
 
 _CLONE_THREAD = 0x10000
 _STREAM, _DATAGRAM, _RAW = 1, 2, 3
@@ -129,11 +129,12 @@ def _memory_and_tasks(memory_bytes: int, processes: int, programs: bool) -> dict
     limits = {"data": memory_bytes}
     if os.getuid() != 0:
         # The kernel counts all tasks of the user, so the worker's share comes on top of what runs now.
-        limits["processes"] = _tasks_of_user() + processes
+        limits["processes"] = tasks_of_user() + processes
     return limits
 
 
-def _tasks_of_user() -> int:
+def tasks_of_user() -> int:
+    """How many processes and threads this process's user has now. Raises KernelError."""
     me, count = os.getuid(), 0
     with guarded("rlimits", "count the user's tasks"), os.scandir("/proc") as entries:
         for entry in entries:
