@@ -17,6 +17,7 @@ Why a run in a slot holds no less than one built for it:
 
 from __future__ import annotations
 
+import gc
 import os
 import resource
 import select
@@ -176,6 +177,7 @@ class Slots:
             self._settled = not being_built
             self.due = float("inf") if self._settled else now + _BUILDING_SECONDS
             if self._settled:
+                gc.collect()  # a run leaves cycles, and too few for the collector to come by itself
                 give_memory_back()
             return
         try:
