@@ -1,6 +1,4 @@
-"""One analyser per file. A module that binds ``ENGINE`` is an engine; programs are named in `_PROGRAMS` as well, and
-engines of one language in `by_language`, so that they are imported at use.
-"""
+"""One analyser per file: a module that binds ``ENGINE``; `_PROGRAMS` are programs, `by_language` are imported at use."""
 
 from __future__ import annotations
 
