@@ -1,4 +1,4 @@
-"""One analyser per file: a module that binds ``ENGINE``; `_PROGRAMS` are programs, `by_language` are imported at use."""
+"""One analyser per file: a module that binds ``ENGINE``. `_PROGRAMS` are programs, `by_language` is imported at use."""
 
 from __future__ import annotations
 
