@@ -26,7 +26,7 @@ _SERVER = "autorun-mcp-server"
 _COMMAND_FLAG = re.compile(r"-[a-z]{0,3}c$|-c|-e|/c")
 _CLIENTS = frozenset({"curl", "wget", "nc", "ncat", "netcat", "nslookup", "dig", "host", "certutil", "mshta"})
 _SHELLS = frozenset({"sh", "bash", "zsh", "dash", "cmd", "powershell", "pwsh", "osascript"})
-_LINE_COMMENT = re.compile(r"^\s*//.*$", re.MULTILINE)
+_LINE_COMMENT = re.compile(r"^[^\S\n]*//.*$", re.MULTILINE)
 _TRAILING_COMMA = re.compile(r",(\s*[}\]])")
 
 
