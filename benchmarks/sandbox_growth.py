@@ -14,6 +14,8 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
+from vaulting.filled import FEW, MANY, LaterClock, admission, fill, open_vault
+
 from skillkeep.clock import Clock
 from skillkeep.home import Home
 from skillkeep.journal import Journal
@@ -26,7 +28,6 @@ from skillkeep.runner.run import run_tool
 from skillkeep.settings import SandboxSettings, Settings
 from skillkeep.tree import TreeView
 from skillkeep.vault.store import Vault
-from vault import FEW, MANY, LaterClock, admission, fill, open_vault
 
 ROUNDS, ENVIRONMENTS = 30, 200
 LARGE = 3 << 29

@@ -21,7 +21,7 @@ from skillkeep.kernel.syscalls import table
 
 __all__ = ["Bait", "laid_out"]
 
-_VARIABLE = "SKILLKEEP_SELFTEST_CANARY"
+_VARIABLE = "SELFTEST_CANARY"
 _IPC_CREATE, _IPC_REMOVE = 0o1000, 0
 _WORLD_READS, _WORLD_WRITES = 0o755, 0o777
 

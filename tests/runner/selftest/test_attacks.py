@@ -167,5 +167,5 @@ def test_nothing_is_left_behind() -> None:
     assert not folder.exists()
     assert not os.path.exists(f"/proc/{host_pid}")
     assert f"{segment:#010x}" not in subprocess.run(["ipcs", "-m"], capture_output=True, text=True).stdout
-    assert "SKILLKEEP_SELFTEST_CANARY" not in os.environ
+    assert "SELFTEST_CANARY" not in os.environ
     assert NOBODY != 0

@@ -1,0 +1,1 @@
+"""What benchmarks of the vault and of the sandbox share."""
