@@ -55,7 +55,9 @@ print(call("ptrace", 0, 0, 0, 0))
 
 
 def test_a_run_that_is_refused_nothing_has_no_denials(bench: Bench) -> None:
-    code = "import threading, subprocess\nt = threading.Thread(target=print); t.start(); t.join()\nsubprocess.run('true')"
+    code = (
+        "import threading, subprocess\nt = threading.Thread(target=print); t.start(); t.join()\nsubprocess.run('true')"
+    )
     result = bench.inside(code)
     assert (result["exit_code"], result["denials"]) == (0, [])
 
