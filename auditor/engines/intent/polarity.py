@@ -11,6 +11,9 @@ _REACH: Final = 110
 _SHORT: Final = 5  # longer words of other languages hold their own negation
 _CLAUSE: Final = re.compile(r"[.;:!?][ ]")
 _BASE: Final = re.compile(r"[a-z-]+(?<!ing)(?<!ed)(?<!sent)")
+_GLUE: Final = frozenset("./\\=@$_")  # what is part of a name, path or address
+_GERUND: Final = re.compile(r"[a-z]+ing")
+_ALONE: Final = re.compile(r"[.,;:)]|$")
 _PARTICIPLE: Final = re.compile(r"[a-z]+ed|sent")
 _PASSIVE: Final = re.compile(r"\b(?:is|are|be|been|being|gets?|has|have)(?: \w+){0,3} $")
 _COMMANDING: Final = re.compile(
@@ -101,6 +104,8 @@ def is_told(text: str, place: tuple[int, int], lead: str = "") -> bool:
     its introduction `lead` calls forbidden or an attack.
     """
     start, end = place
+    if text[max(0, start - 1) : start] in _GLUE or (_GERUND.fullmatch(text, start, end) and _ALONE.match(text, end)):
+        return False
     clause = _CLAUSE.split(text[max(0, start - _REACH) : start])[-1]
     if lead and _LEAD_NOT.search(lead):
         return False
