@@ -16,6 +16,7 @@ from skillkeep.auditor.interface import Severity
 __all__ = ["Execution"]
 
 _PROSE_BRACKET: Final = re.compile(r"[a-z]{2,} [a-z]{2,}[a-z, ]{0,40} \($")
+_PLACEHOLDERS: Final = re.compile(r"`(?:[\w./-]*<[A-Za-z][\w .-]{0,60}>)+[\w./-]*`")
 _COMMAND_LIKE: Final = re.compile(  # and no name or remark between backticks, as prose has them
     r"`[ \t]*(?:cat|echo|printf|base\d\d|xxd|curl|wget|tr|rev|sed|awk|head|tail|strings|dd|openssl|gunzip|zcat"
     r"|python\d?|perl|ruby|node|php|\.{0,2}/|~/)|\||://|[ \t]--?\w|\$[\w{(]|[<>]"
@@ -125,7 +126,8 @@ class Execution:
             self._site.derive(known.text + rest, Context.SHELL, call.command, "substitution")
             return
         said = self._site.segment.text[first.start : first.end]
-        severity = None if said[:1] != "`" or _COMMAND_LIKE.search(said) else Severity.WARN
+        told = _COMMAND_LIKE.search(said) and not _PLACEHOLDERS.fullmatch(said)
+        severity = None if said[:1] != "`" or told else Severity.WARN
         message = "the output of a command is run as a command"
         self._site.report("shell-substituted-command", call.command, message, severity=severity)
 
