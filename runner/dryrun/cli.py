@@ -73,12 +73,17 @@ def dry_run_app(floors: Floors) -> typer.Typer:
         return Exit.TOOL_FAILURE if done.refused else Exit.OK
 
     @app.command("drop")
-    def drop_(identity: IdArgument, quiet: QuietOption = False, config: ConfigOption = None) -> int:
+    def drop_(
+        identity: IdArgument, json_: JsonOption = False, quiet: QuietOption = False, config: ConfigOption = None
+    ) -> int:
         """Forget a dry run; the project stays as it is. Example: runner dry-run drop 1f2e"""
         floor = floors(config)
         run = DryRuns(floor.home).load(identity)
         drop(run, floor)
-        say(f"dropped the dry run {run.id}", quiet=quiet)
+        if json_:
+            emit({"ok": True, "schema": "skillkeep/dry-run-drop-v1", "dropped": run.id})
+        else:
+            say(f"dropped the dry run {run.id}", quiet=quiet)
         return Exit.OK
 
     return app

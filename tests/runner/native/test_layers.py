@@ -127,7 +127,8 @@ def test_every_step_that_is_refused_refuses_the_run_and_names_its_layer(
         also = {"wait for the ids": "user_map", "wait for the word": "attestation"}.get(step.detail, step.layer)
         assert failure.layer in (step.layer, also), (step, failure)
         assert os.listdir(marker) == [], step
-    assert {layer for layer, _ in tried} >= LAYERS
+    own_ids = set() if os.geteuid() == 0 else {"user_map"}  # an ordinary user's one id is written from outside
+    assert {layer for layer, _ in tried} >= LAYERS - own_ids
 
 
 LEFT_OUT = {
