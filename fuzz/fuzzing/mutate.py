@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import warnings
 from collections.abc import Callable
+from copy import deepcopy
 from functools import cache
 from random import Random
 
@@ -104,7 +105,7 @@ class _Exchange(ast.NodeTransformer):
         """Exchange the chosen node, walk on in all others."""
         if node is not self._chosen or not isinstance(node, ast.expr):
             return super().visit(node)
-        other = self._chance.choice(_pool())
+        other = deepcopy(self._chance.choice(_pool()))  # the pool's own would grow into each other
         name = self._chance.choice(("getattr", "chr", "bytes.fromhex", "x", "eval", "os.environ.get"))
         return self._chance.choice(
             [

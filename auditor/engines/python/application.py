@@ -99,7 +99,8 @@ def _reduce(folder: Folder, node: ast.Call, scope: Scope) -> Value:
 
 
 def _environment(folder: Folder, node: ast.Call, scope: Scope) -> Value:
-    return "~" if node.args and folder.fold(node.args[0], scope) in HOME_VARIABLES else UNKNOWN
+    name = folder.fold(node.args[0], scope) if node.args else UNKNOWN
+    return "~" if isinstance(name, str) and name in HOME_VARIABLES else UNKNOWN
 
 
 def _table(folder: Folder, node: ast.Call, scope: Scope) -> Value:

@@ -225,8 +225,8 @@ class Folder:
     def _subscript(self, node: ast.Subscript, scope: Scope) -> Value:
         base = self.fold(node.value, scope)
         if isinstance(base, Unknown):
-            of_environment = "os.environ" in self.names.resolve(node.value, scope)
-            return "~" if of_environment and self.fold(node.slice, scope) in HOME_VARIABLES else UNKNOWN
+            name = self.fold(node.slice, scope) if "os.environ" in self.names.resolve(node.value, scope) else UNKNOWN
+            return "~" if isinstance(name, str) and name in HOME_VARIABLES else UNKNOWN
         if isinstance(node.slice, ast.Slice):
             ends = (node.slice.lower, node.slice.upper, node.slice.step)
             bounds = [self.fold(end, scope) if end else None for end in ends]
