@@ -6,6 +6,8 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -51,18 +53,19 @@ def test_it_says_what_holds_and_what_is_lost() -> None:
     assert held.payload_host_uid == (os.geteuid() or held.payload_host_uid) != 0
 
 
-def test_only_its_scratch_and_granted_folders_can_be_written(tmp_path: Any) -> None:
-    granted = tmp_path / "granted"
-    granted.mkdir()
-    granted.chmod(0o777)
-    for parent in [tmp_path, *list(tmp_path.parents)[:2]]:
-        parent.chmod(0o755)
-    bind = Bind(str(granted), str(granted), writable=True)
-    script = f"echo x > {granted}/kept; echo y > $HOME/own && cat $HOME/own; echo z > {tmp_path}/no"
-    result = run("sh", "-c", script, binds=(bind,))
-    assert result.stdout == b"y\n"
-    assert sorted(os.listdir(tmp_path)) == ["granted"]
-    assert sorted(os.listdir(granted)) in (["kept"], [])  # the folders above may keep another user out
+def test_only_its_scratch_and_granted_folders_can_be_written() -> None:
+    with tempfile.TemporaryDirectory() as folder:  # no folder of pytest's, which keeps other users out
+        open_to_all = Path(folder)
+        open_to_all.chmod(0o755)
+        granted = open_to_all / "granted"
+        granted.mkdir()
+        granted.chmod(0o777)
+        bind = Bind(str(granted), str(granted), writable=True)
+        script = f"echo x > {granted}/kept; echo y > $HOME/own && cat $HOME/own; echo z > {open_to_all}/no"
+        result = run("sh", "-c", script, binds=(bind,))
+        assert result.stdout == b"y\n"
+        assert os.listdir(open_to_all) == ["granted"]
+        assert os.listdir(granted) == ["kept"]
 
 
 @pytest.mark.parametrize("policy", [{"egress": ("example.invalid:443",)}, {"env": (("TOKEN", "x"),)}])
