@@ -49,8 +49,8 @@ _CHANGED: Final = re.compile(
 )
 _NOT_AFTER: Final = re.compile(r"^[^。！？；]{0,30}(?:しない|ないで|なかった|禁止|避け|ません|하지 마|않)")
 _LIST_OF_NOT: Final = re.compile(
-    r"\b(?:never|do not|don't|does not|doesn't|did not|didn't|must not|should not|cannot|will not|won't)\b[^.;:!?]{0,80}(?:,| or| nor)(?: or"
-    r"| nor)? (?:\w+ ){0,2}$"
+    r"\b(?:never|do not|don't|does not|doesn't|did not|didn't|must not|should not|cannot|will not|won't)\b"
+    r"[^.;:!?]{0,80}(?:,| or| nor)(?: or| nor)? (?:\w+ ){0,2}$"
 )
 _ABLE: Final = re.compile(
     r"\b(?:can|could|may|might|would|able to|allow\w* (?:\w+ ){0,3}to|lets? (?:\w+ ){1,3}|option to|ability to|how to"
