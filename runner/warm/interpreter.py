@@ -50,6 +50,7 @@ from skillkeep.runner.native.place import server_folder
 from skillkeep.runner.native.plan import make_plan
 from skillkeep.runner.native.streams import Pipe
 from skillkeep.runner.warm.tapes import make_rights, make_room, make_zygote_entrance
+from skillkeep.text import escape
 
 __all__ = ["WarmInterpreter", "sweep"]
 
@@ -61,7 +62,7 @@ _STOPPED = _REPORT.pack(_ENDED, 9, 0, 0.0, 0.0, 0)
 _READY_SECONDS, _REPORT_SECONDS = 30.0, 5.0
 _REMOVE_SECONDS = 2.0
 _SLOTS = 1 << 22
-_SCANNED_BYTES = 1 << 20
+_SCANNED_BYTES, _MOST_WORDS = 1 << 20, 8192
 _IMPORT = re.compile(rb"^[ \t]*(?:from|import)[ \t]+([A-Za-z_][A-Za-z0-9_]*)", re.MULTILINE)
 _ALWAYS = ("io", "os", "sys", "json", "re", "argparse", "pathlib", "collections", "functools", "traceback", "linecache")
 _NEVER = frozenset({"antigravity", "idlelib", "lib2to3", "test", "this", "tkinter", "turtle", "turtledemo"})
@@ -81,6 +82,7 @@ class WarmInterpreter:
         self._zygote = -1
         self._door: Door | None = None
         self._pipes: list[int] = []
+        self._complaints = -1
         self._folder = Path(
             tempfile.mkdtemp(prefix=f"warm-{os.getpid()}-{started_at(os.getpid())}-", dir=server_folder())
         )
@@ -200,8 +202,8 @@ class WarmInterpreter:
         told = json.dumps(self._told(request, idle_seconds))
         command = Command(("python3", "-c", _source(), told), standing.plan.env, "/")
         program, image = prepare_entrance(command, standing, self._door.ground, make_zygote_entrance)
-        read_end, write_end = os.pipe2(os.O_CLOEXEC)
-        self._pipes += [read_end, write_end]
+        self._complaints, write_end = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
+        self._pipes += [self._complaints, write_end]
         silent, unheard = os.pipe2(os.O_CLOEXEC)
         try:
             self._control, launcher = spawn(image, self._door, (silent, write_end, write_end))
@@ -249,8 +251,16 @@ class WarmInterpreter:
         fds = [fd for _, kind, raw in ancillary if kind == socket.SCM_RIGHTS for fd in _TWO_FDS.unpack(raw[:8])]
         socks = [stack.enter_context(socket.socket(fileno=fd)) for fd in fds]
         if data != b"slot" or len(socks) != 2:
-            raise LayerError("zygote", "the warm interpreter ended")
+            raise LayerError("zygote", f"the warm interpreter ended{self._last_words()}")
         return socks[0], socks[1]
+
+    def _last_words(self) -> str:
+        """The last line of what the zygote wrote to its streams; it has run nothing of the tool's."""
+        try:
+            lines = os.read(self._complaints, _MOST_WORDS).split(b"\n")
+        except OSError:
+            return ""
+        return next((f": {escape(line.decode('utf-8', 'replace'))}" for line in reversed(lines) if line.strip()), "")
 
     def _measure(self, talk: socket.socket) -> Assurance:
         """Wait until the call is confined, and look at it from outside."""

@@ -26,7 +26,7 @@ from skillkeep.runner.native.plan import HOME, INSIDE_ID
 from skillkeep.runner.native.program import execute
 from skillkeep.runner.native.rootfs import restrict_proc
 
-__all__ = ["make_rights", "make_room", "make_zygote_entrance", "zygote_filter"]
+__all__ = ["ROOM_BASE", "make_rights", "make_room", "make_zygote_entrance", "zygote_filter"]
 
 _CAP_KILL, _CAP_SETGID, _CAP_SETUID, _CAP_SETPCAP, _CAP_SYS_ADMIN = 5, 6, 7, 8, 21
 _KEPT = (_CAP_KILL, _CAP_SETGID, _CAP_SETUID, _CAP_SETPCAP, _CAP_SYS_ADMIN)
@@ -34,6 +34,8 @@ _VERSION_3 = 0x20080522
 _BOUNDING_DROP, _AMBIENT, _AMBIENT_RAISE = 24, 47, 2
 _BUILDING_CALLS = "unshare setns mount umount2 open_tree move_mount mount_setattr seccomp prctl prlimit64 setrlimit"
 _NEW_MNT_IPC = 0x00020000 | 0x08000000
+ROOM_BASE = 0x10_0000_0000
+"""Where these tapes lie in the zygote: far above where its heap may begin, which is up to 1 GiB above the program."""
 
 
 @cache
@@ -115,4 +117,4 @@ def _end(tape: Tape, failed: Label) -> Program:
     tape.call("setup", "exit_group", 0)
     tape.mark(failed)
     tape.call("setup", "exit_group", 1)
-    return tape.finish(failed)
+    return tape.finish(failed, ROOM_BASE)

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 
 import pytest
 from support.environments import Stage
 from support.sandbox import attackers
 from support.warm import play
+
+from skillkeep.runner.warm import zygote
+from skillkeep.runner.warm.tapes import ROOM_BASE
 
 BOTH = """
 cold = [facts(NativeBackend()._run(asked)) for asked in calls]
@@ -154,3 +159,17 @@ warm.close()
     assert said["flood"][:3] == ["output_cap", False, 10_000]
     assert said["hog"][1] is False
     assert {tuple(each[3]) for each in said.values()} == {("exit", 0, None, "well\n", "")}
+
+
+def test_the_tapes_of_calls_lie_where_no_heap_can() -> None:
+    """The kernel lets a heap begin up to 1 GiB above a program that is not position-independent, as Debian's is."""
+    fill = f"""
+import ctypes, runpy
+zygote = runpy.run_path({zygote.__file__!r})
+libc = ctypes.CDLL(None)
+libc.mmap.restype = ctypes.c_void_p
+for at in range(1 << 20, 3 << 30, 16 << 20):
+    libc.mmap(ctypes.c_void_p(at), ctypes.c_size_t(16 << 20), 0, 0x100000 | 0x20 | 0x02, -1, ctypes.c_long(0))
+zygote["Memory"]({ROOM_BASE}, 1 << 20)
+"""
+    subprocess.run([sys.executable, "-I", "-c", fill], check=True, timeout=60)
