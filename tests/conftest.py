@@ -5,7 +5,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+import pytest
 from hypothesis import HealthCheck, settings
+from support.sandbox import remove_staged
 
 SLOW_MACHINE = (HealthCheck.too_slow,)
 
@@ -14,3 +18,10 @@ settings.register_profile(
 )
 settings.register_profile("explore", deadline=None, print_blob=True, suppress_health_check=SLOW_MACHINE)
 settings.load_profile("suite")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _staged() -> Iterator[None]:
+    """What the tests of a session stage for other users is removed at its end."""
+    yield
+    remove_staged()

@@ -82,7 +82,7 @@ class Slot:
         self.sandbox = Sandbox(plan, None)
         self._shares_cpu = "cpu" in self.sandbox.group.enforces
         self._watched: dict[int, Callable[[], None]] = {}
-        self.gone = False
+        self.gone = self.failed = self._stood = False
         self._look()
 
     def is_of(self, plan: Plan) -> bool:
@@ -104,15 +104,20 @@ class Slot:
         self.sandbox.drop()
         self._owner.bury(self.sandbox.group)
 
+    def _ended(self) -> None:
+        """It ended by itself: whoever asks sees whether it had ever stood."""
+        self.failed = not self._stood
+        self.abort()
+
     def _look(self) -> None:
         sandbox, wanted = self.sandbox, {}
         if sandbox.failure is not None:
-            self.abort()
+            self._ended()
             return
         if sandbox.socket is not None:
             wanted[sandbox.socket.fileno()] = self._heard
         if sandbox.pidfd >= 0:
-            wanted[sandbox.pidfd] = self.abort  # its init has ended before its time
+            wanted[sandbox.pidfd] = self._ended
         for fd in self._watched.keys() - wanted.keys():
             self._owner.unwatch(fd)
         for fd in wanted.keys() - self._watched.keys():
@@ -121,6 +126,7 @@ class Slot:
 
     def _heard(self) -> None:
         self.sandbox.heard()
+        self._stood = self._stood or self.sandbox.ready
         self._look()
 
     def _unwatch(self) -> None:
@@ -139,6 +145,7 @@ class Slots:
         self._mounts = _Mounts()
         self.due = float("inf")
         self._settled = True
+        self._not_before = 0.0
 
     @property
     def pids(self) -> tuple[int, ...]:
@@ -163,15 +170,21 @@ class Slots:
     def busy(self) -> None:
         """Something else happened just now: what is missing is built a moment later."""
         if not self._settled:
-            self.due = time.monotonic() + _QUIET_SECONDS
+            self.due = max(time.monotonic() + _QUIET_SECONDS, self._not_before)
 
     def refill(self) -> None:
         """Build one slot, unless one is being built; drop what is broken or too much."""
         now = time.monotonic()
-        for slot in self._living():
-            if not slot.sandbox.ready and now >= slot.sandbox.due:
-                slot.abort()
+        overdue = [slot for slot in self._living() if not slot.sandbox.ready and now >= slot.sandbox.due]
+        for slot in overdue:
+            slot.abort()
         plan = self._lacks()
+        if overdue:
+            self._not_before = now + _AFTER_FAILURE_SECONDS
+        if now < self._not_before:
+            # Where none can be built, building one after the other would take a fifth of a core.
+            self.due = self._not_before
+            return
         being_built = any(not slot.sandbox.ready for slot in self._slots)
         if plan is None or being_built:
             self._settled = not being_built
@@ -186,7 +199,7 @@ class Slots:
             self._slots.append(Slot(self._owner, own, _look_around(self._mounts)))
             self.due = now + _QUIET_SECONDS
         except (KernelError, LayerError, OSError):  # the run that needs it will say what is wrong
-            self.due = now + _AFTER_FAILURE_SECONDS
+            self.due = self._not_before = now + _AFTER_FAILURE_SECONDS
 
     def drop_all(self) -> None:
         """Let no slot live."""
@@ -195,6 +208,8 @@ class Slots:
         self._slots = []
 
     def _living(self) -> list[Slot]:
+        if any(slot.failed for slot in self._slots):
+            self._not_before = time.monotonic() + _AFTER_FAILURE_SECONDS
         self._slots = [slot for slot in self._slots if not slot.gone]
         return self._slots
 

@@ -5,15 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from support.sandbox import Bench, attackers, bench, remove_staged
+from support.sandbox import Bench, attackers, bench
 
-__all__ = ["_bench", "_staged"]
-
-
-@pytest.fixture(scope="session", autouse=True)
-def _staged() -> Iterator[None]:
-    yield
-    remove_staged()
+__all__ = ["_bench"]
 
 
 @pytest.fixture(name="bench", params=attackers(), ids=lambda who: who.name)

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.benches import _bench, _staged
+from support.benches import _bench
 from support.sandbox import Bench, marked_processes
 from support.waiting import until
 
@@ -24,7 +24,7 @@ from skillkeep.runner.egress import proxy
 from skillkeep.runner.egress.allow import AllowList, Refused
 from skillkeep.runner.egress.requests import Asked
 
-__all__ = ["_bench", "_staged"]
+__all__ = ["_bench"]
 
 FETCH = "import sys, urllib.request as u; print(u.urlopen(sys.argv[1], timeout=20).read().decode())"
 

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
 import pytest
-from support.sandbox import Bench, Who, staged_packages
+from support.sandbox import Bench, Who, refusing, staged_packages
 from support.sandbox import bench as make_bench
 from support.slots import at_rest, children, groups
 from support.waiting import until
@@ -156,3 +158,21 @@ print(look())
             caller.stdin.write("\n")
             caller.stdin.flush()
             assert caller.stdout.readline() == "[b'only-this']\n"
+
+
+def test_a_server_that_can_build_none_does_not_try_without_end() -> None:
+    with make_bench(Who("current", None)) as made:
+        made.own_server()
+        request = made.request(["true"], None, 2, {})
+        done = refusing({"mount": errno.EPERM}, made.driver(), input=request, capture_output=True, **made.identity())
+        assert json.loads(done.stdout)["error_code"] == "sandbox_layer_failed"
+        (server,) = made.servers()
+        began = _ticks(server)
+        time.sleep(2.0)
+        assert children(server) == []
+        assert _ticks(server) - began < 10
+
+
+def _ticks(pid: int) -> int:
+    """Hundredths of a second of CPU time that a process and its dead children have taken."""
+    return sum(map(int, Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[11:15]))

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from support.benches import _bench, _staged
+from support.benches import _bench
 from support.environments import Stage
 from support.sandbox import Bench
 
-__all__ = ["_bench", "_stage", "_staged"]
+__all__ = ["_bench", "_stage"]
 
 
 @pytest.fixture(name="stage")
