@@ -34,8 +34,8 @@ from skillkeep.runner.native.identity import DEFAULT_ID_BASE, Identity, choose_i
 from skillkeep.runner.native.layout import look_at_host
 from skillkeep.runner.native.messages import Kind
 from skillkeep.runner.native.plan import Plan
-from skillkeep.runner.native.program import GROUPS_AT, INTO_GROUP, SOCKET, TAPE
 from skillkeep.runner.native.rootfs import BindShape
+from skillkeep.runner.native.steps import GROUPS_AT, INTO_GROUP, SOCKET, TAPE
 
 __all__ = ["main"]
 

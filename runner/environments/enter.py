@@ -32,7 +32,7 @@ from skillkeep.runner.native.attest import measure
 from skillkeep.runner.native.failures import LayerError, StartError
 from skillkeep.runner.native.identity import Identity
 from skillkeep.runner.native.messages import Kind, Message
-from skillkeep.runner.native.program import GROUPS_AT, SOCKET, TAPE
+from skillkeep.runner.native.steps import GROUPS_AT, SOCKET, TAPE
 
 __all__ = ["Door", "Entered", "spawn"]
 

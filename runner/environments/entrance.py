@@ -8,31 +8,35 @@ mount namespaces with an empty /tmp, and the payload is its child.
 
 from __future__ import annotations
 
-import errno
 import os
 import signal
-import struct
 from dataclasses import dataclass
 
-from skillkeep.kernel import capabilities, landlock, mounts
+from skillkeep.kernel import capabilities, mounts
 from skillkeep.kernel.process import tape_parent_death, tape_switch
 from skillkeep.kernel.rlimits import tape_limit
 from skillkeep.kernel.tape import Cell, Label, Program, Tape, Word
-from skillkeep.runner.environments.steps import (
-    become,
-    close_above_socket,
-    give_up_streams,
-    make_folders,
-    say,
-    tell_failure,
-    wait_for_word,
-)
 from skillkeep.runner.native.filters import init_filter, payload_filter
 from skillkeep.runner.native.layout import Host
 from skillkeep.runner.native.messages import Kind
 from skillkeep.runner.native.plan import INSIDE_ID
-from skillkeep.runner.native.program import GROUPS_AT, SOCKET, TAPE, execute
 from skillkeep.runner.native.rootfs import BindShape, restrict_proc
+from skillkeep.runner.native.steps import (
+    GROUPS_AT,
+    SOCKET,
+    TAPE,
+    become,
+    close_above_socket,
+    execute,
+    give_up_streams,
+    make_folders,
+    restrict_files,
+    say,
+    take_cores,
+    tell_end_of,
+    tell_failure,
+    wait_for_word,
+)
 
 __all__ = ["HOLDER_AT", "EntranceBuilder", "EntranceShape", "make_entrance"]
 
@@ -134,20 +138,12 @@ class EntranceBuilder:
             mounts.attach(tape, "tmp", tree, os.fsencode(bind.target))
 
     def _reap(self, child: Cell) -> None:
-        tape, pid, again, ended = self.tape, self.tape.cell(), Label(), Label()
+        tape = self.tape
         give_up_streams(tape)
         capabilities.tape_nothing(tape)
         tape_switch(tape, "no_new_privs", on=True)
         init_filter().onto(tape)
-        say(tape, Kind.WAITING)
-        report = tape.space(struct.pack("=Qq", Kind.ENDED, 0))
-        tape.mark(again)
-        tape.call("setup", "wait4", -1, report.plus(8), 0, 0, into=pid, tolerate=errno.EINTR)
-        tape.jump_if_equal(pid, child, ended)
-        tape.jump_if_equal(self.zero, self.zero, again)
-        tape.mark(ended)
-        tape.call("setup", "write", SOCKET, report, 16)
-        tape.call("setup", "exit_group", 0)
+        tell_end_of(tape, child)
 
     def lay_payload(self) -> None:
         """Everything that the payload does before it is the program."""
@@ -166,31 +162,14 @@ class EntranceBuilder:
         tape.call("workdir", "chdir", Word(tape.cell(name="workdir")), why="enter the working folder")
         tape_switch(tape, "no_new_privs", on=True)
         if shape.landlock:
-            self.restrict_files()
+            # A domain of its own also keeps commands from each other's memory.
+            restrict_files(tape, shape.landlock, shape.binds)
         for name in shape.limits:
             tape_limit(tape, name)
-        if shape.cores:
-            mask = sum(1 << core for core in shape.cores).to_bytes(128, "little")
-            tape.call("cpu", "sched_setaffinity", 0, len(mask), tape.data(mask))
+        take_cores(tape, shape.cores)
         payload_filter(bounded="data" not in shape.limits).onto(tape)
         # The caller measures this process before it lets it go; execve sets the flag anew in any case.
         tape_switch(tape, "dumpable", on=True)
         say(tape, Kind.READY)
         wait_for_word(tape, self.gone)
         execute(tape, shape.candidates)
-
-    def restrict_files(self) -> None:
-        """Landlock over the environment's root; a domain of its own also keeps commands from each other's memory."""
-        rights = landlock.Rights(self.shape.landlock)
-        rules = landlock.TapeRuleset(self.tape, rights)
-        rules.allow(b"/", rights.access(execute=True))
-        for path in (b"/dev", b"/proc"):
-            rules.allow(path, rights.access(write=True))
-        for path in (b"/tmp", b"/dev/shm"):
-            rules.allow(path, rights.access(all_of_it=True))
-        for bind in self.shape.binds:
-            if bind.writable:
-                # What is left there is the host's to meet: plain files, folders and links only.
-                there = rights.access(write=True, execute=True, folder=bind.folder)
-                rules.allow(os.fsencode(bind.target), there)
-        rules.restrict_self()

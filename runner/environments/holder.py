@@ -14,17 +14,26 @@ from functools import cache
 from skillkeep.kernel import capabilities, mounts, namespaces
 from skillkeep.kernel.process import tape_switch
 from skillkeep.kernel.seccomp import ALLOW, Filter
-from skillkeep.kernel.tape import Cell, Label, Program, Tape, Word
-from skillkeep.runner.environments.steps import become, close_above_socket, give_up_streams, say, tell_failure
+from skillkeep.kernel.tape import Label, Program, Tape, Word
 from skillkeep.runner.native.layout import Host
 from skillkeep.runner.native.messages import Kind
-from skillkeep.runner.native.program import GROUPS_AT, INTO_GROUP, SOCKET, TAPE
 from skillkeep.runner.native.rootfs import BindShape, build_root, finish_root, open_sources
+from skillkeep.runner.native.steps import (
+    GROUPS_AT,
+    INTO_GROUP,
+    SOCKET,
+    TAPE,
+    become,
+    close_above_socket,
+    give_up_streams,
+    join_groups,
+    say,
+    tell_failure,
+    wait_for_ids,
+)
 
 __all__ = ["LIFELINE_AT", "HolderShape", "holder_filter", "make_holder"]
 
-_CONTROL_BYTES, _CONTROL_HEADER = 1040, 16
-_MESSAGE, _VECTOR = struct.Struct("=QIxxxxQQQQi4x"), struct.Struct("=QQ")  # struct msghdr, struct iovec
 _IGNORE = struct.pack("=QQQQ", 1, 0, 0, 0)  # struct sigaction with SIG_IGN
 _HOLDER_CALLS = "ppoll read write close exit_group restart_syscall"
 LIFELINE_AT = GROUPS_AT + 4
@@ -65,8 +74,8 @@ def make_holder(shape: HolderShape) -> Program:
     tape.call("setup", "umask", 0o022)
     tape.call("setup", "setsid")
     say(tape, Kind.HELLO)
-    sent = _wait_for_ids(tape, shape, gone)
-    _join_groups(tape, shape)
+    sent = wait_for_ids(tape, shape.binds, gone)
+    join_groups(tape, shape.groups, shape.into_group)
     paths = [tape.cell(name=f"source{number}") for number in range(len(shape.binds))]
     sources = open_sources(tape, shape.host, shape.binds, paths, sent)
     passwd = mounts.open_tree(tape, "root", Word(tape.cell(name="passwd")))
@@ -80,29 +89,6 @@ def make_holder(shape: HolderShape) -> Program:
     _hold(tape, shape)
     tell_failure(tape, failed, gone)
     return tape.finish(failed)
-
-
-def _wait_for_ids(tape: Tape, shape: HolderShape, gone: Label) -> list[Cell]:
-    """Wait until the ids are written; the cells of descriptors that came along."""
-    word, control, heard = tape.space(bytes(8)), tape.space(bytes(_CONTROL_BYTES)), tape.cell()
-    vector, message = tape.space(bytes(_VECTOR.size)), tape.space(_MESSAGE.pack(0, 0, 0, 1, 0, _CONTROL_BYTES, 0))
-    tape.point(vector, word)
-    tape.point(vector.plus(8), 8)
-    tape.point(message.plus(16), vector)
-    tape.point(message.plus(32), control)
-    tape.call("setup", "recvmsg", SOCKET, message, 0, into=heard, why="wait for the ids")
-    tape.jump_if_equal(heard, tape.data(bytes(8)), gone)
-    count = sum(bind.mapped for bind in shape.binds)
-    return [control.plus(_CONTROL_HEADER + 4 * number) for number in range(count)]
-
-
-def _join_groups(tape: Tape, shape: HolderShape) -> None:
-    for index in range(shape.groups):
-        tape.call("cgroup", "write", GROUPS_AT + index, b"0", 1, why="join the control group")
-        tape.call("cgroup", "close", GROUPS_AT + index)
-    if shape.into_group:
-        tape.call("cgroup", "close", INTO_GROUP)
-    namespaces.tape_leave_cgroup_view(tape)
 
 
 def _hold(tape: Tape, shape: HolderShape) -> None:

@@ -14,44 +14,53 @@ working folder, the streams and the program. `rest` makes those second halves.
 
 from __future__ import annotations
 
-import errno
 import os
 import signal
 import struct
 from dataclasses import dataclass
 
-from skillkeep.kernel import capabilities, landlock, namespaces
-from skillkeep.kernel.libc import AT_FDCWD
+from skillkeep.kernel import capabilities, namespaces
 from skillkeep.kernel.process import tape_parent_death, tape_switch
 from skillkeep.kernel.rlimits import tape_limit
-from skillkeep.kernel.tape import ANY, BASE, FAILURE, HEADER, At, Cell, Label, Program, Tape, Word
+from skillkeep.kernel.tape import BASE, HEADER, At, Cell, Label, Program, Tape, Word
 from skillkeep.runner.egress.place import PORT
 from skillkeep.runner.native.filters import init_filter, payload_filter
 from skillkeep.runner.native.layout import Host
 from skillkeep.runner.native.messages import Kind
 from skillkeep.runner.native.plan import INSIDE_ID
 from skillkeep.runner.native.rootfs import BindShape, build_root, finish_root, open_sources
+from skillkeep.runner.native.steps import (
+    CONTROL_BYTES,
+    CONTROL_HEADER,
+    INTO_GROUP,
+    SOCKET,
+    TAPE,
+    become,
+    close_above_socket,
+    execute,
+    give_up_streams,
+    join_groups,
+    message_header,
+    restrict_files,
+    say,
+    take_cores,
+    tell_end_of,
+    tell_failure,
+    wait_for_ids,
+    wait_for_word,
+)
 
 __all__ = [
     "GATE",
-    "GROUPS_AT",
     "HOST_ROOT",
-    "INTO_GROUP",
     "REST_BYTES",
     "REST_OF_INIT",
     "REST_OF_PAYLOAD",
     "SENT",
-    "SOCKET",
-    "TAPE",
     "Shape",
-    "execute",
     "make_program",
     "reap",
-    "say",
 ]
-
-TAPE, SOCKET, INTO_GROUP, GROUPS_AT = 3, 4, 5, 6
-"""Descriptor numbers: the tape itself, the socket, the v2 group to be born in, the first v1 group to join."""
 
 GATE = TAPE
 """Of a sandbox built ahead: init opens it when the payload may hear what it is to become."""
@@ -60,16 +69,10 @@ _BOARD, REST_OF_INIT, REST_OF_PAYLOAD = BASE + 0x18_0000, BASE + 0x20_0000, BASE
 _CHILD, HOST_ROOT, _CONTROL = At(_BOARD), At(_BOARD + 8), At(_BOARD + 64)
 """Where the second halves of tapes lie, with what they share with the first ones: pid, root, control messages."""
 
-_CONTROL_BYTES = 1040  # of SCM_MAX_FD descriptors
-_CONTROL_HEADER = 16
-_MESSAGE = struct.Struct("=QIxxxxQQQQi4x")  # struct msghdr
-_VECTOR = struct.Struct("=QQ")
 _ONE_FD, _ONE_FD_LENGTH = struct.Struct("=Qiiq"), 20  # struct cmsghdr and an int
 _SOL_SOCKET, _SCM_RIGHTS = 1, 1
-_STDERR = 2
-_ALL = 0xFFFF_FFFF
 _CLOEXEC_FDS = 0x4000_0000  # MSG_CMSG_CLOEXEC
-SENT = _CONTROL.plus(_CONTROL_HEADER)
+SENT = _CONTROL.plus(CONTROL_HEADER)
 """The descriptors that came with the second half of a tape, four bytes each."""
 
 
@@ -121,11 +124,7 @@ class _Builder:
         self._init()
         tape.mark(self.payload)
         self._payload()
-        tape.mark(self.failed)
-        # Pid 1 is not killed by SIGPIPE: with nobody left to tell, it must end by itself.
-        tape.call("setup", "write", SOCKET, BASE, FAILURE.size, tolerate=ANY)
-        tape.mark(self.quit)
-        tape.call("setup", "exit_group", 1)
+        tell_failure(tape, self.failed, self.quit)
         return tape.finish(self.failed)
 
     def _init(self) -> None:
@@ -133,21 +132,16 @@ class _Builder:
         tape.call("setup", "umask", 0o022)
         self._die_with_starter()
         say(tape, Kind.HELLO)
-        sent = self._wait_for_ids()
+        sent = wait_for_ids(tape, shape.binds, self.quit)
         if shape.egress:
             self._open_way_out()
-        for index in range(shape.groups):
-            tape.call("cgroup", "write", GROUPS_AT + index, b"0", 1, why="join the control group")
-            tape.call("cgroup", "close", GROUPS_AT + index)
-        if shape.into_group:
-            tape.call("cgroup", "close", INTO_GROUP)
-        namespaces.tape_leave_cgroup_view(tape)
+        join_groups(tape, shape.groups, shape.into_group)
         if shape.ahead:
             self._make_gate()
         paths = [tape.cell(name=f"source{number}") for number in range(len(shape.binds))]
         sources = open_sources(tape, shape.host, shape.binds, paths, sent)
         if shape.as_root:
-            self._become(0)
+            become(tape, 0)
             tape_parent_death(tape)  # again: a change of ids undoes it
         tape.call("hostname", "sethostname", b"sandbox", len("sandbox"))
         # Root opens the binds of a run for a sandbox built ahead; anybody else's init has to, from the host's root.
@@ -169,11 +163,7 @@ class _Builder:
     def _go_on_at(self, place: int) -> None:
         """Take the second half of the tape from the socket, its descriptors to `SENT`, and go on there."""
         tape, heard = self.tape, self.tape.cell()
-        vector, message = tape.space(bytes(_VECTOR.size)), tape.space(_MESSAGE.pack(0, 0, 0, 1, 0, _CONTROL_BYTES, 0))
-        tape.point(vector, place)
-        tape.point(vector.plus(8), REST_BYTES)
-        tape.point(message.plus(16), vector)
-        tape.point(message.plus(32), _CONTROL)
+        message = message_header(tape, place, REST_BYTES, _CONTROL, CONTROL_BYTES)
         tape.call("setup", "recvmsg", SOCKET, message, _CLOEXEC_FDS, into=heard, why="wait for the run")
         tape.jump_if_equal(heard, self.zero, self.quit)
         tape.jump_if_equal(self.zero, self.zero, At(place + HEADER.size))
@@ -184,21 +174,6 @@ class _Builder:
         self.tape.call("death_signal", "getppid", into=parent)
         self.tape.jump_unless_equal(parent, self.zero, self.quit)
 
-    def _wait_for_ids(self) -> list[Cell]:
-        """Wait until the ids are written; the cells of descriptors that came along. The starter's end ends this."""
-        tape = self.tape
-        word, control, heard = tape.space(bytes(8)), tape.space(bytes(_CONTROL_BYTES)), tape.cell()
-        vector = tape.space(bytes(_VECTOR.size))
-        message = tape.space(_MESSAGE.pack(0, 0, 0, 1, 0, _CONTROL_BYTES, 0))
-        tape.point(vector, word)
-        tape.point(vector.plus(8), 8)
-        tape.point(message.plus(16), vector)
-        tape.point(message.plus(32), control)
-        tape.call("setup", "recvmsg", SOCKET, message, 0, into=heard, why="wait for the ids")
-        tape.jump_if_equal(heard, self.zero, self.quit)
-        count = sum(bind.mapped for bind in self.shape.binds)
-        return [control.plus(_CONTROL_HEADER + 4 * number) for number in range(count)]
-
     def _open_way_out(self) -> None:
         """Listen in the sandbox's own network, and send the socket to the starter, whose proxy accepts there."""
         tape = self.tape
@@ -207,20 +182,14 @@ class _Builder:
         _send(tape, "net_namespace", Kind.LISTENING, listener)
         tape.call("net_namespace", "close", Word(listener))
 
-    def _become(self, inside_id: int) -> None:
-        why = f"become id {inside_id}"
-        self.tape.call("user_map", "setgroups", 0, None, why=why)
-        self.tape.call("user_map", "setresgid", inside_id, inside_id, inside_id, why=why)
-        self.tape.call("user_map", "setresuid", inside_id, inside_id, inside_id, why=why)
-
     def _payload(self) -> None:
         tape, shape = self.tape, self.shape
         tape.call("descriptors", "setsid")
-        _close_others(tape)
+        close_above_socket(tape)
         tape.call("descriptors", "fcntl", SOCKET, 2, 1, why="close the socket on execve")
         capabilities.tape_bounding(tape)
         if shape.as_root:
-            self._become(INSIDE_ID)
+            become(tape, INSIDE_ID)
         capabilities.tape_nothing(tape)
         if not shape.ahead:
             tape.call("workdir", "chdir", Word(tape.cell(name="workdir")), why="enter the working folder")
@@ -228,12 +197,10 @@ class _Builder:
         # The starter measures this process before it lets it go; execve sets the flag anew in any case.
         tape_switch(tape, "dumpable", on=True)
         if shape.landlock:
-            self._restrict_files()
+            restrict_files(tape, shape.landlock, shape.binds, shape.egress)
         for name in shape.limits:
             tape_limit(tape, name)
-        if shape.cores:
-            mask = sum(1 << core for core in shape.cores).to_bytes(128, "little")
-            tape.call("cpu", "sched_setaffinity", 0, len(mask), tape.data(mask))
+        take_cores(tape, shape.cores)
         listener = tape.cell() if shape.notices else None
         payload_filter(shape.egress, "data" not in shape.limits, shape.notices).onto(tape, listener)
         if listener is not None:
@@ -244,90 +211,26 @@ class _Builder:
             tape.call("setup", "read", GATE, tape.space(bytes(8)), 8, why="wait for init")
             self._go_on_at(REST_OF_PAYLOAD)
             return
-        heard, word = tape.cell(), tape.space(bytes(8))
-        tape.call("setup", "read", SOCKET, word, 8, into=heard, why="wait for the word")
-        tape.jump_if_equal(heard, self.zero, self.quit)
+        wait_for_word(tape, self.quit)
         execute(tape, shape.candidates)
-
-    def _restrict_files(self) -> None:
-        """Landlock over the finished root."""
-        rights = landlock.Rights(self.shape.landlock)
-        rules = landlock.TapeRuleset(self.tape, rights)
-        rules.allow(b"/", rights.access(execute=True))
-        for path in (b"/dev", b"/proc"):
-            rules.allow(path, rights.access(write=True))
-        for path in (b"/tmp", b"/dev/shm"):
-            rules.allow(path, rights.access(all_of_it=True))
-        for bind in self.shape.binds:
-            if bind.writable:
-                # What is left there is the host's to meet: plain files, folders and links only.
-                rights_there = rights.access(write=True, execute=True, folder=bind.folder)
-                rules.allow(os.fsencode(bind.target), rights_there)
-        if self.shape.egress:
-            rules.allow_connect(PORT)
-        rules.restrict_self()
-
-
-def execute(tape: Tape, count: int) -> None:
-    """Add the steps that try each of `count` paths as execvp(3) does, then say with what errno each failed."""
-    zero = tape.data(bytes(8))
-    report = tape.space(struct.pack(f"={count + 1}q", Kind.UNSTARTED, *[0] * count))
-    argv, env, over = Word(tape.cell(name="argv")), Word(tape.cell(name="env")), Label()
-    go_on = [tape.data(struct.pack("=q", -number)) for number in (errno.ENOENT, errno.ENOTDIR, errno.EACCES)]
-    for number in range(count):
-        answer, following = report.plus(8 * (number + 1)), Label()
-        path = Word(tape.cell(name=f"program{number}"))
-        tape.call("setup", "execve", path, argv, env, into=answer, tolerate=-1)
-        for reason in go_on:
-            tape.jump_if_equal(answer, reason, following)
-        tape.jump_if_equal(zero, zero, over)
-        tape.mark(following)
-    tape.mark(over)
-    tape.call("setup", "write", SOCKET, report, 8 * (count + 1))
-    tape.call("setup", "exit_group", 127)
 
 
 def reap(tape: Tape) -> None:
     """Add the steps of init's life: give up everything, wait, end with the payload, and all that it left behind."""
-    null, again, ended, zero = tape.cell(), Label(), Label(), tape.data(bytes(8))
-    tape.call("descriptors", "openat", AT_FDCWD, b"/dev/null", os.O_RDWR, 0, into=null)
-    for stream in range(_STDERR + 1):
-        tape.call("descriptors", "dup3", Word(null), stream, 0)
-    _close_others(tape)
+    give_up_streams(tape)
+    close_above_socket(tape)
     capabilities.tape_nothing(tape)
     tape_switch(tape, "no_new_privs", on=True)
     tape_switch(tape, "dumpable", on=False)
     init_filter().onto(tape)
-    say(tape, Kind.WAITING)
-    report = tape.space(struct.pack("=Qq", Kind.ENDED, 0))
-    pid = tape.cell()
-    tape.mark(again)
-    tape.call("setup", "wait4", -1, report.plus(8), 0, 0, into=pid, tolerate=errno.EINTR)
-    tape.jump_if_equal(pid, _CHILD, ended)
-    tape.jump_if_equal(zero, zero, again)
-    tape.mark(ended)
-    tape.call("setup", "write", SOCKET, report, 16)
-    tape.call("setup", "exit_group", 0)
-
-
-def say(tape: Tape, kind: Kind) -> None:
-    """Add the step that says `kind` to the starter."""
-    tape.call("setup", "write", SOCKET, tape.data(struct.pack("=Q", kind)), 8)
+    tell_end_of(tape, _CHILD)
 
 
 def _send(tape: Tape, layer: str, kind: Kind, fd: Cell) -> None:
     """Add the steps that say `kind` and hand the descriptor in the cell `fd` over, of which a copy stays here."""
-    vector, message = tape.space(bytes(_VECTOR.size)), tape.space(_MESSAGE.pack(0, 0, 0, 1, 0, _ONE_FD.size, 0))
     control = tape.space(_ONE_FD.pack(_ONE_FD_LENGTH, _SOL_SOCKET, _SCM_RIGHTS, 0))
-    tape.point(vector, tape.data(struct.pack("=Q", kind)))
-    tape.point(vector.plus(8), 8)
-    tape.point(message.plus(16), vector)
-    tape.point(message.plus(32), control)
-    copy = control.plus(_CONTROL_HEADER)
+    message = message_header(tape, tape.data(struct.pack("=Q", kind)), 8, control, _ONE_FD.size)
+    copy = control.plus(CONTROL_HEADER)
     tape.call(layer, "dup", Word(fd), into=copy)
     tape.call(layer, "sendmsg", SOCKET, message, 0, why=f"send what {kind.name.lower()} needs")
     tape.call(layer, "close", Word(copy))
-
-
-def _close_others(tape: Tape) -> None:
-    tape.call("descriptors", "close_range", SOCKET + 1, _ALL, 0)

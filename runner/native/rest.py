@@ -22,10 +22,10 @@ from skillkeep.runner.native.program import (
     REST_OF_INIT,
     REST_OF_PAYLOAD,
     SENT,
-    execute,
     reap,
 )
 from skillkeep.runner.native.rootfs import BindShape, finish_root, forget_host, open_from_host
+from skillkeep.runner.native.steps import execute
 from skillkeep.runner.native.tail import Tail, candidates
 
 __all__ = ["MOST_BYTES", "Rest", "prepare_rest"]

@@ -41,8 +41,8 @@ from skillkeep.runner.native.messages import Kind, Message
 from skillkeep.runner.native.notices import Notices
 from skillkeep.runner.native.plan import Plan
 from skillkeep.runner.native.prepare import Prepared, bind_shapes, prepare, prepare_ahead
-from skillkeep.runner.native.program import GROUPS_AT, INTO_GROUP, SOCKET, TAPE
 from skillkeep.runner.native.rest import Rest, prepare_rest
+from skillkeep.runner.native.steps import GROUPS_AT, INTO_GROUP, SOCKET, TAPE
 from skillkeep.runner.native.watch import Peaks, look
 from skillkeep.runner.native.way_out import WayOut
 

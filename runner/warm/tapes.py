@@ -19,12 +19,19 @@ from skillkeep.kernel.rlimits import tape_limit
 from skillkeep.kernel.seccomp import ALLOW, Filter
 from skillkeep.kernel.tape import Label, Program, Tape, Word
 from skillkeep.runner.environments.entrance import EntranceBuilder, EntranceShape
-from skillkeep.runner.environments.steps import become, close_above_socket, say, wait_for_word
 from skillkeep.runner.native.filters import payload_filter
 from skillkeep.runner.native.messages import Kind
 from skillkeep.runner.native.plan import HOME, INSIDE_ID
-from skillkeep.runner.native.program import execute
 from skillkeep.runner.native.rootfs import restrict_proc
+from skillkeep.runner.native.steps import (
+    become,
+    close_above_socket,
+    execute,
+    restrict_files,
+    say,
+    take_cores,
+    wait_for_word,
+)
 
 __all__ = ["ROOM_BASE", "make_rights", "make_room", "make_zygote_entrance", "zygote_filter"]
 
@@ -92,8 +99,7 @@ def make_room(shape: EntranceShape) -> Program:
 
 def make_rights(shape: EntranceShape, workdir: str) -> Program:
     """What a call does before it touches anything of the tool: everything that holds it. Ends with exit_group."""
-    builder = EntranceBuilder(shape)
-    tape, failed = builder.tape, Label()
+    tape, failed = EntranceBuilder(shape).tape, Label()
     tape.call("descriptors", "setsid")
     capabilities.tape_bounding(tape)
     if shape.as_root:
@@ -104,10 +110,8 @@ def make_rights(shape: EntranceShape, workdir: str) -> Program:
     tape.call("workdir", "chdir", os.fsencode(workdir), why="enter the working folder")
     tape_switch(tape, "no_new_privs", on=True)
     if shape.landlock:
-        builder.restrict_files()
-    if shape.cores:
-        mask = sum(1 << core for core in shape.cores).to_bytes(128, "little")
-        tape.call("cpu", "sched_setaffinity", 0, len(mask), tape.data(mask))
+        restrict_files(tape, shape.landlock, shape.binds)
+    take_cores(tape, shape.cores)
     payload_filter(bounded="data" not in shape.limits).onto(tape)
     tape_switch(tape, "dumpable", on=True)
     return _end(tape, failed)
