@@ -18,6 +18,7 @@ from typing import ClassVar
 
 from skillkeep.clock import SYSTEM_CLOCK, Clock
 from skillkeep.runner.containers.program import Bounds, Ran, ask, run_program
+from skillkeep.runner.containers.results import unmeasured
 from skillkeep.runner.errors import RunnerError
 from skillkeep.runner.interface import (
     Assurance,
@@ -185,22 +186,5 @@ def _failed(why: str) -> RunnerError:
 
 
 def _result(request: RunRequest, ran: Ran, assurance: Assurance) -> RunResult:
-    return RunResult(
-        backend=AppleBackend.name,
-        run_id=request.run_id,
-        exit_code=ran.code,
-        signal=None if ran.ended is Cause.EXIT else 9,
-        cause=ran.ended,
-        stdout=ran.stdout.data,
-        stderr=ran.stderr.data,
-        stdout_truncated=ran.stdout.truncated,
-        stderr_truncated=ran.stderr.truncated,
-        wall_seconds=ran.seconds,
-        user_seconds=None,
-        system_seconds=None,
-        peak_memory_bytes=None,
-        peak_processes=None,
-        assurance=assurance,
-        policy_digest=request.policy.digest,
-        tool_digest=request.tool.digest if request.tool else None,
-    )
+    ending = (ran.ended, ran.code, None if ran.ended is Cause.EXIT else 9)
+    return unmeasured(AppleBackend.name, request, ending, (ran.stdout, ran.stderr), ran.seconds, assurance)

@@ -30,6 +30,7 @@ from skillkeep.runner.containers.attach import Streams, pump
 from skillkeep.runner.containers.body import Image, Target, container_body, layers_in_force
 from skillkeep.runner.containers.engine import UnusableError
 from skillkeep.runner.containers.owner import labels_for
+from skillkeep.runner.containers.results import unmeasured
 from skillkeep.runner.containers.seccomp import as_taken
 from skillkeep.runner.containers.warm import claim, refilling, start_in, with_waiting_process
 from skillkeep.runner.containers.way_out import denials, open_door
@@ -205,28 +206,9 @@ def _assurance(engine: Engine, layers: tuple[Layer, ...], losses: tuple[str, ...
 
 
 def _result(request: RunRequest, seen: _Seen, assurance: Assurance) -> RunResult:
-    cause, code, signal = _ending(seen.ended, seen.state)
-    streams = seen.streams
-    return RunResult(
-        backend=DockerBackend.name,
-        run_id=request.run_id,
-        exit_code=code,
-        signal=signal,
-        cause=cause,
-        stdout=streams.stdout.data,
-        stderr=streams.stderr.data,
-        stdout_truncated=streams.stdout.truncated,
-        stderr_truncated=streams.stderr.truncated,
-        wall_seconds=seen.seconds,
-        user_seconds=None,
-        system_seconds=None,
-        peak_memory_bytes=None,
-        peak_processes=None,
-        assurance=assurance,
-        policy_digest=request.policy.digest,
-        tool_digest=request.tool.digest if request.tool else None,
-        denials=_memory_denials(cause, request.policy.memory_bytes),
-    )
+    ending, outputs = _ending(seen.ended, seen.state), (seen.streams.stdout, seen.streams.stderr)
+    result = unmeasured(DockerBackend.name, request, ending, outputs, seen.seconds, assurance)
+    return replace(result, denials=_memory_denials(result.cause, request.policy.memory_bytes))
 
 
 def _memory_denials(cause: Cause, limit: int) -> tuple[Denial, ...]:
