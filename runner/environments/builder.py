@@ -23,19 +23,18 @@ from skillkeep.kernel.cgroup_choice import make_group
 from skillkeep.kernel.cgroups import Group, GroupLimits
 from skillkeep.kernel.errors import KernelError
 from skillkeep.kernel.libc import guarded
-from skillkeep.kernel.process import RESET_SIGNALS, started_at
+from skillkeep.kernel.process import started_at
 from skillkeep.kernel.tape import Program
-from skillkeep.kernel.tape_image import program_file
 from skillkeep.runner.environments.holder import LIFELINE_AT, HolderShape, make_holder
 from skillkeep.runner.environments.standing import GroupPart, Standing, boot_id, own_pid_namespace
 from skillkeep.runner.native import messages
 from skillkeep.runner.native.binds import is_mapped, open_mapped
 from skillkeep.runner.native.identity import DEFAULT_ID_BASE, Identity, choose_identity
+from skillkeep.runner.native.launch import group_places, launch
 from skillkeep.runner.native.layout import look_at_host
 from skillkeep.runner.native.messages import Kind
 from skillkeep.runner.native.plan import Plan
 from skillkeep.runner.native.rootfs import BindShape
-from skillkeep.runner.native.steps import GROUPS_AT, INTO_GROUP, SOCKET, TAPE
 
 __all__ = ["main"]
 
@@ -175,29 +174,10 @@ def _image(program: Program, request: Request) -> bytes:
 
 
 def _spawn(image: bytes, group: Group, lifeline: int) -> tuple[socket.socket, int]:
-    ours, theirs = messages.pair()
-    null = os.open("/dev/null", os.O_RDWR | os.O_CLOEXEC)
-    tape = os.memfd_create("skillkeep-tape-data", os.MFD_CLOEXEC)
-    os.write(tape, image)
-    os.lseek(tape, 0, os.SEEK_SET)
-    placed = [(0, null), (1, null), (2, null), (TAPE, tape), (SOCKET, theirs.fileno())]
-    placed += [(GROUPS_AT + number, fd) for number, fd in enumerate(group.join_fds)]
-    placed += [] if group.into_fd is None else [(INTO_GROUP, group.into_fd)]
-    placed += [] if lifeline < 0 else [(LIFELINE_AT, lifeline)]
-    with guarded("launcher", "start the launcher"):
-        launcher = os.posix_spawn(
-            f"/proc/self/fd/{program_file()}",
-            ["environment"],
-            {},
-            file_actions=[(os.POSIX_SPAWN_DUP2, fd, target) for target, fd in placed],
-            setsigmask=(),
-            setsigdef=RESET_SIGNALS,
-        )
-    for fd in (null, tape):
-        os.close(fd)
-    theirs.close()
-    ours.settimeout(_SETUP_SECONDS)
-    return ours, launcher
+    places = group_places(group) + ([] if lifeline < 0 else [(LIFELINE_AT, lifeline)])
+    sock, launcher = launch(image, None, places, "environment")
+    sock.settimeout(_SETUP_SECONDS)
+    return sock, launcher
 
 
 def _expect(sock: socket.socket, program: Program, kind: Kind) -> int:

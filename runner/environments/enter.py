@@ -7,8 +7,6 @@ payload from outside as a one-shot run's is, lets it go, and waits for it. It di
 from __future__ import annotations
 
 import contextlib
-import errno
-import fcntl
 import os
 import resource
 import signal
@@ -20,19 +18,18 @@ from dataclasses import replace
 from skillkeep.kernel.errors import KernelError
 from skillkeep.kernel.libc import guarded
 from skillkeep.kernel.namespaces import IdMap
-from skillkeep.kernel.process import RESET_SIGNALS
 from skillkeep.kernel.procfs import read_text, write_text
-from skillkeep.kernel.tape_image import program_file
 from skillkeep.runner.environments.entrance import HOLDER_AT
 from skillkeep.runner.environments.prepare import Command, Ground, prepare_entrance
 from skillkeep.runner.environments.standing import Standing
 from skillkeep.runner.interface import Assurance, Layer
 from skillkeep.runner.native import messages
 from skillkeep.runner.native.attest import measure
-from skillkeep.runner.native.failures import LayerError, StartError
+from skillkeep.runner.native.failures import LayerError, StartError, deciding
 from skillkeep.runner.native.identity import Identity
+from skillkeep.runner.native.launch import launch
 from skillkeep.runner.native.messages import Kind, Message
-from skillkeep.runner.native.steps import GROUPS_AT, SOCKET, TAPE
+from skillkeep.runner.native.steps import GROUPS_AT
 
 __all__ = ["Door", "Entered", "spawn"]
 
@@ -145,7 +142,7 @@ class Entered:
         try:
             while (message := messages.receive(self._socket, self._program.steps)) is not None:
                 if message.kind is Kind.UNSTARTED:
-                    raise StartError(self._command.argv[0], _deciding(message.numbers))
+                    raise StartError(self._command.argv[0], deciding(message.numbers))
                 if message.kind is Kind.ENDED and message.pid == self._init:
                     told = message.numbers[0]
         except BlockingIOError:
@@ -206,52 +203,16 @@ class Entered:
 
 def spawn(image: bytes, door: Door, streams: Sequence[int]) -> tuple[socket.socket, int]:
     """Start the launcher; our end of its socket, and its pid."""
-    ours, theirs = messages.pair()
-    tape = os.memfd_create("skillkeep-tape-data", os.MFD_CLOEXEC)
-    high: list[int] = []
-    try:
-        os.write(tape, image)
-        os.lseek(tape, 0, os.SEEK_SET)
-        placed = [*enumerate(streams), (TAPE, tape), (SOCKET, theirs.fileno()), (HOLDER_AT, door.holder)]
-        placed += [(GROUPS_AT + number, fd) for number, fd in enumerate(door.joins)]
-        # The program is named by its descriptor, which must not be where another one is put before it starts.
-        (_, program), *placed = _out_of_the_way([(-1, program_file()), *placed], high)
-        with guarded("launcher", "start the launcher"):
-            launcher = os.posix_spawn(
-                f"/proc/self/fd/{program}",
-                ["sandbox"],
-                {},
-                file_actions=[(os.POSIX_SPAWN_DUP2, fd, target) for target, fd in placed],
-                setsigmask=(),
-                setsigdef=RESET_SIGNALS,
-            )
-    except BaseException:
-        ours.close()
-        raise
-    finally:
-        theirs.close()
-        for fd in (tape, *high):
-            os.close(fd)
-    ours.settimeout(_SETUP_SECONDS)
-    return ours, launcher
+    places = [(HOLDER_AT, door.holder), *((GROUPS_AT + number, fd) for number, fd in enumerate(door.joins))]
+    sock, launcher = launch(image, streams, places)
+    sock.settimeout(_SETUP_SECONDS)
+    return sock, launcher
 
 
 def _next_sender(sock: socket.socket) -> int:
     """The pid of whoever sent the next message, also when that is a failure; 0 at the end."""
     _, ancillary, _, _ = sock.recvmsg(1, socket.CMSG_SPACE(_CREDENTIALS.size), socket.MSG_PEEK)
     return next((_CREDENTIALS.unpack(raw)[0] for _, kind, raw in ancillary if kind == socket.SCM_CREDENTIALS), 0)
-
-
-def _out_of_the_way(placed: list[tuple[int, int]], high: list[int]) -> list[tuple[int, int]]:
-    """The same places, with copies of descriptors that stand where another one will be put."""
-    targets = {target for target, _ in placed}
-    found = []
-    for target, fd in placed:
-        if fd in targets:
-            fd = fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, max(targets) + 1)
-            high.append(fd)
-        found.append((target, fd))
-    return found
 
 
 def _reap(pid: int) -> None:
@@ -277,12 +238,3 @@ def _session(pid: int) -> int:
     except OSError:
         return -1
     return -1 if words[0] in "ZX" else int(words[3])
-
-
-def _deciding(answers: Sequence[int]) -> int:
-    """The errno that execvp(3) would give for the -errno of each path."""
-    tried = [-answer for answer in answers if answer]
-    last = tried[-1] if tried else errno.EIO
-    if last in (errno.ENOENT, errno.ENOTDIR) and errno.EACCES in tried:
-        return errno.EACCES
-    return errno.ENOENT if last == errno.ENOTDIR and len(tried) > 1 else last

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import os
+from collections.abc import Sequence
 
-__all__ = ["LayerError", "StartError"]
+__all__ = ["LayerError", "StartError", "deciding"]
 
 
 class LayerError(Exception):
@@ -21,3 +23,12 @@ class StartError(Exception):
     def __init__(self, program: str, number: int) -> None:
         super().__init__(f"{program}: {os.strerror(number)}")
         self.program, self.number = program, number
+
+
+def deciding(answers: Sequence[int]) -> int:
+    """The errno that execvp(3) would give for the -errno of each path, 0 for those that were not tried."""
+    tried = [-answer for answer in answers if answer]
+    last = tried[-1] if tried else errno.EIO
+    if last in (errno.ENOENT, errno.ENOTDIR) and errno.EACCES in tried:
+        return errno.EACCES
+    return errno.ENOENT if last == errno.ENOTDIR and len(tried) > 1 else last

@@ -10,7 +10,6 @@ is measured after that, by the same code as any other; what was seen while it wa
 from __future__ import annotations
 
 import contextlib
-import errno
 import os
 import resource
 import signal
@@ -23,26 +22,24 @@ from typing import Any
 
 from skillkeep.kernel import namespaces
 from skillkeep.kernel.cgroup_choice import make_group
-from skillkeep.kernel.cgroups import Group, GroupLimits
+from skillkeep.kernel.cgroups import GroupLimits
 from skillkeep.kernel.errors import KernelError
 from skillkeep.kernel.libc import guarded
-from skillkeep.kernel.process import RESET_SIGNALS
 from skillkeep.kernel.procfs import write_text
 from skillkeep.kernel.tape import Step
-from skillkeep.kernel.tape_image import program_file
 from skillkeep.runner.interface import Assurance
 from skillkeep.runner.native import messages
 from skillkeep.runner.native.attest import measure
 from skillkeep.runner.native.binds import open_mapped, open_read_only
-from skillkeep.runner.native.failures import LayerError, StartError
+from skillkeep.runner.native.failures import LayerError, StartError, deciding
 from skillkeep.runner.native.filters import payload_filter
 from skillkeep.runner.native.identity import choose_identity
+from skillkeep.runner.native.launch import group_places, launch
 from skillkeep.runner.native.messages import Kind, Message
 from skillkeep.runner.native.notices import Notices
 from skillkeep.runner.native.plan import Plan
-from skillkeep.runner.native.prepare import Prepared, bind_shapes, prepare, prepare_ahead
+from skillkeep.runner.native.prepare import bind_shapes, prepare, prepare_ahead
 from skillkeep.runner.native.rest import Rest, prepare_rest
-from skillkeep.runner.native.steps import GROUPS_AT, INTO_GROUP, SOCKET, TAPE
 from skillkeep.runner.native.watch import Peaks, look
 from skillkeep.runner.native.way_out import WayOut
 
@@ -99,7 +96,8 @@ class Sandbox:
             self._check_watchdog()
             self._prepared = prepare_ahead(plan, self.group) if streams is None else prepare(plan, self.group)
             self._steps: Mapping[int, Step] = self._prepared.program.steps
-            self.socket, self._launcher = _spawn(self._prepared, self.group, streams)
+            self.socket, self._launcher = launch(self._prepared.image, streams, group_places(self.group))
+            self.socket.setblocking(False)
         except BaseException:
             self.group.close()
             raise
@@ -233,7 +231,7 @@ class Sandbox:
             elif self.ready:
                 self.due = float("inf")
         elif message.kind is Kind.UNSTARTED:
-            raise StartError(self.plan.argv[0], _deciding(message.numbers))
+            raise StartError(self.plan.argv[0], deciding(message.numbers))
         elif message.kind is Kind.ENDED and message.pid == self._init:
             self._status = message.numbers[0]
         else:
@@ -344,41 +342,3 @@ class Sandbox:
             refused_forks=counted.get("refused_forks", 0),
             assurance=self._assurance,
         )
-
-
-def _spawn(prepared: Prepared, group: Group, streams: Sequence[int] | None) -> tuple[socket.socket, int]:
-    """Start the launcher; our end of its socket, and its pid."""
-    ours, theirs = messages.pair()
-    with theirs, guarded("launcher", "start the launcher"), open(os.devnull, "r+b", buffering=0) as null:
-        tape = os.memfd_create("skillkeep-tape-data", os.MFD_CLOEXEC)
-        try:
-            os.write(tape, prepared.image)
-            os.lseek(tape, 0, os.SEEK_SET)
-            placed = [*enumerate([null.fileno()] * 3 if streams is None else streams)]
-            placed += [(TAPE, tape), (SOCKET, theirs.fileno())]
-            placed += [(GROUPS_AT + number, fd) for number, fd in enumerate(group.join_fds)]
-            placed += [] if group.into_fd is None else [(INTO_GROUP, group.into_fd)]
-            launcher = os.posix_spawn(
-                f"/proc/self/fd/{program_file()}",
-                ["sandbox"],
-                {},
-                file_actions=[(os.POSIX_SPAWN_DUP2, fd, target) for target, fd in placed],
-                setsigmask=(),
-                setsigdef=RESET_SIGNALS,
-            )
-        except BaseException:
-            ours.close()
-            raise
-        finally:
-            os.close(tape)
-    ours.setblocking(False)
-    return ours, launcher
-
-
-def _deciding(answers: Sequence[int]) -> int:
-    """The errno that execvp(3) would give for the -errno of each path."""
-    tried = [-answer for answer in answers if answer]
-    last = tried[-1] if tried else errno.EIO
-    if last in (errno.ENOENT, errno.ENOTDIR) and errno.EACCES in tried:
-        return errno.EACCES
-    return errno.ENOENT if last == errno.ENOTDIR and len(tried) > 1 else last
