@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -26,6 +25,7 @@ from skillkeep.runner.mechanisms import Mechanism, look_at_mechanisms
 from skillkeep.runner.policy import Limits, build_policy, pass_environment, unheld_grants
 from skillkeep.runner.records import run_facts
 from skillkeep.runner.run import RunOptions, run_tool
+from skillkeep.runner.sizes import size_of
 from skillkeep.runner.words import split_words
 from skillkeep.settings import Settings
 from skillkeep.text import escape
@@ -35,11 +35,9 @@ from skillkeep.vault.store import Vault
 if TYPE_CHECKING:
     from skillkeep.runner.dryrun.change import DryRun
 
-__all__ = ["TIMEOUT_EXIT", "add_run", "doctor", "run", "runner_app"]
+__all__ = ["TIMEOUT_EXIT", "PassingCommand", "add_run", "doctor", "exit_code_of", "run", "runner_app"]
 
 TIMEOUT_EXIT = 124  # as timeout(1) gives
-_SIZE = re.compile(r"(\d{1,15})(?:([kmgt])(?:i?b)?)?\Z", re.IGNORECASE)
-_UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
 
 
 @dataclass(frozen=True)
@@ -51,7 +49,20 @@ class _Floor:
     clock: Clock = SYSTEM_CLOCK
 
 
-class RunCommand(TyperCommand):
+class PassingCommand(TyperCommand):
+    """A command whose exit code is the program's own: what fails on our side is 125, as 1 may be the program's."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run it. Only our own ``--json`` asks for errors as JSON; one behind it is the program's."""
+        try:
+            return super().invoke(ctx)
+        except (BrokenPipeError, typer.Exit, typer.Abort):
+            raise
+        except Exception as error:
+            return report(error, as_json=ctx.params["json_"], failure=Exit.RUN_FAILED)
+
+
+class RunCommand(PassingCommand):
     """`run` with its own idea of where options end: see `split_words`."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
@@ -64,15 +75,6 @@ class RunCommand(TyperCommand):
         }
         ours, theirs = split_words(args, takes_value)
         return super().parse_args(ctx, [*ours, "--", *theirs] if theirs else ours)
-
-    def invoke(self, ctx: Any) -> Any:
-        """Run it. What fails on our side is 125, as 1 may be the tool's own; a ``--json`` of the tool's is not ours."""
-        try:
-            return super().invoke(ctx)
-        except (BrokenPipeError, typer.Exit, typer.Abort):
-            raise
-        except Exception as error:
-            return report(error, as_json=ctx.params["json_"], failure=Exit.RUN_FAILED)
 
 
 def runner_app() -> typer.Typer:
@@ -146,7 +148,7 @@ def run(
     argv = tuple(words[1:]) if words[0] == "--" else resolve_entry(tool, words[0], words[1:])
     if not argv:
         raise UsageError("usage", "there is no command after --", f"Example: skill run {tool.name} -- ls -l")
-    limits = Limits(timeout, _size(memory, "--memory"), cpus, processes, _size(output_limit, "--output-limit"))
+    limits = Limits(timeout, size_of(memory, "--memory"), cpus, processes, size_of(output_limit, "--output-limit"))
     policy = build_policy(tool, floor.settings.sandbox, floor.home, limits)
     secrets = tuple(secret_file or ())
     pass_environment(policy, tool, os.environ, secrets)  # says so when one was not granted, or is not set
@@ -173,7 +175,7 @@ def run(
     if json_:
         about = run_facts(tool, argv, policy)
         emit({"ok": True, "schema": "skillkeep/run-v1", **about, **result.to_json(), **outcome, "notes": notes})
-    return _exit_code(result) or (Exit.OK if settled else Exit.RUN_FAILED)
+    return exit_code_of(result) or (Exit.OK if settled else Exit.RUN_FAILED)
 
 
 def _settled(dry: DryRun | None, floor: _Floor, at_once: bool, as_json: bool) -> tuple[dict[str, Any], bool]:
@@ -271,7 +273,8 @@ _STOPPED: Mapping[Cause, tuple[str, ...]] = {
 }
 
 
-def _exit_code(result: RunResult) -> int:
+def exit_code_of(result: RunResult) -> int:
+    """The program's own, 128 + n for a signal, `TIMEOUT_EXIT` at the time limit."""
     if result.cause is Cause.TIMEOUT:
         return TIMEOUT_EXIT
     return 128 + result.signal if result.signal is not None else int(result.exit_code or 0)
@@ -295,17 +298,6 @@ def _stdin(wanted: bool | None) -> int | None:
     if sys.stdin is None or wanted is False:
         return None
     return 0 if wanted or not is_terminal(sys.stdin) else None
-
-
-def _size(text: str, option: str) -> int | None:
-    if not text:
-        return None
-    match = _SIZE.match(text.strip())
-    if not match:
-        raise UsageError(
-            "usage", f"{option} is not a size: {escape(text)}", "Write a number of bytes, or 64k, 512m, 2g."
-        )
-    return int(match[1]) * _UNITS[(match[2] or "").lower()]
 
 
 def _level(text: str) -> AssuranceLevel | None:

@@ -9,32 +9,33 @@ import sys
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperCommand
 
-from skillkeep.cli.entry import report
 from skillkeep.cli.options import ConfigOption, Ground, JsonOption, NoInputOption, QuietOption, ground, new_app
 from skillkeep.cli.output import columns, emit, is_terminal, say, write
 from skillkeep.errors import Exit, UsageError
+from skillkeep.runner.cli import TIMEOUT_EXIT, PassingCommand, exit_code_of
 from skillkeep.runner.environments.environment import Environment, How
 from skillkeep.runner.environments.errors import EnvironmentsError
 from skillkeep.runner.environments.manager import IDLE_SECONDS, Environments, Seen
 from skillkeep.runner.environments.project import policy_for
 from skillkeep.runner.environments.relay import Passed, relay
-from skillkeep.runner.interface import Cause, RunResult
 from skillkeep.runner.native.feed import Feeder
 from skillkeep.runner.native.streams import Pipe
 from skillkeep.text import escape
 
 __all__ = ["ShellCommand", "env_app", "shell"]
 
-_TIMEOUT_EXIT = 124
 _SEARCHED = "/usr/local/bin:/usr/bin:/bin"
 _TERM = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,63}\Z")
 _DURATION = re.compile(r"(\d{1,9})([smhd]?)\Z")
 _UNITS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400}
 
+NameArgument = Annotated[str, typer.Argument(metavar="NAME", help="Its name, or the project's folder.")]
+KillOption = Annotated[bool, typer.Option("--kill", help="Also when commands run in it: they are killed.")]
+YesOption = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
 
-class ShellCommand(TyperCommand):
+
+class ShellCommand(PassingCommand):
     """`shell`: all behind ``--`` is the command's, whatever it looks like."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
@@ -42,15 +43,6 @@ class ShellCommand(TyperCommand):
         at = args.index("--") if "--" in args else len(args)
         ctx.meta["command"] = args[at + 1 :]
         return super().parse_args(ctx, args[:at])
-
-    def invoke(self, ctx: Any) -> Any:
-        """Run it. What fails on our side is 125, as 1 may be the command's own."""
-        try:
-            return super().invoke(ctx)
-        except (BrokenPipeError, typer.Exit, typer.Abort):
-            raise
-        except Exception as error:
-            return report(error, as_json=ctx.params["json_"], failure=Exit.RUN_FAILED)
 
 
 def env_app() -> typer.Typer:
@@ -101,7 +93,7 @@ def shell(
         if json_:
             result = environment.run(words, how)
             emit({"ok": True, "schema": "skillkeep/environment-run-v1", **facts, **result.to_json()})
-            return _code_of(result)
+            return exit_code_of(result)
         return _at_terminal(environment, words, how) if at_terminal else _through_pipes(environment, words, how)
 
 
@@ -118,7 +110,7 @@ def list_(json_: JsonOption = False, config: ConfigOption = None) -> int:
 
 
 def show(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="Its name, or the project's folder.")],
+    name: NameArgument,
     json_: JsonOption = False,
     config: ConfigOption = None,
 ) -> int:
@@ -147,8 +139,8 @@ def show(
 
 
 def stop(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="Its name, or the project's folder.")],
-    kill: Annotated[bool, typer.Option("--kill", help="Also when commands run in it: they are killed.")] = False,
+    name: NameArgument,
+    kill: KillOption = False,
     json_: JsonOption = False,
     quiet: QuietOption = False,
     config: ConfigOption = None,
@@ -167,9 +159,9 @@ def stop(
 
 
 def delete(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="Its name, or the project's folder.")],
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
-    kill: Annotated[bool, typer.Option("--kill", help="Also when commands run in it: they are killed.")] = False,
+    name: NameArgument,
+    yes: YesOption = False,
+    kill: KillOption = False,
     json_: JsonOption = False,
     quiet: QuietOption = False,
     no_input: NoInputOption = False,
@@ -184,7 +176,7 @@ def delete(
 
 
 def delete_all(
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    yes: YesOption = False,
     kill: Annotated[bool, typer.Option("--kill", help="Also those in which commands run: they are killed.")] = False,
     json_: JsonOption = False,
     quiet: QuietOption = False,
@@ -244,7 +236,7 @@ def _through_pipes(environment: Environment, words: list[str], how: How) -> int:
         finally:
             feeder.close()
         status = environment.finish(entered)[0]
-    return _TIMEOUT_EXIT if stopped == "timeout" else _code(status)
+    return TIMEOUT_EXIT if stopped == "timeout" else _code(status)
 
 
 def _remove(
@@ -317,12 +309,6 @@ def _duration(text: str) -> float:
     if not match:
         raise UsageError("usage", f"--idle is not a time: {escape(text)}", "Write seconds, or 30m, 2h, 1d.")
     return float(int(match[1]) * _UNITS[match[2]])
-
-
-def _code_of(result: RunResult) -> int:
-    if result.cause is Cause.TIMEOUT:
-        return _TIMEOUT_EXIT
-    return 128 + result.signal if result.signal is not None else int(result.exit_code or 0)
 
 
 def _code(status: int | None) -> int:
