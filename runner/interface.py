@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from skillkeep.vault.interface import VaultedTool
 
 __all__ = [
+    "PATH",
     "Assurance",
     "AssuranceLevel",
     "Attempt",
@@ -39,6 +40,8 @@ __all__ = [
 ]
 
 MIB = 1024 * 1024
+PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+"""Where a run looks for programs, unless it is told another PATH."""
 _NESTED = frozenset({"stdout", "stderr", "assurance", "denials", "passed_over", "attempts"})
 
 

@@ -20,6 +20,7 @@ from skillkeep.files import remove_tree
 from skillkeep.runner.capture import Capture
 from skillkeep.runner.errors import RunnerError
 from skillkeep.runner.interface import (
+    PATH,
     Assurance,
     AssuranceLevel,
     Availability,
@@ -38,7 +39,6 @@ LOSSES = (
     "memory is bounded for each process, not for all together; processes and /tmp are not bounded",
     "a process that leaves the run's process group outlives it; all of it does when the runner itself is killed",
 )
-_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 # The limits are set by a shell in the new process, before it becomes the tool: no Python runs between fork and exec.
 _LAUNCH = (
     'ulimit -c 0 && ulimit -n "$1" && ulimit -f "$2" && ulimit -t "$3" && ulimit -d "$4" || exit 125; '
@@ -210,7 +210,7 @@ def _start(request: RunRequest, tool: VaultedTool, home: str) -> subprocess.Pope
         _at_most(policy.memory_bytes, resource.RLIMIT_DATA) // 1024,
     )
     environment = {
-        "PATH": _PATH,
+        "PATH": PATH,
         "HOME": home,
         "TMPDIR": home,
         "LANG": "C.UTF-8",

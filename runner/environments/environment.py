@@ -18,14 +18,13 @@ from skillkeep.runner.environments.prepare import Command, look_around
 from skillkeep.runner.environments.relay import Kept, Sink, relay
 from skillkeep.runner.environments.standing import Standing, is_alive
 from skillkeep.runner.errors import RunnerError
-from skillkeep.runner.interface import RunResult
+from skillkeep.runner.interface import PATH, RunResult
 from skillkeep.runner.native.failures import LayerError, StartError
 from skillkeep.runner.native.feed import Feeder
 from skillkeep.runner.native.streams import Pipe
 
 __all__ = ["Environment", "How"]
 
-_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 _LONGEST_SECONDS = 1e8
 
 
@@ -117,7 +116,7 @@ class Environment:
             raise RunnerError("bad_policy", "there is no command, or it holds a NUL byte", "Give a program to run.")
         name = self.record.name
         own = {
-            "PATH": _PATH, "HOME": f"/home/{name}", "USER": name, "LOGNAME": name, "TMPDIR": "/tmp",  # noqa: S108
+            "PATH": PATH, "HOME": f"/home/{name}", "USER": name, "LOGNAME": name, "TMPDIR": "/tmp",  # noqa: S108
             "LANG": "C.UTF-8",
         }  # fmt: skip
         env = tuple({**own, **dict(how.env)}.items())

@@ -28,6 +28,7 @@ from skillkeep.kernel.procfs import read_text
 from skillkeep.kernel.rlimits import NO_CORE_DUMP
 from skillkeep.runner.errors import RunnerError
 from skillkeep.runner.interface import (
+    PATH,
     Assurance,
     AssuranceLevel,
     Availability,
@@ -52,7 +53,6 @@ LOSSES = (
     "memory and processes are bounded in total by a watchdog that looks every 50 ms, processor time for each process",
     "scratch is a folder of the host's /tmp, bounded only by the size of a file",
 )
-_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 _READY_SECONDS = 20.0
 _MOST = 1 << 16
 _SLOTS = 1 << 22
@@ -185,7 +185,7 @@ def _plan(request: RunRequest, home: str, uid: int | None) -> dict[str, Any]:
     workdir = policy.workdir if policy.workdir and not policy.workdir.startswith(policy.tool_mount) else tree
     return {
         "argv": list(request.argv),
-        "env": {"PATH": _PATH, "HOME": scratch, "TMPDIR": scratch, "LANG": "C.UTF-8", "PYTHONDONTWRITEBYTECODE": "1"},
+        "env": {"PATH": PATH, "HOME": scratch, "TMPDIR": scratch, "LANG": "C.UTF-8", "PYTHONDONTWRITEBYTECODE": "1"},
         "workdir": workdir,
         "read": [*SYSTEM, *ETC_FROM_HOST, tree, *(bind.source for bind in policy.binds if not bind.writable)],
         "write": [scratch, *writable],

@@ -12,7 +12,7 @@ from typing import Any
 
 from skillkeep.runner.egress.place import VARIABLES
 from skillkeep.runner.errors import RunnerError
-from skillkeep.runner.interface import Bind, RunRequest, SandboxPolicy
+from skillkeep.runner.interface import PATH, Bind, RunRequest, SandboxPolicy
 
 __all__ = ["HOME", "INSIDE_ID", "POLICY_FILE", "Plan", "make_plan"]
 
@@ -20,7 +20,6 @@ HOME = "/tmp/home"  # noqa: S108  a path inside the sandbox's own tmpfs
 POLICY_FILE = "/run/sandbox/policy.json"
 INSIDE_ID = 1000
 
-_PATH = ("/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin")
 _RESERVED = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/nix", "/etc", "/dev", "/proc", "/run")
 
 
@@ -97,7 +96,7 @@ def make_plan(request: RunRequest, id_base: int) -> Plan:
     if tool is not None:
         binds.append(Bind(str(tool.path), policy.tool_mount))
         workdir = policy.workdir or policy.tool_mount
-    path = list(_PATH)
+    path = PATH.split(":")
     if interpreter := _interpreter_outside_usr():
         binds.append(Bind(interpreter, interpreter))
         path.insert(0, f"{interpreter}/bin")
@@ -137,7 +136,7 @@ def _interpreter_outside_usr() -> str | None:
     A system interpreter is preferred: one below a home (pyenv, uv) would show paths of that home, and its
     site-packages, to the payload.
     """
-    if any(os.path.exists(f"{folder}/python3") for folder in _PATH):
+    if any(os.path.exists(f"{folder}/python3") for folder in PATH.split(":")):
         return None
     return sys.base_prefix
 
