@@ -74,75 +74,72 @@ def _held(result: RunResult, limit: str) -> Answer:
 _HOLD = "\nprint('had it', flush=True)\n"
 
 
-@_measured("exhaustion", "take more memory than allowed: private pages")
-def _memory_private(backend: Backend, bait: Bait) -> Answer:
-    return _held(_python(backend, "held = bytearray(160 << 20)" + _HOLD, memory_bytes=64 * MIB), "64 MiB")
+def _exhausting(name: str, title: str, code: str, limit: str, **policy: Any) -> None:
+    def run(backend: Backend, bait: Bait) -> Answer:
+        return _held(_python(backend, code, **policy), limit)
+
+    MEASURED.append(Measured(name, "exhaustion", title, run))
 
 
-@_measured("exhaustion", "take more memory than allowed: shared pages")
-def _memory_shared(backend: Backend, bait: Bait) -> Answer:
-    code = "import mmap, time\nheld = mmap.mmap(-1, 160 << 20)\nfor at in range(0, 160 << 20, 4096): held[at] = 1\n"
-    return _held(_python(backend, code + "time.sleep(1)" + _HOLD, memory_bytes=64 * MIB), "64 MiB")
+def _memory(name: str, what: str, code: str, **policy: Any) -> None:
+    title = f"take more memory than allowed: {what}"
+    _exhausting(f"memory_{name}", title, code + _HOLD, "64 MiB", memory_bytes=64 * MIB, **policy)
 
 
-@_measured("exhaustion", "take more memory than allowed: files without a name (memfd)")
-def _memory_memfd(backend: Backend, bait: Bait) -> Answer:
-    code = (
-        "import os, time\nfd = os.memfd_create('x')\nfor _ in range(160): os.write(fd, b'x' * (1 << 20))\ntime.sleep(1)"
-    )
-    return _held(_python(backend, code + _HOLD, memory_bytes=64 * MIB), "64 MiB")
-
-
-@_measured("exhaustion", "take more memory than allowed: System V segments")
-def _memory_segments(backend: Backend, bait: Bait) -> Answer:
-    code = (
-        "import ctypes, time\nlibc = ctypes.CDLL(None); libc.shmat.restype = ctypes.c_void_p\n"
-        "for n in range(5):\n"
-        "    segment = libc.shmget(0, 32 << 20, 0o1600)\n"
-        "    if segment < 0: raise SystemExit('refused')\n"
-        "    ctypes.memset(libc.shmat(segment, None, 0), 1, 32 << 20)\n"
-        "time.sleep(1)"
-    )
-    return _held(_python(backend, code + _HOLD, memory_bytes=64 * MIB), "64 MiB")
-
-
-@_measured("exhaustion", "take more memory than allowed: files in scratch and /dev/shm")
-def _memory_scratch(backend: Backend, bait: Bait) -> Answer:
-    code = (
-        "for place in ('/tmp/x', '/dev/shm/x'):\n    with open(place, 'wb') as file:\n"
-        "        for _ in range(100): file.write(b'x' * (1 << 20))\n"
-    )
-    return _held(_python(backend, code + _HOLD, memory_bytes=64 * MIB, tmp_bytes=64 * MIB), "64 MiB")
-
-
-@_measured("exhaustion", "take more memory than allowed: many small processes")
-def _memory_spread(backend: Backend, bait: Bait) -> Answer:
-    code = (
-        "import os, time\n"
-        "for _ in range(8):\n"
-        "    if os.fork() == 0:\n        held = bytearray(24 << 20); time.sleep(3); os._exit(0)\n"
-        "if any(os.wait()[1] for _ in range(8)): raise SystemExit('killed')"
-    )
-    return _held(_python(backend, code + _HOLD, memory_bytes=64 * MIB), "64 MiB")
-
-
-@_measured("exhaustion", "make more processes than allowed")
-def _processes(backend: Backend, bait: Bait) -> Answer:
-    code = (
-        "import os, time\nfor _ in range(40):\n    if os.fork() == 0: time.sleep(15); os._exit(0)\n"
-        "print('had it', flush=True); os._exit(0)"
-    )
-    return _held(_python(backend, code, processes=20), "20 processes")
-
-
-@_measured("exhaustion", "make more threads than allowed")
-def _threads(backend: Backend, bait: Bait) -> Answer:
-    code = (
-        "import os, threading, time\n"
-        "for _ in range(40): threading.Thread(target=time.sleep, args=(15,), daemon=True).start()\n"
-        "print('had it', flush=True); os._exit(0)"
-    )
-    return _held(_python(backend, code, processes=20), "20 threads")
+_memory("private", "private pages", "held = bytearray(160 << 20)")
+_memory(
+    "shared",
+    "shared pages",
+    "import mmap, time\nheld = mmap.mmap(-1, 160 << 20)\nfor at in range(0, 160 << 20, 4096): held[at] = 1\n"
+    "time.sleep(1)",
+)
+_memory(
+    "memfd",
+    "files without a name (memfd)",
+    "import os, time\nfd = os.memfd_create('x')\nfor _ in range(160): os.write(fd, b'x' * (1 << 20))\ntime.sleep(1)",
+)
+_memory(
+    "segments",
+    "System V segments",
+    "import ctypes, time\nlibc = ctypes.CDLL(None); libc.shmat.restype = ctypes.c_void_p\n"
+    "for n in range(5):\n"
+    "    segment = libc.shmget(0, 32 << 20, 0o1600)\n"
+    "    if segment < 0: raise SystemExit('refused')\n"
+    "    ctypes.memset(libc.shmat(segment, None, 0), 1, 32 << 20)\n"
+    "time.sleep(1)",
+)
+_memory(
+    "scratch",
+    "files in scratch and /dev/shm",
+    "for place in ('/tmp/x', '/dev/shm/x'):\n    with open(place, 'wb') as file:\n"
+    "        for _ in range(100): file.write(b'x' * (1 << 20))\n",
+    tmp_bytes=64 * MIB,
+)
+_memory(
+    "spread",
+    "many small processes",
+    "import os, time\n"
+    "for _ in range(8):\n"
+    "    if os.fork() == 0:\n        held = bytearray(24 << 20); time.sleep(3); os._exit(0)\n"
+    "if any(os.wait()[1] for _ in range(8)): raise SystemExit('killed')",
+)
+_exhausting(
+    "processes",
+    "make more processes than allowed",
+    "import os, time\nfor _ in range(40):\n    if os.fork() == 0: time.sleep(15); os._exit(0)\n"
+    "print('had it', flush=True); os._exit(0)",
+    "20 processes",
+    processes=20,
+)
+_exhausting(
+    "threads",
+    "make more threads than allowed",
+    "import os, threading, time\n"
+    "for _ in range(40): threading.Thread(target=time.sleep, args=(15,), daemon=True).start()\n"
+    "print('had it', flush=True); os._exit(0)",
+    "20 threads",
+    processes=20,
+)
 
 
 @_measured("exhaustion", "use more processor time than its share")

@@ -218,18 +218,23 @@ def sparse_file() -> Answer:
             os.unlink(path)
 
 
+def _overfilled(fd: int, path: str) -> Answer:
+    """Whether a new file takes more than the limit; it is removed."""
+    try:
+        os.posix_fallocate(fd, 0, facts["tmp_bytes"] + (1 << 20))
+    except OSError as error:
+        return closed(error.strerror)
+    finally:
+        os.unlink(path)
+    return opened(f"more than {facts['tmp_bytes']} bytes")
+
+
 @attack(AREA, "fill the disk: more scratch than allowed", control="none")
 def fill_scratch() -> Answer:
     """Blocks without data behind them; stops a little above the limit, and is removed."""
     path = _SCRATCH + f"/selftest-fill-{os.getpid()}"
     with open(path, "wb") as file:
-        try:
-            os.posix_fallocate(file.fileno(), 0, facts["tmp_bytes"] + (1 << 20))
-        except OSError as error:
-            return closed(error.strerror)
-        finally:
-            os.unlink(path)
-    return opened(f"more than {facts['tmp_bytes']} bytes")
+        return _overfilled(file.fileno(), path)
 
 
 @attack(AREA, "fill /dev/shm beyond its limit", control="none")
@@ -241,13 +246,7 @@ def fill_shared_memory() -> Answer:
     except OSError as error:
         return closed(error.strerror)
     with file:
-        try:
-            os.posix_fallocate(file.fileno(), 0, facts["tmp_bytes"] + (1 << 20))
-        except OSError as error:
-            return closed(error.strerror)
-        finally:
-            os.unlink(path)
-    return opened(f"more than {facts['tmp_bytes']} bytes")
+        return _overfilled(file.fileno(), path)
 
 
 @attack(
