@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import json
 import os
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from support.backends import ScriptedBackend, broken, works
+from support.floors import Floor
 from support.vaults import make_tool, open_vault
 
-from skillkeep.clock import SYSTEM_CLOCK, Clock
 from skillkeep.errors import SkillkeepError
 from skillkeep.home import Home
 from skillkeep.journal import Journal
@@ -21,19 +21,9 @@ from skillkeep.runner.records import KEPT_RUNS
 from skillkeep.runner.run import RunOptions, run_tool
 from skillkeep.settings import Settings
 from skillkeep.vault.interface import Tier, VaultedTool
-from skillkeep.vault.store import Vault
 
 FILES = {"run.sh": "echo hello\n"}
 POLICY = SandboxPolicy()
-
-
-@dataclass(frozen=True)
-class Floor:
-    home: Home
-    settings: Settings
-    vault: Vault
-    journal: Journal
-    clock: Clock = SYSTEM_CLOCK
 
 
 @pytest.fixture

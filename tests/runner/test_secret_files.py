@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from support.floors import Floor
 from support.vaults import admission_of, make_tool, open_vault, write_files
 
-from skillkeep.clock import SYSTEM_CLOCK, Clock
 from skillkeep.home import Home
 from skillkeep.journal import Journal
 from skillkeep.runner import secret_files
@@ -20,7 +20,6 @@ from skillkeep.runner.native.plan import make_plan
 from skillkeep.runner.run import RunOptions, run_tool
 from skillkeep.runner.secret_files import as_files
 from skillkeep.settings import Settings
-from skillkeep.vault.store import Vault
 
 SECRET = "hunter2-3f9a"
 
@@ -60,15 +59,6 @@ def test_no_text_of_ours_holds_a_value(home: Home) -> None:
     request = RunRequest(("true",), policy, make_tool(home, "tool", {"run.py": "print(1)"}))
     texts = [repr(policy), repr(request), repr(make_plan(request, 1)), str(policy.to_json()), policy.digest]
     assert [text for text in texts if SECRET in text] == []
-
-
-@dataclass(frozen=True)
-class Floor:
-    home: Home
-    settings: Settings
-    vault: Vault
-    journal: Journal
-    clock: Clock = SYSTEM_CLOCK
 
 
 def test_a_run_keeps_a_secret_out_of_journal_and_record(home: Home, tmp_path: Path) -> None:

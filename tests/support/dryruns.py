@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from support.floors import Floor
 from support.vaults import admission_of, open_vault, write_files
 
-from skillkeep.clock import SYSTEM_CLOCK
 from skillkeep.home import Home
 from skillkeep.journal import Journal
 from skillkeep.runner.dryrun.change import Change, DryRun
@@ -20,22 +20,10 @@ from skillkeep.runner.policy import build_policy
 from skillkeep.runner.run import RunOptions
 from skillkeep.settings import Settings
 from skillkeep.vault.interface import VaultedTool
-from skillkeep.vault.store import Vault
 
 __all__ = ["Project", "picture", "project_for"]
 
 _MOST = 4 << 20
-
-
-@dataclass(frozen=True)
-class Floor:
-    """What a run stands on."""
-
-    home: Home
-    settings: Settings
-    vault: Vault
-    journal: Journal
-    clock: Any = SYSTEM_CLOCK
 
 
 @dataclass(frozen=True)
