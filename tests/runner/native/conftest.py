@@ -1,5 +1,5 @@
 """One bench per test and attacker; without root only the current user attacks."""
 
-from support.benches import _bench
+from support.benches import _bench, _own
 
-__all__ = ["_bench"]
+__all__ = ["_bench", "_own"]

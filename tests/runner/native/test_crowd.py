@@ -6,12 +6,10 @@ The full size, and deaths at random moments, a thousand runs and time limits: `b
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from support.sandbox import Bench, Who
-from support.sandbox import bench as make_bench
+from support.sandbox import Bench
 from support.slots import at_rest
 from support.waiting import until
 
@@ -24,14 +22,6 @@ BOMBS = {
     "output": "import os\nwhile True: os.write(1, b'x' * 65536)",
     "descriptors": "import os\nwhile True:\n  try: os.dup(0)\n  except OSError: pass",
 }
-
-
-@pytest.fixture
-def own(monkeypatch: pytest.MonkeyPatch) -> Iterator[Bench]:
-    with make_bench(Who("current", None)) as made:
-        made.own_server()
-        monkeypatch.setenv("XDG_RUNTIME_DIR", str(made.runtime))
-        yield made
 
 
 def run(code: str, *words: str, stdin: bytes | None = None, seconds: float = 240.0) -> RunResult:

@@ -8,12 +8,10 @@ import os
 import secrets
 import socket
 import threading
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from support.sandbox import Bench, Who, marked_processes
-from support.sandbox import bench as make_bench
+from support.sandbox import Bench, marked_processes
 from support.slots import at_rest, children
 from support.waiting import until
 
@@ -23,15 +21,6 @@ from skillkeep.runner.interface import Availability, RunRequest, RunResult, Sand
 from skillkeep.runner.native import NativeBackend, client, place
 from skillkeep.runner.native.identity import DEFAULT_ID_BASE
 from skillkeep.runner.native.plan import make_plan
-
-
-@pytest.fixture
-def own(monkeypatch: pytest.MonkeyPatch) -> Iterator[Bench]:
-    """A server of the test's own for this very process."""
-    with make_bench(Who("current", None)) as made:
-        made.own_server()
-        monkeypatch.setenv("XDG_RUNTIME_DIR", str(made.runtime))
-        yield made
 
 
 def run(*argv: str, **policy: object) -> RunResult:
