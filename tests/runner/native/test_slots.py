@@ -8,7 +8,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,7 @@ import pytest
 from support.sandbox import Bench, Who, refusing, staged_packages
 from support.sandbox import bench as make_bench
 from support.slots import at_rest, children, groups
-from support.waiting import until
+from support.waiting import later, until
 
 
 def ask(bench: Bench, *argv: str, **policy: Any) -> dict[str, Any]:
@@ -168,7 +167,7 @@ def test_a_server_that_can_build_none_does_not_try_without_end() -> None:
         assert json.loads(done.stdout)["error_code"] == "sandbox_layer_failed"
         (server,) = made.servers()
         began = _ticks(server)
-        time.sleep(2.0)
+        later(2.0)
         assert children(server) == []
         assert _ticks(server) - began < 10
 
