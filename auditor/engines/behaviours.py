@@ -17,9 +17,10 @@ from skillkeep.auditor.engines.behaviour.scripts import scripts, spelled_out
 from skillkeep.auditor.engines.behaviour.strangers import is_remote, strangers
 from skillkeep.auditor.engines.behaviour.unasked import unasked
 from skillkeep.auditor.engines.examples import example_severity
+from skillkeep.auditor.engines.installers import saves_installer
 from skillkeep.auditor.engines.interface import Context, Emitter, Engine, Segment, SourceFile, SourceTree
 from skillkeep.auditor.engines.network import host_of
-from skillkeep.auditor.interface import Capability, Location
+from skillkeep.auditor.interface import Capability, Location, Severity
 from skillkeep.auditor.patterns import PatternSet
 from skillkeep.auditor.services import services
 
@@ -98,7 +99,7 @@ def _dropped(segment: Segment, text: str, emit: Emitter) -> None:
         at = segment.place(line, 1, line, 2)
         shown = text.split("\n")[line - 1].strip()
         message = f"{drop.name} is fetched, saved and started"
-        severity = example_severity(segment)
+        severity = Severity.WARN if saves_installer(text, drop.name) else example_severity(segment)
         emit.finding("behaviour-dropped-program", at, shown, message, segment=segment, severity=severity)
 
 

@@ -7,7 +7,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
+from skillkeep.auditor.engines.installers import runs_installer
 from skillkeep.auditor.engines.interface import Context, Emitter, Engine, Segment, SourceFile
+from skillkeep.auditor.interface import Severity
 from skillkeep.auditor.patterns import Hit
 from skillkeep.auditor.rulebook import CapabilityRule, Owner, RulePatterns, default_rulebook
 
@@ -25,6 +27,7 @@ _COMMENTS = {
 }
 _CONTINUED = {Context.SHELL: "\\\n", Context.POWERSHELL: "`\n"}
 _MOST_HITS = 25
+_DOWNLOADED = "shell-download-execution"
 
 
 class PatternEngine(Engine):
@@ -117,6 +120,8 @@ def _report(found: _Found, emit: Emitter) -> None:
         emit.capability(kind, value, at)
     if not isinstance(rule, CapabilityRule):
         severity = rule.severity if isinstance(rule, RulePatterns) else None
+        if rule.reports == _DOWNLOADED and runs_installer(shown):
+            severity = Severity.WARN
         subject = _group(data, hit, "subject")
         emit.finding(rule.reports, at, shown.strip(), segment=segment, subject=subject, severity=severity)
 

@@ -43,7 +43,7 @@ class PowerShellEngine(Engine):
         try:
             text, added, tree = _parsed(segment.text)
             site = Site(segment, emit, text, added)
-            Judge(site, table("powershell"), table("shell")["installers"]).statements(tree.root)
+            Judge(site, table("powershell")).statements(tree.root)
         except (TooDeepError, UnparsedError) as error:
             emit.incomplete(segment.path, str(error) or "its expressions are nested too deep to be judged")
             return

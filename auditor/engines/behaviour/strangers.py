@@ -26,6 +26,9 @@ _NEAR: Final = 12  # lines between what is read and the request
 _LOCAL: Final = re.compile(
     r"^(?:\*$|localhost|127\.|0\.0\.0\.0|\[?::1|10\.|192\.168\.|172\.(?:1[6-9]|2\d|3[01])\.|host\.docker\.|.*\.local$)"
 )
+_EXAMPLES: Final = frozenset(  # made for examples: they keep nothing, and nobody reads what is sent
+    {"jsonplaceholder.typicode.com", "httpbin.org", "reqres.in", "dummyjson.com", "postman-echo.com"}
+)
 
 
 def strangers(tree: SourceTree, acts: Sequence[Act], documents: Documents) -> Iterator[Stranger]:
@@ -33,7 +36,7 @@ def strangers(tree: SourceTree, acts: Sequence[Act], documents: Documents) -> It
     promise = documents.promise
     hosts: dict[str, list[Capability]] = {}
     for each in tree.capabilities:
-        if each.kind == "network" and not _LOCAL.match(each.value):
+        if each.kind == "network" and not _LOCAL.match(each.value) and each.value not in _EXAMPLES:
             hosts.setdefault(each.evidence.path, []).append(each)
     for act in acts:
         if act.kind not in {"send", "query"}:

@@ -237,8 +237,9 @@ class Execution:
         if path.endswith("promisify") or path in {"Reflect.apply"}:
             return
         nested = [child for each in arguments if each.type == "array" for child in walk(each)][:_MOST_NESTED]
+        called = {each.child_by_field_name("function") for each in nested if each.type == "call_expression"}
         for argument in (*arguments, *nested):
-            if argument.type not in _PASSABLE:
+            if argument.type not in _PASSABLE or argument in called:
                 continue
             for name in self._value(argument, scope).paths:
                 runs = (name in self._words.code and name not in _MAKERS) or name in self._words.shell

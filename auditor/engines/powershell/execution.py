@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
+from skillkeep.auditor.engines.installers import is_installer
 from skillkeep.auditor.engines.interface import Context
 from skillkeep.auditor.engines.powershell.calls import Call
 from skillkeep.auditor.engines.powershell.operators import decoded_bytes
@@ -56,16 +57,20 @@ _STARTERS: Final = {
 }
 _MOST_ADDRESSES: Final = 100
 _HIDDEN: Final = re.compile(r"(?i)^h(?:i(?:d(?:d(?:e(?:n)?)?)?)?)?$|^1$")
+_LONGEST_LINE: Final = 200
+_SETTING: Final = re.compile(  # what shells are set up with: its own words, printed by a program
+    r"(?i)\s*(?:\(?& ?)?(?!(?:get|invoke|write|read|import|convert\w*)-|(?:cat|gc|type|irm|iwr|curl|echo)\b)"
+    r"[a-z][\w-]* (?:[\w./=:-]+ ){0,4}(?:completions?|init|hook|shellenv|activate)(?: [\w./=:-]+){0,4}\)?"
+    r" *\|(?: *Out-String *\|)? *(?:iex|Invoke-Expression)\s*"
+)
 _BYPASS: Final = re.compile(r"(?i)^(?:bypass|unrestricted)$")
-_COMMIT: Final = re.compile(r"[0-9a-fA-F]{40}")
 
 
 class Execution:
     """Judges one call at a time."""
 
-    def __init__(self, site: Site, table: dict[str, Any], installers: list[str]) -> None:
+    def __init__(self, site: Site) -> None:
         self._site = site
-        self._installers = (*installers, *table["installers"])
 
     def judge(self, call: Call) -> None:
         """Judge what `call` runs."""
@@ -94,9 +99,19 @@ class Execution:
         elif "decoded" in value.labels:
             self._site.report("shell-decoded-execution", node, f"{by} runs a text that was hidden")
         elif not value.known:
-            self._site.report("powershell-execution", node, f"{by} runs text that is made at run time")
+            severity = Severity.WARN if self._is_setting(node) else None
+            self._site.report(
+                "powershell-execution", node, f"{by} runs text that is made at run time", severity=severity
+            )
         if value.text.strip(HOLE + " \n\"'"):
             self._site.derive(value.text, Context.POWERSHELL, node, by)
+
+    def _is_setting(self, node: Node) -> bool:
+        """True for a line ``program completion powershell | Invoke-Expression``, all of it written down."""
+        text = self._site.text
+        end = text.find("\n", node.end_byte)
+        line = text[text.rfind("\n", 0, node.start_byte) + 1 : end if end >= 0 else len(text)]
+        return len(line) < _LONGEST_LINE and _SETTING.fullmatch(line) is not None
 
     def downloaded(self, node: Node, by: str, address: str = "") -> None:
         """Something downloaded is run; a vendor's documented installer needs eyes, not a block."""
@@ -106,7 +121,7 @@ class Execution:
             else [each for each in self._site.addresses[-_MOST_ADDRESSES:] if each in self._site.source(node)]
         )
         urls = inside or self._site.addresses[-1:]
-        known = bool(urls) and all(map(self._is_installer, urls))
+        known = bool(urls) and all(map(is_installer, urls))
         where = f" from {urls[-1][:120]}" if urls else ""
         severity = Severity.WARN if known else None
         self._site.report("shell-download-execution", node, f"a download{where} is run by {by}", severity=severity)
@@ -118,11 +133,6 @@ class Execution:
             self._site.report("shell-decoded-execution", node, f"{by} runs a file that a decoder wrote")
         elif "download" in labels:
             self.downloaded(node, by, address)
-
-    def _is_installer(self, url: str) -> bool:
-        if ".." in url or "%" in url or HOLE in url or _COMMIT.search(url):
-            return False
-        return any(url == known or url.startswith(known.rstrip("/") + "/") for known in self._installers)
 
     def _shell(self, call: Call) -> None:
         hidden = bypass = False

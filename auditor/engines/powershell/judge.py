@@ -43,10 +43,10 @@ _SAME: Final = frozenset(
 class Judge:
     """Judges one segment."""
 
-    def __init__(self, site: Site, table: dict[str, Any], installers: list[str]) -> None:
+    def __init__(self, site: Site, table: dict[str, Any]) -> None:
         self._site = site
         self._table = table
-        self._execution = Execution(site, table, installers)
+        self._execution = Execution(site)
         self._reach = Reach(site, table)
         self._methods = Methods(site, table, self._execution, self._reach)
         self._folder = Folder(site, self.statements, self._methods.call)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
+from skillkeep.auditor.engines.installers import is_installer
 from skillkeep.auditor.engines.interface import Context
 from skillkeep.auditor.engines.shell.evaluate import HOLE, Known
 from skillkeep.auditor.engines.shell.lookup import lookup
@@ -30,7 +31,9 @@ _CONTEXTS: Final[dict[str, Context | None]] = {
     "ruby": Context.RUBY,
 }
 _STANDARD_INPUT: Final = frozenset({"-", "/dev/stdin", "/proc/self/fd/0", "/dev/fd/0"})
-_COMMIT: Final = re.compile(r"[0-9a-fA-F]{40}")
+_ELLIPSES: Final = frozenset({"…", "..."})  # prose about `curl … | sh` fetches nothing
+_READERS: Final = frozenset({"cat", "head", "tail", "tac", "sed", "awk", "tr", "rev", "base64", "xxd", "strings", "dd"})
+_NAMED: Final = re.compile(r"[A-Za-z][\w.+-]*")
 _SETTING_WORDS: Final = frozenset(
     {
         "--env",
@@ -41,6 +44,7 @@ _SETTING_WORDS: Final = frozenset(
         "shell-init",
         "export",
         "completion",
+        "completions",
         "activate",
         "print-env",
         "-Mlocal::lib",
@@ -62,7 +66,6 @@ class Execution:
         self._site = site
         self._table = table
         self._inner = inner
-        self._installers = lookup().installers
         self._builtins = lookup().builtins
 
     def judge(self, call: Call, labels: frozenset[str], before: list[Call], printed: Known | None) -> None:
@@ -234,14 +237,18 @@ class Execution:
                 self._site.report("shell-decoded-execution", call.command, f"{call.name} runs a text that was hidden")
             self._site.derive(known.text, Context.SHELL, call.command, call.name)
             return
-        self._unknown(
-            call, self._inner(piece.script), "shell-dynamic-command", f"{call.name} runs a command's output", word
-        )
+        labels = self._inner(piece.script)
+        severity = Severity.WARN if self._prints_setting(piece.script, labels) else None
+        message = f"{call.name} runs a command's output"
+        self._unknown(call, labels, "shell-dynamic-command", message, word, severity)
 
     def _source(self, call: Call, labels: frozenset[str], before: list[Call]) -> None:
         if not call.arguments or call.arguments[0] in _STANDARD_INPUT:
             if before and before[-1].name not in self._table["safe_eval"]:
-                self._unknown(call, labels, "shell-dynamic-command", f"{call.name} runs what it is fed")
+                known = len(before) == 1 and not labels and _is_setting((before[0].name, *before[0].arguments))
+                severity = Severity.WARN if known else None
+                message = f"{call.name} runs what it is fed"
+                self._unknown(call, labels, "shell-dynamic-command", message, severity=severity)
             return
         piece = call.words[0].only if call.words else None
         if isinstance(piece, Substitution) and piece.process:
@@ -277,11 +284,12 @@ class Execution:
     def _is_printed_setting(self, call: Call, labels: frozenset[str]) -> bool:
         """``eval "$(program auth --env)"``: one program asked for its settings, by the usual words for that."""
         piece = call.words[0].only if len(call.words) == 1 else None
-        if labels or not isinstance(piece, Substitution) or len(piece.script.pipelines) != 1:
+        return isinstance(piece, Substitution) and self._prints_setting(piece.script, labels)
+
+    def _prints_setting(self, script: Script, labels: frozenset[str]) -> bool:
+        if labels or len(script.pipelines) != 1 or len(script.pipelines[0].commands) != 1:
             return False
-        commands = piece.script.pipelines[0].commands
-        texts = [self._site.scope.text(word) for word in commands[0].words] if len(commands) == 1 else []
-        return bool(texts) and HOLE not in "".join(texts) and not _SETTING_WORDS.isdisjoint(texts[1:])
+        return _is_setting([self._site.scope.text(word) for word in script.pipelines[0].commands[0].words])
 
     def _unknown(
         self,
@@ -321,19 +329,20 @@ class Execution:
             urls[:0] = asked if start <= first and last <= span.end else ()
         files = [key for name in (file, *call.arguments) if (key := self._site.files.find(name)) is not None]
         urls += [url for name in files if (url := self._site.files.urls.get(name))]
-        known = bool(urls) and all(map(self._is_installer, urls))
+        named = {word for each in before or () for word in each.arguments if not word.startswith("-")}
+        if named and not urls and named <= _ELLIPSES:
+            return
+        known = bool(urls) and all(map(is_installer, urls))
         where = f" from {urls[0][:120]}" if urls else ""
         message = f"a download{where} is run by {call.name}"
         self._site.report("shell-download-execution", span, message, severity=Severity.WARN if known else None)
 
-    def _is_installer(self, url: str) -> bool:
-        """True below one of the documented addresses; ``https://sh.rustup.rs.example`` is not.
 
-        A commit's id is not accepted: GitHub serves commits of anybody's fork below the original's address.
-        """
-        if ".." in url or "%" in url or _COMMIT.search(url):
-            return False
-        return any(url == known or url.startswith(known.rstrip("/") + "/") for known in self._installers)
+def _is_setting(words: Sequence[str]) -> bool:
+    """True for ``program completion bash``, all of it written down."""
+    if not words or not _NAMED.fullmatch(words[0]) or words[0] in _READERS or HOLE in "".join(words):
+        return False
+    return not _SETTING_WORDS.isdisjoint(words[1:])
 
 
 def _is_in_prose(text: str, at: int) -> bool:

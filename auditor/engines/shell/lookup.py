@@ -47,7 +47,6 @@ class Lookup:
     dumps: frozenset[str]
     preloads: frozenset[str]
     passing: tuple[str, ...]
-    installers: tuple[str, ...]
     collected: re.Pattern[str]
     searched: re.Pattern[str]
 
@@ -66,7 +65,6 @@ def lookup() -> Lookup:
         dumps=frozenset(data["environment_dumps"]),
         preloads=frozenset(data["preloads"]),
         passing=tuple(data["passing_folders"]),
-        installers=tuple(data["installers"]),
         collected=re.compile("|".join(data["collected"])),
         searched=re.compile("|".join(data["searched"]), re.IGNORECASE),
     )

@@ -138,6 +138,12 @@ def test_a_documented_installer_needs_eyes_and_is_not_blocked() -> None:
     assert rules["shell-download-execution"].severity is Severity.WARN
 
 
+def test_a_printed_completion_needs_eyes_and_a_read_file_is_blocked() -> None:
+    rules = found("sometool completion powershell | Out-String | Invoke-Expression")
+    assert rules["powershell-execution"].severity is Severity.WARN
+    assert found("Get-Content init | Invoke-Expression")["powershell-execution"].severity is Severity.FAIL
+
+
 def test_an_encoded_command_is_audited_as_what_it_holds() -> None:
     rules = found(f"powershell -enc {HIDDEN}")
     assert rules["shell-download-execution"].provenance == ("EncodedCommand",)

@@ -210,6 +210,17 @@ def test_a_documented_installer_needs_eyes_and_is_not_blocked() -> None:
     assert rules["shell-download-execution"].severity is Severity.WARN
 
 
+def test_an_ellipsis_is_no_download() -> None:
+    assert "shell-download-execution" not in found("curl … | sh\n")
+    assert "shell-download-execution" in found('curl "$URL" … | sh\n')
+
+
+def test_a_printed_completion_needs_eyes_and_a_read_file_is_blocked() -> None:
+    assert found("source <(sometool completion bash)\n")["shell-dynamic-command"].severity is Severity.WARN
+    assert found("source <(cat completion)\n")["shell-dynamic-command"].severity is Severity.FAIL
+    assert found('eval "$(cat env)"\n')["shell-eval"].severity is Severity.FAIL
+
+
 def test_a_decoded_payload_is_audited_as_what_it_holds() -> None:
     rules = found("echo cm0gLXJmIH4= | base64 -d | sh\n")
     assert rules["shell-decoded-execution"].severity is Severity.FAIL
