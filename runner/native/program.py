@@ -5,7 +5,7 @@ its ids, joins its control groups, builds the root, makes the payload, gives up 
 lays down its rights, waits for the word, and becomes the tool.
 
 Descriptors of all three: 0-2 the payload's streams, `SOCKET` to whoever started them, `GROUPS_AT` on the control
-groups. What they say on the socket: `messages`.
+groups (see `steps`). What they say on the socket: `messages`.
 
 A sandbox that is built ahead of its run stops where the run's own facts are needed: init before the binds, with the
 rest of its tape and the trees to come over the socket, and the payload, which has laid down its rights, before the
