@@ -12,7 +12,7 @@ from collections.abc import Callable
 from functools import cache
 
 from skillkeep.kernel.namespaces import KINDS
-from skillkeep.kernel.procfs import read_text
+from skillkeep.kernel.procfs import namespaces_of, read_text, status_of
 from skillkeep.kernel.rlimits import NO_CORE_DUMP
 from skillkeep.kernel.seccomp import Filter
 from skillkeep.runner.interface import Assurance, AssuranceLevel, Layer
@@ -25,7 +25,9 @@ __all__ = ["measure"]
 
 _CAPABILITY_SETS = ("CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb")
 _BOUNDED = {"memory", "pids", "cpu"}
-_STATUS_LINE = re.compile(r"^(\w+):[ \t]*(.*?)[ \t]*$", re.MULTILINE)
+_STATUS = ("Uid", "Gid", "Groups", *_CAPABILITY_SETS, "NoNewPrivs", "Seccomp", "Seccomp_filters")
+_MOUNT = re.compile(r"^(?:[^ ]+ ){4}([^ ]+) ([^ ]+) (.*)$", re.MULTILINE)
+"""Of mountinfo: where, options, and what follows."""
 
 
 def measure(
@@ -46,10 +48,10 @@ def measure(
     Raises LayerError for the first layer that does not hold, or when the whole is below `plan.min_level`.
     """
     base = f"/proc/{payload}"
-    status = _status(base)
+    status = _status(payload)
     checks: tuple[Callable[[], Layer], ...] = (
         lambda: _identity(status, identity),
-        lambda: _namespaces(base),
+        lambda: _namespaces(payload),
         lambda: root or _root(base),
         lambda: _capabilities(status),
         lambda: _no_new_privs(status),
@@ -104,12 +106,11 @@ def _core_loss(layers: list[Layer]) -> list[str]:
     return []
 
 
-def _status(base: str) -> dict[str, str]:
+def _status(payload: int) -> dict[str, str]:
     try:
-        text = read_text(f"{base}/status")
+        return status_of(payload, _STATUS)
     except OSError as error:
         raise LayerError("attestation", f"the payload ended before it was measured: {error}") from error
-    return dict(_STATUS_LINE.findall(text))
 
 
 def _identity(status: dict[str, str], identity: Identity) -> Layer:
@@ -121,33 +122,33 @@ def _identity(status: dict[str, str], identity: Identity) -> Layer:
     return Layer("identity", True, {"host_uid": status["Uid"].split()[0], "host_gid": status["Gid"].split()[0]})
 
 
-def _namespaces(base: str) -> Layer:
-    facts = {}
+def _namespaces(payload: int) -> Layer:
+    own, facts = _own_namespaces(), namespaces_of(payload, KINDS)
     for kind in KINDS:
-        own, theirs = _own_namespace(kind), os.stat(f"{base}/ns/{kind}").st_ino
-        if own == theirs:
+        if own[kind] == facts[kind]:
             raise LayerError(f"{kind}_namespace", "the payload shares it with the host")
-        facts[kind] = str(theirs)
     return Layer("namespaces", True, facts)
 
 
 @cache
-def _own_namespace(kind: str) -> int:
+def _own_namespaces() -> dict[str, str]:
     """The server's own, in which it stays."""
-    return os.stat(f"/proc/self/ns/{kind}").st_ino
+    return namespaces_of("self", KINDS)
 
 
 def _root(base: str) -> Layer:
-    rows = [line.split(" ", 6) for line in read_text(f"{base}/mountinfo").splitlines()]
-    top = [row for row in rows if row[4] == "/"]
-    if len(top) != 1 or " - tmpfs " not in f" {top[0][6]}" or "ro" not in top[0][5].split(","):
+    text = read_text(f"{base}/mountinfo")
+    rows = [(place, options.split(","), rest) for place, options, rest in _MOUNT.findall(text)]
+    if len(rows) != text.count("\n"):
+        raise LayerError("root", "a line of the payload's mountinfo cannot be read")
+    top = [(options, rest) for place, options, rest in rows if place == "/"]
+    if len(top) != 1 or " - tmpfs " not in f" {top[0][1]}" or "ro" not in top[0][0]:
         raise LayerError("root", "the payload's root is not one read-only tmpfs")
-    if not any(row[4] == "/proc/sys" and "ro" in row[5].split(",") for row in rows):
+    if not any(place == "/proc/sys" and "ro" in options for place, options, _ in rows):
         raise LayerError("proc", "/proc/sys is not a read-only mount")
-    for row in rows:
-        options = row[5].split(",")
-        if "nosuid" not in options or ("nodev" not in options and not row[4].startswith(("/dev/", "/proc/"))):
-            raise LayerError("root", f"the mount {row[4]} is not nosuid and nodev")
+    for place, options, _ in rows:
+        if "nosuid" not in options or ("nodev" not in options and not place.startswith(("/dev/", "/proc/"))):
+            raise LayerError("root", f"the mount {place} is not nosuid and nodev")
     return Layer("root", True, {"mounts": str(len(rows)), "root": "read-only tmpfs, every mount nosuid"})
 
 

@@ -17,8 +17,9 @@ from functools import cache
 
 from skillkeep.kernel.errors import KernelError
 from skillkeep.kernel.libc import guarded
+from skillkeep.kernel.namespaces import KINDS
 from skillkeep.kernel.process import started_at
-from skillkeep.kernel.procfs import read_text
+from skillkeep.kernel.procfs import namespaces_of, read_text, status_of
 
 __all__ = ["LAYER", "alone", "rights", "server_folder", "server_name", "source_files"]
 
@@ -30,7 +31,6 @@ _RIGHTS = {
     "permitted": "CapPrm", "bounding": "CapBnd", "no_new_privs": "NoNewPrivs", "seccomp": "Seccomp",
     "filters": "Seccomp_filters",
 }  # fmt: skip
-_NAMESPACES = ("user", "mnt", "pid", "net", "ipc", "uts", "cgroup")
 
 
 def server_folder() -> str:
@@ -66,9 +66,9 @@ def server_name(folders: tuple[str, ...], private: bool, own: Mapping[str, str] 
     """
     with guarded(LAYER, "look at this process"):
         facts = {
-            "code": [sys.executable, sys.version, source_files(folders)],
+            "code": _code(folders),
             "ids": [os.getresuid(), os.getresgid(), sorted(os.getgroups())],
-            "namespaces": [os.readlink(f"/proc/self/ns/{kind}") for kind in _NAMESPACES],
+            "namespaces": namespaces_of("self", KINDS),
             "groups": read_text("/proc/self/cgroup"),
             "limits": [resource.getrlimit(getattr(resource, f"RLIMIT_{name}")) for name in _LIMITS],
             "cores": sorted(os.sched_getaffinity(0)),
@@ -80,13 +80,15 @@ def server_name(folders: tuple[str, ...], private: bool, own: Mapping[str, str] 
 
 def rights(pid: str = "self") -> dict[str, str]:
     """What bounds a process besides its ids: capabilities, no_new_privs, seccomp."""
-    text = read_text(f"/proc/{pid}/status")
-    return {name: _field(text, key) for name, key in _RIGHTS.items()}
+    found = status_of(pid, _RIGHTS.values())
+    return {name: found.get(key, "") for name, key in _RIGHTS.items()}
 
 
-def _field(text: str, key: str) -> str:
-    start = text.find(f"\n{key}:")
-    return "" if start < 0 else text[start + len(key) + 2 : text.index("\n", start + 1)].strip()
+@cache
+def _code(folders: tuple[str, ...]) -> str:
+    """What tells one state of the code from another."""
+    state = [sys.executable, sys.version, source_files(folders)]
+    return hashlib.sha256(json.dumps(state).encode()).hexdigest()
 
 
 @cache
@@ -111,6 +113,8 @@ def _is_private(path: str) -> bool:
 
 
 def _made(path: str) -> str:
+    if _is_private(path):
+        return path
     with guarded(LAYER, f"make {path}"):
         os.makedirs(path, 0o700, exist_ok=True)
     if not _is_private(path):

@@ -103,17 +103,20 @@ class Session:
         except (ValueError, OSError) as error:
             self._answer({"kind": "nonsense", "detail": str(error)[:500]})
             return
-        if (slot := self._server.slots.take(plan)) is not None:
-            self._sandbox, self._plan = slot, plan
-            self._kept, fds[1:] = fds[1:], []
-            try:
-                slot.take(plan, self._kept)
-            except (KernelError, OSError):
-                self._build_instead()
-                return
-            self._look()
-        else:
+        if (slot := self._server.slots.take(plan)) is None:
             self._build(plan, fds[1:])
+            return
+        self._sandbox, self._plan = slot.sandbox, plan
+        self._kept, fds[1:] = fds[1:], []
+        try:
+            slot.sandbox.take(plan, self._kept)
+            stale = self._server.slots.are_stale(slot)  # while init is at work on the run's binds
+        except (KernelError, OSError):
+            stale = True
+        if stale:
+            self._build_instead()
+        else:
+            self._look()
 
     def _build(self, plan: Plan, streams: list[int]) -> None:
         try:

@@ -32,7 +32,7 @@ from skillkeep.kernel.process import give_memory_back
 from skillkeep.kernel.procfs import read_text
 from skillkeep.runner.interface import new_run_id
 from skillkeep.runner.native.failures import LayerError
-from skillkeep.runner.native.layout import ETC_FROM_HOST, SYSTEM, Host, look_at_host
+from skillkeep.runner.native.layout import Host, look_at_host
 from skillkeep.runner.native.plan import Plan
 from skillkeep.runner.native.sandbox import Sandbox
 
@@ -90,11 +90,10 @@ class Slot:
         # Without a quota the time limit bounds the CPU time of each process as well.
         return self._kind == _kind_of(plan) and (self._shares_cpu or plan.wall_seconds == self._plan.wall_seconds)
 
-    def give(self) -> Sandbox:
-        """Its sandbox, from now on the caller's."""
+    def give(self) -> None:
+        """From now on its sandbox is the caller's."""
         self._unwatch()
         self.gone = True
-        return self.sandbox
 
     def abort(self) -> None:
         """Kill what there is of it."""
@@ -152,20 +151,27 @@ class Slots:
         """Children of this process that slots wait for."""
         return tuple(pid for slot in self._slots for pid in slot.sandbox.pids)
 
-    def take(self, plan: Plan) -> Sandbox | None:
-        """A ready sandbox for `plan`, or None; the plan's kind is remembered either way."""
+    def take(self, plan: Plan) -> Slot | None:
+        """A ready slot for `plan`, or None; the plan's kind is remembered either way.
+
+        The caller asks `are_stale` before the slot's payload is let go.
+        """
         if not _fits_any(plan) or not self._most:
             return None
         self._remember(plan)
         self._settled = False
         found = next((slot for slot in self._living() if slot.sandbox.ready and slot.is_of(plan)), None)
-        if found is None:
-            return None
-        if self._host_changed(found) or not found.sandbox.group.holds():
+        if found is not None:
+            self._slots.remove(found)
+            found.give()
+        return found
+
+    def are_stale(self, taken: Slot) -> bool:
+        """Whether the host has changed since `taken` was built: then no slot is any good."""
+        stale = self._host_changed(taken) or not taken.sandbox.group.holds()
+        if stale:
             self.drop_all()
-            return None
-        self._slots.remove(found)
-        return found.give()
+        return stale
 
     def busy(self) -> None:
         """Something else happened just now: what is missing is built a moment later."""
@@ -281,7 +287,7 @@ def _concerns(mounted_at: str, paths: tuple[str, ...]) -> bool:
 
 def _look_around(mounts: _Mounts) -> _Standing:
     host = look_at_host()
-    seen = [os.stat(path) for path in (*SYSTEM, *ETC_FROM_HOST) if path in host.folders or path in host.etc]
+    seen = [os.stat(path) for path in (*host.folders, *host.etc)]
     return _Standing(
         host,
         mounts.shown(host),

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 
-__all__ = ["read_text", "write_text"]
+__all__ = ["namespaces_of", "read_text", "status_of", "write_text"]
 
 _CHUNK = 1 << 16
 
@@ -19,6 +20,25 @@ def read_text(path: str) -> str:
     finally:
         os.close(fd)
     return data.decode("utf-8", "surrogateescape")
+
+
+def status_of(pid: int | str, keys: Iterable[str]) -> dict[str, str]:
+    """These fields of /proc/PID/status; what the kernel does not have is left out. Raises OSError."""
+    text, found = read_text(f"/proc/{pid}/status"), {}
+    for key in keys:
+        start = text.find(f"\n{key}:")
+        if start >= 0:
+            found[key] = text[start + len(key) + 2 : text.index("\n", start + 1)].strip()
+    return found
+
+
+def namespaces_of(pid: int | str, kinds: Iterable[str]) -> dict[str, str]:
+    """The inode numbers of a process's namespaces. Raises OSError."""
+    folder = os.open(f"/proc/{pid}/ns", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        return {kind: os.readlink(kind, dir_fd=folder)[len(kind) + 2 : -1] for kind in kinds}
+    finally:
+        os.close(folder)
 
 
 def write_text(path: str, text: str) -> None:
