@@ -181,7 +181,7 @@ class Server:
                     self._call(handler)
             now = time.monotonic()
             if events and self._listening:
-                self.slots.busy()
+                self.slots.busy(bool(self._sessions))
             elif self._listening and self.slots.due <= now:
                 self.slots.refill()
             for session in [session for session in self._sessions if session.due <= now]:

@@ -42,6 +42,8 @@ _EACH = (3, 1)
 """How many slots are kept for the newest kind of run, and for the one before."""
 MOST = sum(_EACH)
 _QUIET_SECONDS = 0.002
+_QUIET_BESIDE_RUNS = 0.05
+"""How long nothing has to happen while a run lasts: most end sooner, and would wait for what is being built."""
 _LIMIT_KINDS = 16  # RLIM_NLIMITS
 _BUILDING_SECONDS = 0.05
 _AFTER_FAILURE_SECONDS = 5.0
@@ -173,10 +175,11 @@ class Slots:
             self.drop_all()
         return stale
 
-    def busy(self) -> None:
-        """Something else happened just now: what is missing is built a moment later."""
+    def busy(self, running: bool) -> None:
+        """Something else happened just now: what is missing is built a moment later. `running`: a run lasts."""
         if not self._settled:
-            self.due = max(time.monotonic() + _QUIET_SECONDS, self._not_before)
+            quiet = _QUIET_BESIDE_RUNS if running else _QUIET_SECONDS
+            self.due = max(time.monotonic() + quiet, self._not_before)
 
     def refill(self) -> None:
         """Build one slot, unless one is being built; drop what is broken or too much."""
