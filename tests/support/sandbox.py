@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.waiting import until
 
 ROOT = Path(__file__).resolve().parents[2]
 NOBODY = 65534
@@ -146,8 +147,22 @@ class Bench:
             os.chown(self.runtime, self.who.uid, self.who.uid)
 
     def servers(self) -> list[int]:
-        """Host pids of the bench's own fork server, and of starters that are about to end."""
+        """Host pids of the bench's own fork server, of starters that are about to end, and of its newest child.
+
+        That one shows the server's command line until it has become its own program.
+        """
         return [pid for pid in marked_processes(f"{self.runtime}/") if pid in marked_processes("boot.py")]
+
+    def server(self) -> int:
+        """Host pid of the bench's own fork server."""
+        found: list[int] = []
+
+        def is_alone() -> bool:
+            found[:] = self.servers()
+            return len(found) == 1
+
+        assert until(is_alone), found
+        return found[0]
 
     def identity(self) -> dict[str, Any]:
         """Arguments of subprocess that start a program as the attacker."""

@@ -51,8 +51,7 @@ def _works(bench: Bench) -> bool:
 
 
 def _server(bench: Bench) -> int:
-    (found,) = bench.servers()
-    return found
+    return bench.server()
 
 
 def _parent(pid: int) -> int:

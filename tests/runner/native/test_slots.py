@@ -32,7 +32,7 @@ def warm(bench: Bench, **policy: Any) -> int:
     if not bench.runtime.exists():
         bench.own_server()
     assert ask(bench, "true", **policy)["exit_code"] == 0
-    (server,) = bench.servers()
+    server = bench.server()
     assert until(lambda: at_rest(server))
     return server
 
@@ -47,7 +47,7 @@ def test_each_run_takes_a_slot_of_its_own_and_ends_it(bench: Bench) -> None:
         (used,) = set(before) - set(children(server))
         taken.append(used)
     assert taken[0] != taken[1]
-    assert bench.servers() == [server]
+    assert bench.server() == server
 
 
 def test_a_slot_gets_the_binds_streams_and_words_of_its_run(bench: Bench) -> None:
@@ -99,7 +99,7 @@ def test_slots_that_were_killed_do_no_harm(bench: Bench) -> None:
     for init in children(server):
         os.kill(init, signal.SIGKILL)
     assert ask(bench, "echo", "well")["stdout"] == "well\n"
-    assert bench.servers() == [server]
+    assert bench.server() == server
     assert until(lambda: at_rest(server))
 
 
@@ -152,7 +152,7 @@ print(look())
             assert caller.stdin
             assert caller.stdout
             assert caller.stdout.readline() == "True\n"
-            (server,) = made.servers()
+            server = made.server()
             assert until(lambda: at_rest(server))
             caller.stdin.write("\n")
             caller.stdin.flush()
@@ -165,7 +165,7 @@ def test_a_server_that_can_build_none_does_not_try_without_end() -> None:
         request = made.request(["true"], None, 2, {})
         done = refusing({"mount": errno.EPERM}, made.driver(), input=request, capture_output=True, **made.identity())
         assert json.loads(done.stdout)["error_code"] == "sandbox_layer_failed"
-        (server,) = made.servers()
+        server = made.server()
         began = _ticks(server)
         later(2.0)
         assert children(server) == []
