@@ -23,12 +23,7 @@ class Documents:
     """What the documents of a tool say, to be asked whom they name."""
 
     def __init__(self, files: Iterable[SourceFile]) -> None:
-        told = [
-            _COMMENT.sub(" ", each.text)
-            for file in files
-            for each in file.of(Context.INSTRUCTION, Context.METADATA, Context.FENCED)
-        ]
-        self._text = " ".join("\n".join(told)[:_MOST_TEXT].lower().split())
+        self._text = " ".join(_told(files).lower().split())
         self._answers: dict[str, bool] = {}
         self._squashed = re.sub(r"[^a-z0-9]+", "", self._text)
 
@@ -73,6 +68,19 @@ class Documents:
         if labels[-1] in _RESERVED or registered in _generic() or host.endswith(_platforms()):
             return False  # a name below such a one belongs to anybody
         return len(registered) >= _SHORTEST and re.sub(r"[^a-z0-9]+", "", registered) in self._squashed
+
+
+def _told(files: Iterable[SourceFile]) -> str:
+    """The documents without their comments, until there is enough: a tree may hold a hundred times as much."""
+    told: list[str] = []
+    size = 0
+    for file in files:
+        for each in file.of(Context.INSTRUCTION, Context.METADATA, Context.FENCED):
+            told.append(_COMMENT.sub(" ", each.text))
+            size += len(told[-1]) + 1
+        if size > _MOST_TEXT:
+            break
+    return "\n".join(told)[:_MOST_TEXT]
 
 
 def _registered(labels: list[str]) -> str:
