@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache, cached_property, lru_cache
 from typing import Any, Final
 
 from skillkeep.auditor.engines.intent.polarity import is_told
-from skillkeep.auditor.engines.intent.sentences import Sentence, blocks, sentences
+from skillkeep.auditor.engines.intent.sentences import Sentence, blocks, plain_text, sentences
 from skillkeep.auditor.engines.intent.words import Places, Words, words
 from skillkeep.auditor.engines.tables import table
 
@@ -17,6 +17,8 @@ __all__ = ["Frame", "Match", "frames", "matches"]
 
 _NEAR: Final = 3  # sentences that a frame with `near` may spread over
 _NEAR_LONGEST: Final = 700
+_MOST_MASKS: Final = 4_096
+_PARTED: Final = re.compile(r"(?<=[a-zA-Z0-9])(?:[*`]+(?=[a-zA-Z0-9])|<(?=[a-z/!]|--))")  # marks inside of a word
 _BREAK: Final = re.compile(r"[.;:!?()] |[,;:()] | - |[。，；：]")
 _OBJECT_BREAK: Final = re.compile(
     r"[.;:!?()] | - |[。；：]|\b(?:with|without|for|until|from|to|when|if|in|by|as|because)\b"
@@ -87,11 +89,14 @@ def matches(text: str) -> Iterator[Match]:
     tagger = words()
     before: Sequence[Sentence] = ()
     mask_before = 0
+    parted = _PARTED.search(text) is not None
     for block in blocks(text):
-        mask = tagger.tags(text[block.start : block.end].lower())
-        here = tuple(frame for order, some in _alone() if mask & order for frame in some if frame.fits(mask))
-        both = mask | mask_before
-        spread = tuple(frame for frame in _spreading() if mask & frame.order and frame.fits(both))
+        raw = text[block.start : block.end]
+        mask = tagger.tags(raw.lower())
+        if parted and _PARTED.search(raw):
+            mask |= tagger.tags(plain_text(raw))
+        here = _alone(mask)
+        spread = _spreading(mask, mask | mask_before)
         found: Sequence[Sentence] = ()
         if here or spread:
             found = list(sentences(text, block))
@@ -126,19 +131,16 @@ def _spread(found: Sequence[Sentence], new: int, some: Sequence[Frame], tagger: 
                 yield Match(frame, found[number], places.text)
 
 
-@cache
-def _alone() -> tuple[tuple[int, tuple[Frame, ...]], ...]:
-    """The frames of one sentence by the classes of their order."""
-    orders: dict[int, list[Frame]] = {}
-    for frame in frames():
-        if not frame.near:
-            orders.setdefault(frame.order, []).append(frame)
-    return tuple((order, tuple(some)) for order, some in orders.items())
+@lru_cache(_MOST_MASKS)
+def _alone(mask: int) -> tuple[Frame, ...]:
+    """The frames of one sentence that classes allow. Few sets of classes are met, so the answers are kept."""
+    return tuple(frame for frame in frames() if not frame.near and mask & frame.order and frame.fits(mask))
 
 
-@cache
-def _spreading() -> tuple[Frame, ...]:
-    return tuple(frame for frame in frames() if frame.near)
+@lru_cache(_MOST_MASKS)
+def _spreading(mask: int, both: int) -> tuple[Frame, ...]:
+    """The frames of several sentences that the classes of a block and of `both` it and the one before allow."""
+    return tuple(frame for frame in frames() if frame.near and mask & frame.order and frame.fits(both))
 
 
 def _stands(frame: Frame, at_hand: Places, lead: str, within: int) -> bool:

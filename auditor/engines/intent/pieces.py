@@ -8,14 +8,19 @@ from __future__ import annotations
 import re
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 
 __all__ = ["Piece", "alternatives_of", "pieces_of"]
 
 _SHORTEST: Final = 3
 _REPEAT: Final = re.compile(r"\{(\d+)(?:,\d*)?\}")
+_LETTERS: Final = re.compile(r"[a-z]+(?![?*+{])")  # each of them comes once
 _GROUP: Final = re.compile(r"\((?:\?(?:P<\w+>|:))?")
 _ENOUGH: Final = 7
+_BRACKETS: Final = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|[()]")
+_REPEATS: Final = ("?", "*", "+", "{")
+_CLOSES: Final = ("", "|", ")")
 
 
 @dataclass(frozen=True)
@@ -79,23 +84,27 @@ def _sequence(text: str, at: int, first: bool, last: bool) -> tuple[list[frozens
     run, opened = "", first
     fresh = first  # a word starts here
     while at < len(text) and text[at] not in "|)":
-        start = at
-        single, found, at = _item(text, at, fresh)
-        least, at = _least(text, at)
-        if single and least == 1 and at == start + 1:
+        if letters := _LETTERS.match(text, at):
             opened = opened if run else fresh
-            run, fresh = run + single, False
+            run, fresh, at = run + letters[0], False, letters.end()
             continue
+        start = at
+        single, found, at = _item(text, at, fresh, last)
+        stop = at
+        least, at = _least(text, at)
         gap = text[start] == " " and least == 1 and at == start + 1
         needs += (_piece(run, opened, gap), found if least else None)
         run, opened = (single, fresh) if single and least else ("", False)
-        fresh = gap
+        fresh = gap or ((least > 0 or fresh) and text[start] == "(" and _ends_blank(text, start, stop))
     needs.append(_piece(run, opened, last))
     return [need for need in needs if need is not None], at
 
 
-def _item(text: str, at: int, first: bool) -> tuple[str, Pieces, int]:
-    """One character, class or group: its letter if it is one, what it needs, and where it ends."""
+def _item(text: str, at: int, first: bool, last: bool = False) -> tuple[str, Pieces, int]:
+    """One character, class or group: its letter if it is one, what it needs, and where it ends.
+
+    With `last`, a word ends where the text does, or the group around.
+    """
     char = text[at]
     if char == "\\":
         end = text.index("}", at) + 1 if text[at + 1] in "pP" and text[at + 2 : at + 3] == "{" else at + 2
@@ -107,9 +116,30 @@ def _item(text: str, at: int, first: bool) -> tuple[str, Pieces, int]:
         return "", None, end + 1
     if char == "(":
         opened = _GROUP.match(text, at)
-        found, end = _either(text, opened.end() if opened else at + 1, first, last=False)
+        end = _ends(text)[at]
+        after = text[end + 1 : end + 2]
+        whole = (after == " " and text[end + 2 : end + 3] not in _REPEATS) or (last and after in _CLOSES)
+        found, end = _either(text, opened.end() if opened else at + 1, first, whole)
         return "", found, end + 1
     return (char if "a" <= char <= "z" else ""), (None if char.isascii() else frozenset()), at + 1
+
+
+def _ends_blank(text: str, start: int, stop: int) -> bool:
+    """True when a word starts after the group ``[start, stop)``, whichever of its alternatives was taken."""
+    return all(each.endswith(" ") for each in alternatives_of(text[text.find(":", start) + 1 : stop - 1]))
+
+
+@lru_cache(4)
+def _ends(text: str) -> dict[int, int]:
+    """Where each group of `text` is closed, by where it is opened."""
+    ends: dict[int, int] = {}
+    opened: list[int] = []
+    for found in _BRACKETS.finditer(text):
+        if found[0] == "(":
+            opened.append(found.start())
+        elif found[0] == ")":
+            ends[opened.pop()] = found.start()
+    return ends
 
 
 def _least(text: str, at: int) -> tuple[int, int]:

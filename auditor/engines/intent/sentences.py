@@ -16,7 +16,7 @@ _START: Final = re.compile(
 _ITEM: Final = re.compile(r"[ \t]*(?:>[ \t]*)*(?:[-*+•‣◦][ \t]+|\(?\d{1,3}[.)][ \t]+|[a-zA-Z][.)][ \t]+|\|)")
 _END: Final = re.compile(r"(?<=[.!?])[\"'”’)\]*_`]*\s+(?=[\"'“‘(\[<*_`]*[^\Wa-z])|(?<=[。！？；])")
 _NOISE: Final = re.compile(r"[*`]+|(?<!\w)_{1,3}(?=\w)|(?<=\w)_{1,3}(?!\w)|<!--|-->|</?[a-z][\w-]{0,20}>|\\(?=\W)")
-_BLANKS: Final = re.compile(r"\s+")
+_NOISY: Final = re.compile(r"[*`_<\\]|-->")  # one of these is in all noise
 _STRAIGHT: Final = str.maketrans({"’": "'", "‘": "'", "“": '"', "”": '"', "–": "-", "—": "-", "\u00a0": " "})
 _LONGEST: Final = 1_200
 _OVERLAP: Final = 300
@@ -71,7 +71,8 @@ def sentences(text: str, block: Block) -> Iterator[Sentence]:
 
 def plain_text(text: str) -> str:
     """`text` in lower case, with straight quotes and single blanks, without emphasis."""
-    return _BLANKS.sub(" ", _NOISE.sub("", text.translate(_STRAIGHT))).strip().lower()
+    text = text if text.isascii() else text.translate(_STRAIGHT)
+    return " ".join((_NOISE.sub("", text) if _NOISY.search(text) else text).split()).lower()
 
 
 def _spans(text: str) -> Iterator[tuple[int, int]]:

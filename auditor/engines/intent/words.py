@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from functools import cache
+from functools import cache, cached_property, reduce
+from operator import or_
 from typing import Any, Final
 
 from skillkeep.auditor.engines.intent.pieces import Piece, alternatives_of, pieces_of
@@ -16,41 +17,45 @@ __all__ = ["Places", "Words", "words"]
 _MOST: Final = 40  # words of one class in one sentence
 _WORD: Final = re.compile(r"[a-z]+")
 _FOREIGN: Final = re.compile("[^\x00-\x7f\xa0-\xbf\u2000-\u2bff\u3000-\u3003\ufe0f\U0001f000-\U0001faff]")  # letters
+_PLAIN: Final = re.compile(r"[a-z0-9]+")
 _LONGEST: Final = 24
 _MOST_WORDS: Final = 50_000
+_SLOTS: Final = 3  # pieces that are asked for of an alternative that needs that many
 
 
 class Words:
     """Tags texts. A class has alternatives between word ends (`en`, `latin`) and others as they stand (`other`).
 
-    Words are looked up, not searched: an alternative is possible when a piece of each of two of its words is there,
-    and one without three letters in a row when one of the class's `needs` is in the text.
+    Words are looked up, not searched: an alternative is possible when a piece of each of three of its words is there
+    (of all where it has fewer), and one without three letters in a row when one of the class's `needs` is in the text.
     """
 
     def __init__(self, classes: Mapping[str, Any]) -> None:
-        """`classes` as in the table. Raises `AuditError` (`bad_rule`) for a pattern RE2 refuses."""
+        """`classes` as in the table. Their patterns are compiled when they are asked for; most are not in one audit."""
         self._index = {name: number for number, name in enumerate(classes)}
-        spelled = [_spelled(each) for each in classes.values()]
-        self._set = PatternSet(spelled)
+        self._spelled = {name: _spelled(each) for name, each in classes.items()}
+        self._compiled: dict[str, PatternSet] = {}
         self._masks: dict[str, int] = {}
-        self._next = len(classes)
-        self._classes = (1 << self._next) - 1
-        self._pairs = 0
-        self._both: dict[int, tuple[int, int]] = {}
-        self._exact: dict[str, int] = {}
-        self._starts: dict[str, int] = {}
-        self._ends: dict[str, int] = {}
-        self._inner: dict[str, int] = {}
+        self._many = len(classes)
+        self._classes = (1 << self._many) - 1
+        self._pieces = _Pieces()
         self._always = 0
         self._needs: list[tuple[str, int]] = []
-        self._known: dict[str, int] = {}
+        self._lanes: list[int] = []  # the class of each alternative that needs several pieces
+        several: list[list[frozenset[Piece]]] = []
         for number, each in enumerate(classes.values()):
             self._needs += ((need, 1 << number) for need in each.get("needs", ()))
             for part in (*each.get("en", ()), *each.get("latin", ())):
-                self._learn(1 << number, part, each, whole=True)
-            for part in filter(str.isascii, each.get("other", ())):
-                self._learn(1 << number, part, each, whole=False)
-        self._lengths = sorted(set(map(len, self._inner)))
+                several += self._learn(1 << number, part, each, whole=True)
+            for part in each.get("other", ()):
+                several += self._learn(1 << number, part, each, whole=False)
+        for lane, sets in enumerate(several):
+            for slot in range(_SLOTS):
+                bit = 1 << (self._many + slot * len(several) + lane)
+                if slot < len(sets):
+                    self._pieces.note(sets[slot], bit)
+                else:
+                    self._always |= bit
 
     def bits(self, names: str) -> int:
         """The mask of classes joined by ``|``."""
@@ -60,56 +65,81 @@ class Words:
 
     def tags(self, text: str) -> int:
         """The mask of all classes that may have a word in the lower-cased `text`; `places` tells for sure."""
-        mask = self._always
-        known = self._known
-        for word in set(_WORD.findall(text)):
-            mask |= known[word] if word in known else self._tag(word)
-        first = mask & self._pairs
-        while first:
-            one = first & -first
-            other, bit = self._both[one]
-            if mask & other:
-                mask |= bit
-            first ^= one
+        mask = reduce(or_, map(self._pieces.__getitem__, _WORD.findall(text)), self._always)
+        lanes = len(self._lanes)
+        held = mask >> self._many
+        for slot in range(1, _SLOTS):
+            held &= mask >> (self._many + slot * lanes)
+        held &= (1 << lanes) - 1
         mask &= self._classes
+        while held:
+            lane = held.bit_length() - 1
+            mask |= self._lanes[lane]
+            held ^= 1 << lane
         for need, bit in self._needs:
             if need in text:
                 mask |= bit
         if not text.isascii() and _FOREIGN.search(text):
-            for number in self._set.candidates(text.encode()):
+            for number in self._together.candidates(text.encode()):
                 mask |= 1 << number
         return mask
 
+    @cached_property
+    def _together(self) -> PatternSet:
+        return PatternSet(list(self._spelled.values()))
+
     def places(self, name: str, text: str, data: bytes) -> list[tuple[int, int]]:
-        """Where words of the class `name` stand in `text`, whose bytes are `data`, as character offsets."""
-        hits = self._set.find(self._index[name], data, _MOST)
+        """Where words of the class `name` stand in `text`, whose bytes are `data`, as character offsets.
+
+        Raises `AuditError` (`bad_rule`) for a pattern RE2 refuses.
+        """
+        if name not in self._compiled:
+            self._compiled[name] = PatternSet([self._spelled[name]])
+        hits = self._compiled[name].find(0, data, _MOST)
         found = [hit.groups.get("at", (hit.start, hit.end)) for hit in hits]
         if len(data) != len(text):
             found = [(len(data[:a].decode(errors="replace")), len(data[:b].decode(errors="replace"))) for a, b in found]
         return found
 
-    def _learn(self, bit: int, pattern: str, each: Mapping[str, Any], *, whole: bool) -> None:
+    def _learn(self, bit: int, pattern: str, each: Mapping[str, Any], *, whole: bool) -> list[list[frozenset[Piece]]]:
+        """Note what one piece tells; the answer is what each alternative needs that needs several."""
+        several = []
         for alternative in alternatives_of(pattern):
             sets = pieces_of(alternative, whole=whole)
-            if not sets and "needs" not in each:
+            if not sets and _PLAIN.fullmatch(alternative):
+                self._needs.append((alternative, bit))
+            elif not sets and "needs" not in each:
                 self._always |= bit
-            elif len(sets) == 1 or (sets and "paired" not in each):
-                self._note(sets[0], bit)
+            elif len(sets) == 1:
+                self._pieces.note(sets[0], bit)
             elif sets:
-                one, other = 1 << self._next, 2 << self._next
-                self._next += 2
-                self._note(sets[0], one)
-                self._note(sets[1], other)
-                self._pairs |= one
-                self._both[one] = (other, bit)
+                several.append(sets)
+                self._lanes.append(bit)
+        return several
 
-    def _note(self, pieces: frozenset[Piece], bit: int) -> None:
+
+class _Pieces(dict[str, int]):
+    """The mask of each word that was met: the bits of all pieces in it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._exact: dict[str, int] = {}
+        self._starts: dict[str, int] = {}
+        self._ends: dict[str, int] = {}
+        self._inner: dict[str, int] = {}
+        self._same: dict[int, int] = {}
+
+    def note(self, pieces: frozenset[Piece], bit: int) -> None:
+        """Let words with one of `pieces` have `bit`."""
         for piece in pieces:
             found = (self._inner, self._ends, self._starts, self._exact)[2 * piece.first + piece.last]
             found[piece.letters] = found.get(piece.letters, 0) | bit
 
-    def _tag(self, word: str) -> int:
-        """The classes with a piece inside of `word`."""
+    @cached_property
+    def _lengths(self) -> list[int]:
+        return sorted(set(map(len, self._inner)))
+
+    def __missing__(self, word: str) -> int:
         if len(word) > _LONGEST:
             return -1
         size = len(word)
@@ -119,8 +149,8 @@ class Words:
         for length in self._lengths:
             for start in range(size - length + 1):
                 mask |= self._inner.get(word[start : start + length], 0)
-        if len(self._known) < _MOST_WORDS:
-            self._known[word] = mask
+        if len(self) < _MOST_WORDS:
+            self[word] = self._same.setdefault(mask, mask)
         return mask
 
 
