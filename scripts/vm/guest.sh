@@ -18,7 +18,7 @@ export PATH=/opt/venv/bin:/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin
 # The installed package is tested; the folder skillkeep/ here is only its ground floor.
 export PYTHONSAFEPATH=1
 seconds=$1; shift
-timeout -s INT -k 60 "$seconds" pytest -p no:cacheprovider --color=no -q -n 2 --dist loadfile "$@"
+timeout -s INT -k 60 "$seconds" pytest -p no:cacheprovider --color=no -q -n 2 --dist loadfile --timeout=1800 "$@"
 code=$?
 for log in "${XDG_RUNTIME_DIR:-/nowhere}"/skillkeep/*.log /tmp/skillkeep-"$(id -u)"-*/*.log; do
   [ -s "$log" ] && { echo "-- $log"; tail -n 40 "$log"; }

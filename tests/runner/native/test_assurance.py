@@ -139,7 +139,8 @@ def test_the_probe_says_that_it_works_and_what_is_weaker(bench: Bench) -> None:
     state = _answer(done)
     assert state["available"] is True
     assert state["level"] in ("isolated", "bounded")
-    assert bool(state["losses"]) == (state["level"] == "isolated")
+    # A user of its own, logged in with systemd, has bounds on everything and still only one id to give.
+    assert bool(state["losses"]) == (state["level"] == "isolated" or bench.who.uid != 0 and os.geteuid() != 0)
 
 
 def test_the_probe_is_paid_once_in_a_process() -> None:
