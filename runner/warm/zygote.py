@@ -16,6 +16,7 @@ import ctypes
 import gc
 import importlib
 import importlib.machinery
+import itertools
 import json
 import os
 import select
@@ -88,7 +89,7 @@ def main(told: dict[str, object]) -> None:
     for name in told["modules"]:  # type: ignore[attr-defined]
         with contextlib.suppress(Exception):
             importlib.import_module(name)
-    known = set(sys.modules)
+    newest = next(reversed(sys.modules))
     images = [base64.b64decode(str(told[name])) for name in ("room", "rights")]
     memory = Memory(int(str(told["base"])), max(map(len, images)))
     gc.collect()
@@ -96,12 +97,12 @@ def main(told: dict[str, object]) -> None:
     own = os.open("/proc/self/ns/pid", os.O_RDONLY | os.O_CLOEXEC)
     control = socket.socket(fileno=CONTROL)
     while True:
-        first = make_slot(control, memory, images, told, own, known)
+        first = make_slot(control, memory, images, told, own, newest)
         wait_for_end(control, first, float(str(told["idle"])))
 
 
 def make_slot(
-    control: socket.socket, memory: Memory, images: list[bytes], told: dict[str, object], own: int, known: set[str]
+    control: socket.socket, memory: Memory, images: list[bytes], told: dict[str, object], own: int, newest: str
 ) -> int:
     """Fork the next call ahead of time, and hand the caller what leads to it; the pid of its pid 1."""
     pairs = [socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET) for _ in ("talk", "report")]
@@ -116,7 +117,7 @@ def make_slot(
             for unused in (talk, report, control):
                 unused.close()
             os.close(own)
-            be_first(memory, images, told, (inner, told_by), known)
+            be_first(memory, images, told, (inner, told_by), newest)
         finally:
             os._exit(1)
     socket.send_fds(control, [b"slot"], [talk.fileno(), report.fileno()])
@@ -152,7 +153,7 @@ def be_first(
     images: list[bytes],
     told: dict[str, object],
     sockets: tuple[socket.socket, socket.socket],
-    known: set[str],
+    newest: str,
 ) -> None:
     """Pid 1: build the room, fork the call, wait for it, end all that it left, and tell how it ended."""
     talk, report = sockets
@@ -164,7 +165,7 @@ def be_first(
             tape = 1
             memory.carry_out(images[1], end)
             report.close()
-            be_call(str(told["script"]), talk, known)
+            be_call(str(told["script"]), talk, newest)
     except TapeError as failure:
         report.send(_REPORT.pack(FAILED, *failure.args, 0, 0, tape))
         os._exit(1)
@@ -180,7 +181,7 @@ def be_first(
     os._exit(0)
 
 
-def be_call(script: str, talk: socket.socket, known: set[str]) -> None:
+def be_call(script: str, talk: socket.socket, newest: str) -> None:
     """One call: confined already, it reads the script, says so, waits for its words, and runs it."""
     loader = importlib.machinery.SourceFileLoader("__main__", os.path.join(os.getcwd(), script))
     code = None
@@ -196,7 +197,7 @@ def be_call(script: str, talk: socket.socket, known: set[str]) -> None:
     os.closerange(3, max(fds) + 64)
     tool = os.getcwd()
     status = run_script(loader, code, script, json.loads(data))
-    finish(known, tool)
+    finish(newest, tool)
     if status == INTERRUPTED:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
         os.kill(os.getpid(), signal.SIGINT)
@@ -235,13 +236,17 @@ def exit_code(code: object) -> int:
     return 1
 
 
-def finish(known: set[str], tool: str) -> None:
-    """Do what the end of an interpreter does: threads, exit functions, open files, streams."""
+def finish(newest: str, tool: str) -> None:
+    """Do what the end of an interpreter does: threads, exit functions, open files, streams.
+
+    Modules older than `newest` are the zygote's; to look at them all would copy a page for nearly each.
+    """
     threading._shutdown()  # type: ignore[attr-defined]
     atexit._run_exitfuncs()
-    for name, module in tuple(sys.modules.items()):
+    for name in ["__main__", *itertools.takewhile(lambda name: name != newest, reversed(sys.modules))]:
         # What only the tool's own modules hold is let go, so that its open files are written out.
-        if name == "__main__" or (name not in known and (getattr(module, "__file__", None) or "").startswith(tool)):
+        module = sys.modules[name]
+        if name == "__main__" or (getattr(module, "__file__", None) or "").startswith(tool):
             with contextlib.suppress(Exception):
                 vars(module).clear()
     gc.collect()
