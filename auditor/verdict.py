@@ -6,6 +6,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from functools import cache
 
 from skillkeep.auditor.collect import Raw
 from skillkeep.auditor.engines.tables import table
@@ -61,9 +62,24 @@ def _corroborated(found: list[Finding]) -> list[Finding]:
         for each in found
     ]  # fmt: skip
     blocking = [each for each in judged if each.severity is Severity.FAIL]
-    if any(each.rule not in words["weak_alone"] for each in blocking) or _meet(blocking, words["near"]):
+    if any(not _is_weak(each) for each in blocking) or _meet(blocking, words["near"]):
         return judged
     return [replace(each, severity=min(each.severity, Severity.WARN, key=lambda s: s.rank)) for each in judged]
+
+
+def _is_weak(found: Finding) -> bool:
+    """True for a finding that does not block alone: of a rule of that kind, or an intention in a page of reference."""
+    if found.rule in table("verdict")["weak_alone"]:
+        return True
+    reference, instructing = _pages()
+    path = found.location.path
+    return found.engine == "intent" and bool(reference.search(path)) and not instructing.search(path)
+
+
+@cache
+def _pages() -> tuple[re.Pattern[str], re.Pattern[str]]:
+    words = table("verdict")
+    return re.compile(words["reference_pages"]), re.compile(words["instructing_pages"])
 
 
 def _meet(found: Sequence[Finding], near: int) -> bool:

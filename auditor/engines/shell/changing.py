@@ -102,7 +102,8 @@ class Changing:
         if name == "crontab" and not call.has("-l", "-r", "-e") and call.arguments:
             self._site.report("code-persistence", command, "crontab installs a scheduled job")
         elif name == "launchctl" and call.has("load", "bootstrap", "enable"):
-            self._site.report("code-persistence", command, "launchctl starts something at every login")
+            message = "launchctl starts something at every login"
+            self._site.report("code-persistence", command, message, severity=Severity.WARN)
         elif name == "systemctl" and call.has("enable"):
             message = "systemctl starts something at every boot"
             self._site.report("code-persistence", command, message, severity=Severity.WARN)
