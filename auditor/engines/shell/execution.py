@@ -33,6 +33,8 @@ _CONTEXTS: Final[dict[str, Context | None]] = {
 _STANDARD_INPUT: Final = frozenset({"-", "/dev/stdin", "/proc/self/fd/0", "/dev/fd/0"})
 _ELLIPSES: Final = frozenset({"…", "..."})  # prose about `curl … | sh` fetches nothing
 _READERS: Final = frozenset({"cat", "head", "tail", "tac", "sed", "awk", "tr", "rev", "base64", "xxd", "strings", "dd"})
+_RUNNERS: Final = frozenset({"bash", "sh", "python", "python3", "node", "ruby"})
+_BESIDE: Final = re.compile(r"(?:\./)?(?:[\w-]+/){0,6}[\w-]+\.(?:sh|bash|py|js|mjs|rb)")
 _NAMED: Final = re.compile(r"[A-Za-z][\w.+-]*")
 _SETTING_WORDS: Final = frozenset(
     {
@@ -289,7 +291,8 @@ class Execution:
     def _prints_setting(self, script: Script, labels: frozenset[str]) -> bool:
         if labels or len(script.pipelines) != 1 or len(script.pipelines[0].commands) != 1:
             return False
-        return _is_setting([self._site.scope.text(word) for word in script.pipelines[0].commands[0].words])
+        words = [self._site.scope.text(word) for word in script.pipelines[0].commands[0].words]
+        return _is_setting(words) or _is_own(words)
 
     def _unknown(
         self,
@@ -343,6 +346,13 @@ def _is_setting(words: Sequence[str]) -> bool:
     if not words or not _NAMED.fullmatch(words[0]) or words[0] in _READERS or HOLE in "".join(words):
         return False
     return not _SETTING_WORDS.isdisjoint(words[1:])
+
+
+def _is_own(words: Sequence[str]) -> bool:
+    """True for ``./scripts/env.sh``, ``python3 scripts/env.py``: a script beside the text, which is audited itself."""
+    rest = [word for word in words if not word.startswith("-")]
+    rest = rest[1:] if rest and rest[0] in _RUNNERS else rest
+    return bool(rest) and _BESIDE.fullmatch(rest[0]) is not None
 
 
 def _is_in_prose(text: str, at: int) -> bool:

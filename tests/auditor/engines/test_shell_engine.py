@@ -221,6 +221,14 @@ def test_a_printed_completion_needs_eyes_and_a_read_file_is_blocked() -> None:
     assert found('eval "$(cat env)"\n')["shell-eval"].severity is Severity.FAIL
 
 
+def test_the_output_of_a_script_beside_the_text_needs_eyes() -> None:
+    assert found('eval "$(./scripts/env.sh)"\n')["shell-eval"].severity is Severity.WARN
+    assert found('eval "$(python3 scripts/env.py -q)"\n')["shell-eval"].severity is Severity.WARN
+    assert found('eval "$(/tmp/env.sh)"\n')["shell-eval"].severity is Severity.FAIL
+    fetched = found(f'curl -o scripts/env.sh {URL}\neval "$(sh scripts/env.sh)"\n')
+    assert fetched["shell-download-execution"].severity is Severity.FAIL
+
+
 def test_a_decoded_payload_is_audited_as_what_it_holds() -> None:
     rules = found("echo cm0gLXJmIH4= | base64 -d | sh\n")
     assert rules["shell-decoded-execution"].severity is Severity.FAIL
