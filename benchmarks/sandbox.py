@@ -7,7 +7,10 @@ Then the runs a second of two workers, the CPU that one run costs its caller and
 that waits for its run, what happens at a time limit, and (`--growth`, minutes) whether a run costs more with a large
 caller, vault, or number of environments. Report only.
 
-    python benchmarks/sandbox.py [--rounds 40] [--json] [--growth]
+`--peers` adds other sandboxes that are on the PATH and can run /bin/true here: firejail, systemd-nspawn, Docker (with
+an image of the name skillkeep-benchmark) and srt (@anthropic-ai/sandbox-runtime of npm).
+
+    python benchmarks/sandbox.py [--rounds 40] [--json] [--growth] [--peers]
 """
 
 from __future__ import annotations
@@ -47,6 +50,12 @@ BWRAP = [
     "--symlink", "usr/lib", "/lib", "--symlink", "usr/lib64", "/lib64", "--proc", "/proc", "--dev", "/dev",
     "--tmpfs", "/tmp",
 ]  # fmt: skip
+PEERS = {
+    "firejail": ["firejail", "--quiet", "--noprofile", "--net=none", "--seccomp", "/bin/true"],
+    "systemd-nspawn": ["systemd-nspawn", "-q", "-D", "/", "--volatile=yes", "--private-network", "/bin/true"],
+    "docker run": ["docker", "run", "--rm", "--network=none", "--cap-drop=ALL", "skillkeep-benchmark", "/bin/true"],
+    "srt": ["srt", "/bin/true"],
+}
 
 
 @dataclass(frozen=True)
@@ -78,8 +87,15 @@ def sandboxed(backend: NativeBackend, *argv: str, policy: SandboxPolicy = PLAIN)
     return lambda: backend.run(RunRequest(argv, policy))
 
 
+def peers() -> dict[str, Callable[[], object]]:
+    """The other sandboxes that work here."""
+    found = {name: argv for name, argv in PEERS.items() if shutil.which(argv[0])}
+    tried = {name: subprocess.run(argv, capture_output=True, stdin=subprocess.DEVNULL) for name, argv in found.items()}
+    return {f"{name} /bin/true": plain(*found[name]) for name, done in tried.items() if done.returncode == 0}
+
+
 def ways(backend: NativeBackend) -> dict[str, Callable[[], object]]:
-    """Everything that is compared, by name; the first is the unit."""
+    """What is compared in any case, by name; the first is the unit."""
     found: dict[str, Callable[[], object]] = {}
     if shutil.which("bwrap"):
         found["bwrap /bin/true"] = plain(*BWRAP, "/bin/true")
@@ -92,9 +108,8 @@ def ways(backend: NativeBackend) -> dict[str, Callable[[], object]]:
     return found | standing_ways()
 
 
-def compare(backend: NativeBackend, rounds: int, spacing: str) -> list[Row]:
+def compare(compared: dict[str, Callable[[], object]], rounds: int, spacing: str) -> list[Row]:
     """All ways in turn, `rounds` times."""
-    compared = ways(backend)
     taken: dict[str, list[float]] = {name: [] for name in compared}
     for _ in range(rounds):
         for name, work in compared.items():
@@ -167,13 +182,15 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=40)
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.add_argument("--growth", action="store_true", help="also what a run costs beside much else")
+    parser.add_argument("--peers", action="store_true", help="also other sandboxes that are installed")
     wanted = parser.parse_args()
     backend = NativeBackend()
     state = backend.probe()
     if not state.available:
         print(f"no native sandbox here: {state.reason}; {state.mend}")
         return 0
-    rows = [row for spacing in ("tight", "sparse") for row in compare(backend, wanted.rounds, spacing)]
+    compared = ways(backend) | (peers() if wanted.peers else {})
+    rows = [row for spacing in ("tight", "sparse") for row in compare(compared, wanted.rounds, spacing)]
     speeds = throughput(backend, max(wanted.rounds // 10, 1))
     costs = processor_seconds(backend, wanted.rounds)
     waiting = waiting_kilobytes()
