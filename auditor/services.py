@@ -29,6 +29,14 @@ class Services:
         words = self.words(variable)
         return any(word in self.shared for word in words)
 
+    def is_same(self, variable: str, other: str) -> bool:
+        """True for two names of one listed service's key: ``HF_TOKEN`` and ``HUGGING_FACE_HUB_TOKEN``."""
+        first, second = (self.words(name)[:1] for name in (variable, other))
+        if not first or not second:
+            return False
+        domains = self.shared.get(first[0])
+        return bool(domains) and domains == self.shared.get(second[0])
+
     def owns(self, variable: str, host: str) -> bool:
         """True when `host` belongs to the service that `variable` is named after.
 

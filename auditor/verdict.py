@@ -9,7 +9,7 @@ from dataclasses import replace
 from functools import cache
 
 from skillkeep.auditor.collect import Raw
-from skillkeep.auditor.engines.tables import table
+from skillkeep.auditor.engines.tables import secrets, table
 from skillkeep.auditor.interface import Capability, Finding, Severity, Verdict, fingerprint_of
 from skillkeep.auditor.rulebook import Rulebook
 from skillkeep.auditor.services import services
@@ -124,19 +124,22 @@ def own_services(raws: Sequence[Raw], capabilities: Iterable[Capability]) -> fro
     return frozenset(good - bad)
 
 
-def implied(raws: Sequence[Raw], capabilities: Iterable[Capability], named: frozenset[str]) -> frozenset[str]:
-    """Variables of a service that the tool says it works with (`named`).
+def implied(
+    raws: Sequence[Raw], capabilities: Iterable[Capability], named: frozenset[str], declared: frozenset[str]
+) -> frozenset[str]:
+    """Variables of a service that the tool says it works with (`named`), or whose key it declares by another name.
 
     A key that many tools share is implied only by what the tool says it *is* (its own name and description), and not
     when it goes to a host of somebody else.
     """
     known = services()
     found = set()
+    secret = [name for name in declared if secrets().variable(name)]
     for name in {raw.subject for raw in raws if raw.subject and raw.finding.rule in _SECRET_RULES}:
         words = known.words(name)
         marks = {f"={word}" for word in (*words[:1], "".join(words))}
         marks |= set() if known.is_shared(name) else {mark[1:] for mark in marks}
-        if words and not named.isdisjoint(marks):
+        if (words and not named.isdisjoint(marks)) or any(known.is_same(name, other) for other in secret):
             found.add(name)
     strays = {
         subject

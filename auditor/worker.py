@@ -194,7 +194,7 @@ def _answer(audit: _Audit, tree: SourceTree, digest: str) -> dict[str, Any]:
     own: frozenset[str] = frozenset()
     if not cut and any(raw.subject for raw in collector.raws):
         own = own_services(collector.raws, collector.capabilities)
-        own |= implied(collector.raws, collector.capabilities, named_services(tree.files))
+        own |= implied(collector.raws, collector.capabilities, named_services(tree.files), tree.declared)
     findings, left_out = listed(settle(collector.raws, tree.declared | own, audit.rulebook))
     more = [LedgerEntry("", "audit", "skipped", f"{count} more of {rule}") for rule, count in left_out.items()]
     return {
