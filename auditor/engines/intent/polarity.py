@@ -42,6 +42,7 @@ _NEVER: Final = re.compile(
     r"|[❌✗✘🚫⛔])[^.;!?]{0,70}$"
 )
 _PURPOSE: Final = re.compile(r"^[-*>#\d.) ]*to (?:\w+ )?$")
+_CONDITION: Final = re.compile(r"\W*(?:when(?:ever)?|if|once|should|as soon as|in case)\b[^,]{3,80}, ")
 _ONLY: Final = re.compile(r"\bonly (?:\w+ )?$")
 _OPTION: Final = re.compile(r"(?:^|[\s|(])-{1,2}[a-z][\w-]*\b[^.]{0,30}$")
 _CHANGED: Final = re.compile(
@@ -109,6 +110,8 @@ def is_told(text: str, place: tuple[int, int], lead: str = "") -> bool:
     clause = _CLAUSE.split(text[max(0, start - _REACH) : start])[-1]
     if lead and _LEAD_NOT.search(lead):
         return False
+    if condition := _CONDITION.match(clause):
+        clause = clause[condition.end() :]
     if _BASE.fullmatch(text[start:end]) and (not _COMMANDING.search(clause) or text[end : end + 1] == "-"):
         return False
     passive = bool(_PARTICIPLE.fullmatch(text, start, end))

@@ -180,7 +180,7 @@ class Places:
 def _spelled(parts: Mapping[str, Any]) -> str:
     spelled = []
     if parts.get("en"):
-        spelled.append(rf"\b(?:{'|'.join(parts['en'])})\b")
+        spelled.append(rf"\b(?:{'|'.join(parts['en'])})(?:\b|\W|$)")
     if parts.get("latin"):
         spelled.append(rf"(?:^|[^\pL\d])(?P<at>{'|'.join(parts['latin'])})(?:$|[^\pL\d])")
     spelled += parts.get("other", ())
