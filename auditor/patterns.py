@@ -10,13 +10,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
+from itertools import islice
 from typing import Any
 
 from skillkeep.auditor.errors import AuditError
 
-__all__ = ["Hit", "PatternSet", "check_pattern"]
+__all__ = ["Hit", "Pattern", "PatternSet", "check_pattern"]
 
-_MAX_MEMORY = 4 << 20
+_MAX_MEMORY = 1 << 20  # of each; a pattern may have three times the size of the largest of today
 
 
 @dataclass(frozen=True)
@@ -60,27 +61,41 @@ class PatternSet:
 
     def find(self, index: int, data: bytes, most: int = 50) -> Iterator[Hit]:
         """The first `most` matches of one pattern, from left to right, without overlap."""
-        regexp = self._regexps[index]
-        for match in regexp.finditer(data):
-            if most <= 0:
-                return
-            most -= 1
-            groups = {
-                name.decode() if isinstance(name, bytes) else name: match.span(number)
-                for name, number in regexp.groupindex.items()
-                if match.span(number) != (-1, -1)
-            }
-            yield Hit(index, match.start(), match.end(), groups)
+        return _hits(index, self._regexps[index], data, most)
+
+
+class Pattern:
+    """One compiled pattern, written as those of a set. Raises `AuditError` (`bad_rule`) for one RE2 refuses."""
+
+    def __init__(self, pattern: str) -> None:
+        self._regexp = _compiled(pattern)
+
+    def find(self, data: bytes, most: int = 50) -> Iterator[Hit]:
+        """The first `most` matches in `data` (UTF-8), from left to right, without overlap."""
+        return _hits(0, self._regexp, data, most)
+
+
+def _hits(index: int, regexp: Any, data: bytes, most: int) -> Iterator[Hit]:
+    for match in islice(regexp.finditer(data), most):
+        groups = {
+            name.decode() if isinstance(name, bytes) else name: match.span(number)
+            for name, number in regexp.groupindex.items()
+            if match.span(number) != (-1, -1)
+        }
+        yield Hit(index, match.start(), match.end(), groups)
+
+
+def _compiled(pattern: str) -> Any:
+    re2 = _re2()
+    try:
+        return re2.compile(_spell(pattern), _options())
+    except re2.error as error:
+        raise _bad(pattern, str(error)) from error
 
 
 def check_pattern(pattern: str) -> None:
     """Raise `AuditError` (`bad_rule`) when RE2 refuses `pattern` or it matches the empty text."""
-    re2 = _re2()
-    try:
-        compiled = re2.compile(_spell(pattern), _options())
-    except re2.error as error:
-        raise _bad(pattern, str(error)) from error
-    if compiled.search(b""):
+    if _compiled(pattern).search(b""):
         raise _bad(pattern, "it matches the empty text")
 
 

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from skillkeep.auditor.engines.intent.pieces import Piece, alternatives_of, pieces_of
 from skillkeep.auditor.engines.tables import table
-from skillkeep.auditor.patterns import PatternSet
+from skillkeep.auditor.patterns import Pattern, PatternSet
 
 __all__ = ["Places", "Words", "words"]
 
@@ -19,7 +19,7 @@ _WORD: Final = re.compile(r"[a-z]+")
 _FOREIGN: Final = re.compile("[^\x00-\x7f\xa0-\xbf\u2000-\u2bff\u3000-\u3003\ufe0f\U0001f000-\U0001faff]")  # letters
 _PLAIN: Final = re.compile(r"[a-z0-9]+")
 _LONGEST: Final = 24
-_MOST_WORDS: Final = 50_000
+_MOST_WORDS: Final = 16_000  # half a kilobyte each, at most
 _SLOTS: Final = 3  # pieces that are asked for of an alternative that needs that many
 
 
@@ -34,7 +34,7 @@ class Words:
         """`classes` as in the table. Their patterns are compiled when they are asked for; most are not in one audit."""
         self._index = {name: number for number, name in enumerate(classes)}
         self._spelled = {name: _spelled(each) for name, each in classes.items()}
-        self._compiled: dict[str, PatternSet] = {}
+        self._compiled: dict[str, Pattern] = {}
         self._masks: dict[str, int] = {}
         self._many = len(classes)
         self._classes = (1 << self._many) - 1
@@ -65,7 +65,8 @@ class Words:
 
     def tags(self, text: str) -> int:
         """The mask of all classes that may have a word in the lower-cased `text`; `places` tells for sure."""
-        mask = reduce(or_, map(self._pieces.__getitem__, _WORD.findall(text)), self._always)
+        met = map(self._pieces.__getitem__, set(_WORD.findall(text)))
+        mask = reduce(or_, filter(None, met), 0) | self._always
         lanes = len(self._lanes)
         held = mask >> self._many
         for slot in range(1, _SLOTS):
@@ -94,8 +95,8 @@ class Words:
         Raises `AuditError` (`bad_rule`) for a pattern RE2 refuses.
         """
         if name not in self._compiled:
-            self._compiled[name] = PatternSet([self._spelled[name]])
-        hits = self._compiled[name].find(0, data, _MOST)
+            self._compiled[name] = Pattern(self._spelled[name])
+        hits = self._compiled[name].find(data, _MOST)
         found = [hit.groups.get("at", (hit.start, hit.end)) for hit in hits]
         if len(data) != len(text):
             found = [(len(data[:a].decode(errors="replace")), len(data[:b].decode(errors="replace"))) for a, b in found]
@@ -149,8 +150,10 @@ class _Pieces(dict[str, int]):
         for length in self._lengths:
             for start in range(size - length + 1):
                 mask |= self._inner.get(word[start : start + length], 0)
-        if len(self) < _MOST_WORDS:
-            self[word] = self._same.setdefault(mask, mask)
+        if len(self) >= _MOST_WORDS:
+            self.clear()
+            self._same.clear()
+        self[word] = self._same.setdefault(mask, mask)
         return mask
 
 
