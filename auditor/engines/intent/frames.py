@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property, lru_cache
+from functools import cache, cached_property, lru_cache, reduce
+from operator import or_
 from typing import Any, Final
 
 from skillkeep.auditor.engines.intent.polarity import is_told
@@ -96,7 +97,7 @@ def matches(text: str) -> Iterator[Match]:
         if parted and _PARTED.search(raw):
             mask |= tagger.tags(plain_text(raw))
         here = _alone(mask)
-        spread = _spreading(mask, mask | mask_before)
+        spread = _spreading(mask, mask | mask_before) if mask & _orders_of_several() else ()
         found: Sequence[Sentence] = ()
         if here or spread:
             found = list(sentences(text, block))
@@ -134,7 +135,23 @@ def _spread(found: Sequence[Sentence], new: int, some: Sequence[Frame], tagger: 
 @lru_cache(_MOST_MASKS)
 def _alone(mask: int) -> tuple[Frame, ...]:
     """The frames of one sentence that classes allow. Few sets of classes are met, so the answers are kept."""
-    return tuple(frame for frame in frames() if not frame.near and mask & frame.order and frame.fits(mask))
+    return tuple(frame for order, some in _by_order() if mask & order for frame in some if frame.fits(mask))
+
+
+@cache
+def _by_order() -> tuple[tuple[int, tuple[Frame, ...]], ...]:
+    """The frames of one sentence by the classes of their order."""
+    orders: dict[int, list[Frame]] = {}
+    for frame in frames():
+        if not frame.near:
+            orders.setdefault(frame.order, []).append(frame)
+    return tuple((order, tuple(some)) for order, some in orders.items())
+
+
+@cache
+def _orders_of_several() -> int:
+    """The classes of the orders of frames of several sentences."""
+    return reduce(or_, (frame.order for frame in frames() if frame.near), 0)
 
 
 @lru_cache(_MOST_MASKS)
