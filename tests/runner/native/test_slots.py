@@ -138,10 +138,10 @@ import subprocess
 from skillkeep.runner.native import NativeBackend
 from skillkeep.runner.interface import RunRequest
 def look():
-    return NativeBackend()._run(RunRequest(("ls", "/usr/share/doc"))).stdout.split()
+    return NativeBackend()._run(RunRequest(("ls", "/usr/share"))).stdout.split()
 print(len(look()) > 1, flush=True)
 sys.stdin.readline()
-subprocess.run(["mount", "--bind", sys.argv[2], "/usr/share/doc"], check=True)
+subprocess.run(["mount", "--bind", sys.argv[2], "/usr/share"], check=True)
 print(look())
 """
     with make_bench(Who("root", None)) as made:
