@@ -42,6 +42,7 @@ from skillkeep.runner.interface import (
 from skillkeep.runner.local import LocalBackend, Seen
 from skillkeep.runner.native.identity import DEFAULT_ID_BASE
 from skillkeep.runner.native.layout import ETC_FROM_HOST, SYSTEM
+from skillkeep.runner.native.prepare import cores_for
 from skillkeep.runner.native.watch import memory_of
 
 __all__ = ["LOSSES", "FilteredBackend"]
@@ -50,7 +51,7 @@ LOSSES = (
     "no namespaces: one kernel interface and one user id with the caller's own processes",
     "names, sizes and times of the host's files can be asked for by their path; their content and lists cannot be read",
     "no /proc, no network and no sockets at all, no changes of mode, owner or times, no job control",
-    "memory and processes are bounded in total by a watchdog that looks every 50 ms, processor time for each process",
+    "memory and processes are bounded in total by a watchdog that looks every 50 ms, processor time by whole cores",
     "scratch is a folder of the host's /tmp, bounded only by the size of a file",
 )
 _READY_SECONDS = 20.0
@@ -192,6 +193,7 @@ def _plan(request: RunRequest, home: str, uid: int | None) -> dict[str, Any]:
         "uid": uid,
         "parent": os.getpid(),
         "limits": _limits(policy, uid),
+        "cores": cores_for(policy.cpus),
     }
 
 

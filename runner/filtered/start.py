@@ -55,6 +55,8 @@ def _confine(plan: dict[str, Any]) -> dict[str, Any]:
     for fd in (0, 1, 2):
         os.set_inheritable(fd, True)
     set_limits(plan["limits"])
+    with guarded("cpu", "keep to the run's cores"):
+        os.sched_setaffinity(0, plan["cores"])  # the filter lets nobody change it
     if capabilities.sets()["CapPrm"]:
         capabilities.drop_bounding()
     if plan["uid"] is not None:

@@ -26,7 +26,7 @@ from skillkeep.runner.native.program import Shape, make_program
 from skillkeep.runner.native.rootfs import BindShape
 from skillkeep.runner.native.tail import Tail, candidates
 
-__all__ = ["Prepared", "bind_shapes", "cores_of", "limits_of", "prepare", "prepare_ahead"]
+__all__ = ["Prepared", "bind_shapes", "cores_for", "cores_of", "limits_of", "prepare", "prepare_ahead"]
 
 _LONGEST_SECONDS = 1e9
 _LOCKED_BYTES = 8 * 1024 * 1024
@@ -137,5 +137,10 @@ def cores_of(plan: Plan, enforced: tuple[str, ...]) -> tuple[int, ...]:
     """The cores that `plan`'s processes are held to where no control group shares out CPU time."""
     if "cpu" in enforced:
         return ()
+    return cores_for(plan.cpus)
+
+
+def cores_for(cpus: float) -> tuple[int, ...]:
+    """As many of this process's cores as `cpus` needs, and at most all of them."""
     cores = sorted(os.sched_getaffinity(0))
-    return tuple(cores[: math.ceil(min(plan.cpus, len(cores)))])
+    return tuple(cores[: math.ceil(min(cpus, len(cores)))])

@@ -157,3 +157,13 @@ def test_a_terminal_or_a_writable_descriptor_is_not_passed_on() -> None:
         os.close(master)
         os.close(terminal)
     assert run("cat", stdin=b"given").stdout == b"given"
+
+
+def test_processor_time_is_bounded_by_cores_that_nobody_inside_can_change() -> None:
+    """Only a machine that had nothing else to do showed it: two processes of a run had a core each."""
+    code = (
+        "import os\nprint(len(os.sched_getaffinity(0)))\n"
+        "try: os.sched_setaffinity(0, range(64)); print('changed')\n"
+        "except PermissionError: print('refused')"
+    )
+    assert run("python3", "-I", "-c", code, cpus=0.5).stdout == b"1\nrefused\n"
