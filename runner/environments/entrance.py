@@ -167,7 +167,7 @@ class EntranceBuilder:
         for name in shape.limits:
             tape_limit(tape, name)
         take_cores(tape, shape.cores)
-        payload_filter(bounded="data" not in shape.limits).onto(tape)
+        payload_filter(bounded="data" not in shape.limits, pinned=bool(shape.cores)).onto(tape)
         # The caller measures this process before it lets it go; execve sets the flag anew in any case.
         tape_switch(tape, "dumpable", on=True)
         say(tape, Kind.READY)

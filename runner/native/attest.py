@@ -49,13 +49,14 @@ def measure(
     """
     base = f"/proc/{payload}"
     status = _status(payload)
+    filter_held = payload_filter(bool(plan.egress), "memory" in bounded_by, noticed, "cpu" not in bounded_by)
     checks: tuple[Callable[[], Layer], ...] = (
         lambda: _identity(status, identity),
         lambda: _namespaces(payload),
         lambda: root or _root(base),
         lambda: _capabilities(status),
         lambda: _no_new_privs(status),
-        lambda: _seccomp(status, payload_filter(bool(plan.egress), "memory" in bounded_by, noticed)),
+        lambda: _seccomp(status, filter_held),
         lambda: _rlimits(base, plan),
         lambda: _cgroup(base, bounded_by),
     )

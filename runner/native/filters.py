@@ -19,13 +19,14 @@ _INIT_CALLS = "wait4 write exit_group restart_syscall"
 
 
 @cache
-def payload_filter(network: bool = False, bounded: bool = True, noticed: bool = False) -> Filter:
+def payload_filter(network: bool = False, bounded: bool = True, noticed: bool = False, pinned: bool = False) -> Filter:
     """Ordinary calls; sockets of the UNIX family only, which reach no further than the sandbox.
 
     With `network` also sockets of the internet families: the sandbox's network holds a loopback and the egress proxy.
     Without `bounded`, where no control group counts memory, there is none that a look from outside cannot see: no
     files without a name, no System V segments, no larger socket buffers. With `noticed` a refused call is asked about
-    (`notices`) instead of being refused at once; what is unknown, and clone3, are not.
+    (`notices`) instead of being refused at once; what is unknown, and clone3, are not. `pinned` processes, whose CPU
+    time is bounded by the cores they are on, stay on them.
 
     UNIX sockets may bind, listen and connect: multiprocessing and asyncio need them, the network namespace
     holds abstract names, and no socket file of the host is in sight.
@@ -37,6 +38,8 @@ def payload_filter(network: bool = False, bounded: bool = True, noticed: bool = 
         rules |= dict.fromkeys(_UNSEEN_MEMORY.split(), UNKNOWN)
         # A size is a wish, so it is heard and not granted: an error would end programs that never needed it.
         rules["setsockopt"] = Rule((Check(2, _BUFFER_SIZES, deny(0)),), ALLOW)
+    if pinned:
+        rules["sched_setaffinity"] = deny()
     return Filter({name: _noticed(rule) for name, rule in rules.items()} if noticed else rules)
 
 

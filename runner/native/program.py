@@ -202,7 +202,7 @@ class _Builder:
             tape_limit(tape, name)
         take_cores(tape, shape.cores)
         listener = tape.cell() if shape.notices else None
-        payload_filter(shape.egress, "data" not in shape.limits, shape.notices).onto(tape, listener)
+        payload_filter(shape.egress, "data" not in shape.limits, shape.notices, bool(shape.cores)).onto(tape, listener)
         if listener is not None:
             _send(tape, "seccomp", Kind.NOTICES, listener)
             tape.call("seccomp", "close", Word(listener))

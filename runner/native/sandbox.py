@@ -221,7 +221,9 @@ class Sandbox:
             self._way_out = WayOut(message.fd, self.plan.egress)
         elif message.kind is Kind.NOTICES and message.fd is not None and self.notices is None:
             shape = self._prepared.shape
-            self.notices = Notices(message.fd, payload_filter(shape.egress, "data" not in shape.limits))
+            self.notices = Notices(
+                message.fd, payload_filter(shape.egress, "data" not in shape.limits, pinned=bool(shape.cores))
+            )
         elif message.kind in (Kind.WAITING, Kind.READY) and not self._started:
             self._heard.add(message.kind)
             if message.kind is Kind.READY:

@@ -112,7 +112,7 @@ def make_rights(shape: EntranceShape, workdir: str) -> Program:
     if shape.landlock:
         restrict_files(tape, shape.landlock, shape.binds)
     take_cores(tape, shape.cores)
-    payload_filter(bounded="data" not in shape.limits).onto(tape)
+    payload_filter(bounded="data" not in shape.limits, pinned=bool(shape.cores)).onto(tape)
     tape_switch(tape, "dumpable", on=True)
     return _end(tape, failed)
 

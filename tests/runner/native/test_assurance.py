@@ -32,7 +32,7 @@ def test_a_result_names_each_layer_with_what_was_measured(bench: Bench) -> None:
     assert "/" in groups
     assert not any("skillkeep-" in group for group in groups)
     bounded = "memory" in layers["cgroup"]["facts"]
-    filters = {payload_filter(bounded=bounded, noticed=noticed).sha256 for noticed in (True, False)}
+    filters = {payload_filter(bounded=bounded, noticed=noticed, pinned=not bounded).sha256 for noticed in (True, False)}
     assert layers["seccomp"]["facts"]["sha256"] in filters
     host_uid = assurance["payload_host_uid"]
     assert host_uid == (bench.who.uid or os.geteuid() or int(layers["identity"]["facts"]["host_uid"]))

@@ -239,3 +239,15 @@ def test_the_policy_can_be_read_inside_without_secrets(bench: Bench) -> None:
     assert policy["network"] == "none"
     assert policy["env"] == ["API_TOKEN"]
     assert "hunter2" not in text
+
+
+def test_whoever_is_bounded_by_cores_stays_on_them(bench: Bench) -> None:
+    code = (
+        "import os\nprint(len(os.sched_getaffinity(0)))\n"
+        "try: os.sched_setaffinity(0, range(64)); print('changed')\n"
+        "except PermissionError: print('refused')"
+    )
+    answer = bench.run("python3", "-I", "-c", code, cpus=1.0)
+    layers = {layer["name"]: layer["facts"] for layer in answer["assurance"]["layers"]}
+    by_quota = f"{len(os.sched_getaffinity(0))}\nchanged\n"
+    assert answer["stdout"] == (by_quota if "cpu" in layers["cgroup"] else "1\nrefused\n")
