@@ -18,13 +18,13 @@ from dataclasses import replace
 from skillkeep.kernel.errors import KernelError
 from skillkeep.kernel.libc import guarded
 from skillkeep.kernel.namespaces import IdMap
-from skillkeep.kernel.procfs import read_text, write_text
+from skillkeep.kernel.procfs import read_text
 from skillkeep.runner.environments.entrance import HOLDER_AT
 from skillkeep.runner.environments.prepare import Command, Ground, prepare_entrance
 from skillkeep.runner.environments.standing import Standing
 from skillkeep.runner.interface import Assurance, Layer
 from skillkeep.runner.native import messages
-from skillkeep.runner.native.attest import measure
+from skillkeep.runner.native.attest import mark_as_first_to_go, measure
 from skillkeep.runner.native.failures import LayerError, StartError, deciding
 from skillkeep.runner.native.identity import Identity
 from skillkeep.runner.native.launch import launch
@@ -100,8 +100,7 @@ class Entered:
         self.pidfd = os.pidfd_open(self._waited)
         try:
             self.assurance = self._measure()
-            with guarded("oom_score", "mark the payload as the first to go"):
-                write_text(f"/proc/{self._payload}/oom_score_adj", "1000")
+            mark_as_first_to_go(self._payload)
         except BaseException:
             self.kill()
             self._give_up()

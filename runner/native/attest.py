@@ -11,8 +11,11 @@ import re
 from collections.abc import Callable
 from functools import cache
 
+from skillkeep.kernel.errors import KernelError
+from skillkeep.kernel.libc import guarded
 from skillkeep.kernel.namespaces import KINDS
-from skillkeep.kernel.procfs import namespaces_of, read_text, status_of
+from skillkeep.kernel.process import started_at
+from skillkeep.kernel.procfs import namespaces_of, read_text, status_of, write_text
 from skillkeep.kernel.rlimits import NO_CORE_DUMP
 from skillkeep.kernel.seccomp import Filter
 from skillkeep.runner.interface import Assurance, AssuranceLevel, Layer
@@ -21,7 +24,7 @@ from skillkeep.runner.native.filters import payload_filter
 from skillkeep.runner.native.identity import Identity
 from skillkeep.runner.native.plan import Plan
 
-__all__ = ["measure"]
+__all__ = ["mark_as_first_to_go", "measure"]
 
 _CAPABILITY_SETS = ("CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb")
 _BOUNDED = {"memory", "pids", "cpu"}
@@ -82,6 +85,20 @@ def measure(
         )
     losses = [*_losses(bounded_by, landlock, identity), *_core_loss(layers)]
     return Assurance(level, tuple(layers), payload_host_uid=identity.host_uid, losses=tuple(losses))
+
+
+def mark_as_first_to_go(payload: int) -> None:
+    """Let the kernel kill the measured process before all others when memory is short.
+
+    Raises KernelError("oom_score"), LayerError when the process has ended since it was measured.
+    """
+    try:
+        with guarded("oom_score", "mark the payload as the first to go"):
+            write_text(f"/proc/{payload}/oom_score_adj", "1000")
+    except KernelError as error:
+        if started_at(payload) >= 0:
+            raise
+        raise LayerError("attestation", "the payload ended when it had just been measured") from error
 
 
 def _losses(bounded_by: dict[str, str], landlock: int, identity: Identity) -> list[str]:

@@ -24,13 +24,10 @@ from skillkeep.kernel import namespaces
 from skillkeep.kernel.cgroup_choice import make_group
 from skillkeep.kernel.cgroups import GroupLimits
 from skillkeep.kernel.errors import KernelError
-from skillkeep.kernel.libc import guarded
-from skillkeep.kernel.process import started_at
-from skillkeep.kernel.procfs import write_text
 from skillkeep.kernel.tape import Step
 from skillkeep.runner.interface import Assurance
 from skillkeep.runner.native import messages
-from skillkeep.runner.native.attest import measure
+from skillkeep.runner.native.attest import mark_as_first_to_go, measure
 from skillkeep.runner.native.binds import open_mapped, open_read_only
 from skillkeep.runner.native.failures import LayerError, StartError, deciding
 from skillkeep.runner.native.filters import payload_filter
@@ -263,13 +260,7 @@ class Sandbox:
         shape = self._prepared.shape
         facts = (shape.landlock, self._identity, bounded_by, shape.notices)
         self._assurance = measure(self.plan, self._payload, *facts)
-        try:
-            with guarded("oom_score", "mark the payload as the first to go"):
-                write_text(f"/proc/{self._payload}/oom_score_adj", "1000")
-        except KernelError as error:
-            if started_at(self._payload) >= 0:
-                raise
-            raise LayerError("attestation", "the payload ended when it had just been measured") from error
+        mark_as_first_to_go(self._payload)
         self._bounds = (
             None if "memory" in self.group.enforces else self.plan.memory_bytes,
             None if "pids" in self.group.enforces else self.plan.processes,

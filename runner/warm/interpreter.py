@@ -24,10 +24,8 @@ from functools import cache
 from pathlib import Path
 
 from skillkeep.kernel.errors import KernelError
-from skillkeep.kernel.libc import guarded
 from skillkeep.kernel.namespaces import IdMap
 from skillkeep.kernel.process import started_at
-from skillkeep.kernel.procfs import write_text
 from skillkeep.kernel.syscalls import number
 from skillkeep.kernel.tape import Program
 from skillkeep.runner.environments.enter import Door, spawn
@@ -40,7 +38,7 @@ from skillkeep.runner.environments.start import build
 from skillkeep.runner.errors import RunnerError
 from skillkeep.runner.interface import Assurance, RunRequest, RunResult
 from skillkeep.runner.native import messages
-from skillkeep.runner.native.attest import measure
+from skillkeep.runner.native.attest import mark_as_first_to_go, measure
 from skillkeep.runner.native.failures import LayerError
 from skillkeep.runner.native.feed import Feeder
 from skillkeep.runner.native.identity import DEFAULT_ID_BASE, Identity
@@ -277,8 +275,7 @@ class WarmInterpreter:
         for kind, inode in standing.namespaces.items():
             if (layer.facts[kind] == str(inode)) is (kind in _OWN_OF_A_CALL):
                 raise LayerError(f"{kind}_namespace", "the call is not where it should be")
-        with guarded("oom_score", "mark the payload as the first to go"):
-            write_text(f"/proc/{message.pid}/oom_score_adj", "1000")
+        mark_as_first_to_go(message.pid)
         return assurance
 
     def _failure(self) -> LayerError:
