@@ -2,20 +2,25 @@
 
 What the payload's own set-up claims counts for nothing here, except for Landlock, which the kernel shows to
 nobody: that layer's facts say so.
+
+A payload that waits for its run before the root is finished is measured in two parts. What it can never get back or
+leave again is measured when it begins to wait (`Ahead`); what changes with the run, and that it is still the same
+process, when the run has come.
 """
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable
+import select
+from collections.abc import Callable, Mapping
 from functools import cache
 
 from skillkeep.kernel.errors import KernelError
 from skillkeep.kernel.libc import guarded
 from skillkeep.kernel.namespaces import KINDS
 from skillkeep.kernel.process import started_at
-from skillkeep.kernel.procfs import namespaces_of, read_text, status_of, write_text
+from skillkeep.kernel.procfs import namespaces_of, read_again, read_text, status_of, write_text
 from skillkeep.kernel.rlimits import NO_CORE_DUMP
 from skillkeep.kernel.seccomp import Filter
 from skillkeep.runner.interface import Assurance, AssuranceLevel, Layer
@@ -24,13 +29,65 @@ from skillkeep.runner.native.filters import payload_filter
 from skillkeep.runner.native.identity import Identity
 from skillkeep.runner.native.plan import Plan
 
-__all__ = ["mark_as_first_to_go", "measure"]
+__all__ = ["Ahead", "mark_as_first_to_go", "measure"]
 
 _CAPABILITY_SETS = ("CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb")
 _BOUNDED = {"memory", "pids", "cpu"}
+_ORDER = ("identity", "namespaces", "root", "capabilities", "no_new_privs", "seccomp", "rlimits", "cgroup")
 _STATUS = ("Uid", "Gid", "Groups", *_CAPABILITY_SETS, "NoNewPrivs", "Seccomp", "Seccomp_filters")
-_MOUNT = re.compile(r"^(?:[^ ]+ ){4}([^ ]+) ([^ ]+) (.*)$", re.MULTILINE)
-"""Of mountinfo: where, options, and what follows."""
+_MOUNT = re.compile(r"(?:[^ ]+ ){4}([^ ]+) ([^ ]+) (.*)")
+"""Of a line of mountinfo: where, options, and what follows."""
+_Mount = tuple[str, list[str], str]
+
+
+class Ahead:
+    """What was measured of a payload that waits for its run, and the ways to measure the rest.
+
+    Which layers, and why nothing takes them from it: `slots`. The files stay open: what they show is of this very
+    process, whatever its number means later. Raises LayerError for the first layer that does not hold.
+    """
+
+    def __init__(
+        self, plan: Plan, payload: int, identity: Identity, bounded_by: Mapping[str, str], noticed: bool
+    ) -> None:
+        self._open: list[int] = []
+        try:
+            self._process = self._kept(os.pidfd_open(payload))
+            self._mounts = self._kept(os.open(f"/proc/{payload}/mountinfo", os.O_RDONLY | os.O_CLOEXEC))
+            self._groups = self._kept(os.open(f"/proc/{payload}/cgroup", os.O_RDONLY | os.O_CLOEXEC))
+            checks = _lasting(plan, payload, identity, bounded_by, noticed)
+            self.layers = {name: check() for name, check in checks.items()}
+            self._known = {line: _mount(line) for line in _lines(read_again(self._mounts))}
+        except (OSError, KeyError, ValueError) as error:
+            self.close()
+            raise _unmeasured(error) from error
+        except LayerError:
+            self.close()
+            raise
+        self._end = select.poll()
+        self._end.register(self._process, select.POLLIN)
+
+    def _kept(self, fd: int) -> int:
+        self._open.append(fd)
+        return fd
+
+    def root(self) -> Layer:
+        """That layer as it is now."""
+        return _root([self._known.get(line) or _mount(line) for line in _lines(read_again(self._mounts))])
+
+    def cgroup(self, bounded_by: Mapping[str, str]) -> Layer:
+        """That layer as it is now."""
+        return _cgroup(read_again(self._groups), bounded_by)
+
+    def require_life(self) -> None:
+        """Raise LayerError when the process has ended; it has not become another one else."""
+        if self._end.poll(0):
+            raise LayerError("attestation", "the waiting payload has ended")
+
+    def close(self) -> None:
+        """Let go of it."""
+        while self._open:
+            os.close(self._open.pop())
 
 
 def measure(
@@ -38,37 +95,31 @@ def measure(
     payload: int,
     landlock: int,
     identity: Identity,
-    bounded_by: dict[str, str],
+    bounded_by: Mapping[str, str],
     noticed: bool = False,
     *,
     root: Layer | None = None,
+    ahead: Ahead | None = None,
 ) -> Assurance:
     """The assurance of the waiting process `payload`.
 
     `landlock` is the version its set-up used, 0 for none; `bounded_by` gives the control group's path by controller;
     `noticed` whether refused calls are told to a listener; `root` is that layer of another process in the same mount
-    namespace, where nobody may mount.
+    namespace, where nobody may mount; `ahead` is what was measured of this process when it began to wait.
     Raises LayerError for the first layer that does not hold, or when the whole is below `plan.min_level`.
     """
-    base = f"/proc/{payload}"
-    status = _status(payload)
-    filter_held = payload_filter(bool(plan.egress), "memory" in bounded_by, noticed, "cpu" not in bounded_by)
-    checks: tuple[Callable[[], Layer], ...] = (
-        lambda: _identity(status, identity),
-        lambda: _namespaces(payload),
-        lambda: root or _root(base),
-        lambda: _capabilities(status),
-        lambda: _no_new_privs(status),
-        lambda: _seccomp(status, filter_held),
-        lambda: _rlimits(base, plan),
-        lambda: _cgroup(base, bounded_by),
-    )
-    layers = []
-    for check in checks:
-        try:
-            layers.append(check())
-        except (OSError, KeyError, ValueError) as error:
-            raise LayerError("attestation", f"the waiting payload could not be measured: {error}") from error
+    try:
+        if ahead is not None:
+            found = {**ahead.layers, "root": ahead.root(), "cgroup": ahead.cgroup(bounded_by)}
+            ahead.require_life()
+        else:
+            checks = _lasting(plan, payload, identity, bounded_by, noticed)
+            checks["root"] = lambda: root or _root_of(payload)
+            checks["cgroup"] = lambda: _cgroup(read_text(f"/proc/{payload}/cgroup"), bounded_by)
+            found = {name: checks[name]() for name in _ORDER}
+    except (OSError, KeyError, ValueError) as error:
+        raise _unmeasured(error) from error
+    layers = [found[name] for name in _ORDER]
     facts = {"abi": str(landlock), "source": "a step of the set-up, which stops at a refusal"}
     layers.append(Layer("landlock", landlock > 0, facts))
     reach = {
@@ -83,8 +134,28 @@ def measure(
             f"only {', '.join(sorted(bounded_by)) or 'nothing'} is bounded by a control group, the run demands all",
             "Run where control groups are writable (root, or a delegated systemd user session).",
         )
-    losses = [*_losses(bounded_by, landlock, identity), *_core_loss(layers)]
+    losses = [*_losses(bounded_by, landlock, identity), *_core_loss(found["rlimits"])]
     return Assurance(level, tuple(layers), payload_host_uid=identity.host_uid, losses=tuple(losses))
+
+
+def _lasting(
+    plan: Plan, payload: int, identity: Identity, bounded_by: Mapping[str, str], noticed: bool
+) -> dict[str, Callable[[], Layer]]:
+    """The checks of what a payload that waits has laid down for good."""
+    status = _status(payload)
+    filter_held = payload_filter(bool(plan.egress), "memory" in bounded_by, noticed, "cpu" not in bounded_by)
+    return {
+        "identity": lambda: _identity(status, identity),
+        "namespaces": lambda: _namespaces(payload),
+        "capabilities": lambda: _capabilities(status),
+        "no_new_privs": lambda: _no_new_privs(status),
+        "seccomp": lambda: _seccomp(status, filter_held),
+        "rlimits": lambda: _rlimits(payload, plan),
+    }
+
+
+def _unmeasured(error: Exception) -> LayerError:
+    return LayerError("attestation", f"the waiting payload could not be measured: {error}")
 
 
 def mark_as_first_to_go(payload: int) -> None:
@@ -101,7 +172,7 @@ def mark_as_first_to_go(payload: int) -> None:
         raise LayerError("attestation", "the payload ended when it had just been measured") from error
 
 
-def _losses(bounded_by: dict[str, str], landlock: int, identity: Identity) -> list[str]:
+def _losses(bounded_by: Mapping[str, str], landlock: int, identity: Identity) -> list[str]:
     words = {
         "memory": "memory is bounded per process by rlimit and in total by a watchdog that looks every 20 ms",
         "pids": "processes are bounded by rlimit in the user namespace and by a watchdog",
@@ -115,11 +186,11 @@ def _losses(bounded_by: dict[str, str], landlock: int, identity: Identity) -> li
     return found
 
 
-def _core_loss(layers: list[Layer]) -> list[str]:
+def _core_loss(limits: Layer) -> list[str]:
     """A hard core limit of 0 cannot be raised to 1 by an ordinary user; with 0, a piped handler still runs."""
-    limits = next(layer.facts for layer in layers if layer.name == "rlimits")
-    piped = read_text("/proc/sys/kernel/core_pattern").startswith("|")
-    if piped and limits["Max core file size"] != str(NO_CORE_DUMP):
+    if limits.facts["Max core file size"] == str(NO_CORE_DUMP):
+        return []
+    if read_text("/proc/sys/kernel/core_pattern").startswith("|"):
         return ["a crash starts the host's core dump handler: the hard core limit is 0, raise it to 1"]
     return []
 
@@ -154,11 +225,23 @@ def _own_namespaces() -> dict[str, str]:
     return namespaces_of("self", KINDS)
 
 
-def _root(base: str) -> Layer:
-    text = read_text(f"{base}/mountinfo")
-    rows = [(place, options.split(","), rest) for place, options, rest in _MOUNT.findall(text)]
-    if len(rows) != text.count("\n"):
+def _root_of(payload: int) -> Layer:
+    return _root([_mount(line) for line in _lines(read_text(f"/proc/{payload}/mountinfo"))])
+
+
+def _lines(text: str) -> list[str]:
+    """By line feeds alone: the kernel escapes no other character that ends a line."""
+    return text.removesuffix("\n").split("\n")
+
+
+def _mount(line: str) -> _Mount:
+    found = _MOUNT.fullmatch(line)
+    if found is None:
         raise LayerError("root", "a line of the payload's mountinfo cannot be read")
+    return found[1], found[2].split(","), found[3]
+
+
+def _root(rows: list[_Mount]) -> Layer:
     top = [(options, rest) for place, options, rest in rows if place == "/"]
     if len(top) != 1 or " - tmpfs " not in f" {top[0][1]}" or "ro" not in top[0][0]:
         raise LayerError("root", "the payload's root is not one read-only tmpfs")
@@ -190,8 +273,9 @@ def _seccomp(status: dict[str, str], expected: Filter) -> Layer:
     return Layer("seccomp", True, facts)
 
 
-def _rlimits(base: str, plan: Plan) -> Layer:
-    rows = {line[:26].strip(): line[26:].split()[:2] for line in read_text(f"{base}/limits").splitlines()}
+def _rlimits(payload: int, plan: Plan) -> Layer:
+    lines = read_text(f"/proc/{payload}/limits").splitlines()
+    rows = {line[:26].strip(): line[26:].split()[:2] for line in lines}
     wanted = {"Max core file size": NO_CORE_DUMP, "Max open files": plan.open_files, "Max file size": plan.file_bytes}
     for name, most in wanted.items():
         if any(value == "unlimited" or int(value) > most for value in rows[name]):
@@ -199,8 +283,8 @@ def _rlimits(base: str, plan: Plan) -> Layer:
     return Layer("rlimits", True, {name: rows[name][1] for name in wanted})
 
 
-def _cgroup(base: str, bounded_by: dict[str, str]) -> Layer:
-    inside = [line.rpartition(":")[2] for line in read_text(f"{base}/cgroup").splitlines()]
+def _cgroup(membership: str, bounded_by: Mapping[str, str]) -> Layer:
+    inside = [line.rpartition(":")[2] for line in membership.splitlines()]
     for path in set(bounded_by.values()):
         if not any(line.endswith("/" + os.path.basename(path)) for line in inside):
             raise LayerError("cgroup", f"the payload is not inside {path}")

@@ -15,7 +15,7 @@ _STREAM, _DATAGRAM = 1, 2
 _WORTH_A_NOTICE = (deny(), deny(errno.EAFNOSUPPORT))
 _UNSEEN_MEMORY = "memfd_create shmget shmat"
 _BUFFER_SIZES = (7, 32)  # SO_SNDBUF, SO_SNDBUFFORCE
-_INIT_CALLS = "wait4 write exit_group restart_syscall"
+_INIT_CALLS = "wait4 getrusage write exit_group restart_syscall"
 
 
 @cache

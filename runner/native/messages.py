@@ -6,6 +6,7 @@ above every kind. Nothing is read from the socket once the payload runs: its des
 
 from __future__ import annotations
 
+import errno
 import os
 import select
 import socket
@@ -17,11 +18,14 @@ from enum import IntEnum
 from skillkeep.kernel.errors import KernelError
 from skillkeep.kernel.tape import BASE, FAILURE, Step
 
-__all__ = ["GO", "IDS", "Kind", "Message", "is_readable", "pair", "receive", "tell"]
+__all__ = ["GO", "IDS", "USAGE_BYTES", "Kind", "Last", "Message", "is_readable", "pair", "receive", "tell"]
 
 GO, IDS = b"go......", b"ids....."
 _MOST = 4096
 _CREDENTIALS = struct.Struct("3i")
+_USAGE_WORDS = 18
+USAGE_BYTES = 8 * _USAGE_WORDS
+"""Of a struct rusage."""
 _FD = struct.Struct("i")
 _CLOEXEC_FDS = 0x4000_0000  # MSG_CMSG_CLOEXEC
 
@@ -36,7 +40,7 @@ class Kind(IntEnum):
     READY = 3
     """The payload waits for the word."""
     ENDED = 4
-    """The payload ended; its wait status."""
+    """The payload ended: its wait status, the answer of a last wait, and two times struct rusage (see `Last`)."""
     LISTENING = 6
     """The socket of the sandbox's egress proxy comes along."""
     NOTICES = 7
@@ -54,6 +58,30 @@ class Message:
     pid: int
     fd: int | None = None
     """A descriptor that came along, the receiver's to close."""
+
+
+@dataclass(frozen=True)
+class Last:
+    """An init's last words: the payload's wait status, whether nobody is left inside, and what all have used.
+
+    Times in seconds, memory in bytes.
+    """
+
+    status: int
+    alone: bool
+    user_seconds: float
+    system_seconds: float
+    memory: int
+
+    @classmethod
+    def of(cls, message: Message) -> Last:
+        """What an `ENDED` says. Raises ValueError for one that is too short."""
+        status, left, *words = message.numbers
+        own, children = words[:_USAGE_WORDS], words[_USAGE_WORDS:]
+        if len(children) != _USAGE_WORDS:
+            raise ValueError("an end without what was used")
+        user, system = (sum(each[at] + each[at + 1] / 1e6 for each in (own, children)) for at in (0, 2))
+        return cls(status, left == -errno.ECHILD, user, system, 1024 * max(own[4], children[4]))
 
 
 def pair() -> tuple[socket.socket, socket.socket]:

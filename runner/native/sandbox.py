@@ -1,17 +1,17 @@
 """One sandbox from its first process to its last, as a machine that reacts to events and never waits.
 
 The owner calls `heard` when `socket` is readable, `init_ended` when `pidfd` is, `tick` when `due` has come, and reads
-`outcome` or `failure` when `over`. Nothing of the payload runs before everything that holds it has been measured.
+`outcome` or `failure` when `over`. The outcome is there as soon as init has said that nobody is left inside; what is
+left then, init itself, ends. Nothing of the payload runs before everything that holds it has been measured.
 
-A sandbox made without streams is built ahead: once it is `ready` it waits for its one run, which `take` gives it. It
-is measured after that, by the same code as any other; what was seen while it was built counts for nothing.
+A sandbox made without streams is built ahead: once it is `ready` it waits for its one run, which `take` gives it. What
+holds its payload for good is measured before that, the rest afterwards, by the same code as any other's (`attest`).
 """
 
 from __future__ import annotations
 
 import contextlib
 import os
-import resource
 import signal
 import socket
 import time
@@ -27,7 +27,7 @@ from skillkeep.kernel.errors import KernelError
 from skillkeep.kernel.tape import Step
 from skillkeep.runner.interface import Assurance
 from skillkeep.runner.native import messages
-from skillkeep.runner.native.attest import mark_as_first_to_go, measure
+from skillkeep.runner.native.attest import Ahead, mark_as_first_to_go, measure
 from skillkeep.runner.native.binds import open_mapped, open_read_only
 from skillkeep.runner.native.failures import LayerError, StartError, deciding
 from skillkeep.runner.native.filters import payload_filter
@@ -88,6 +88,7 @@ class Sandbox:
         self.uppers: list[int] = []
         self._started = 0.0
         self._rest: Rest | None = None
+        self._ahead: Ahead | None = None
         self._streams: Sequence[int] = ()
         self.due = time.monotonic() + _SETUP_SECONDS
         try:
@@ -104,7 +105,7 @@ class Sandbox:
     @property
     def over(self) -> bool:
         """Whether nothing of it is left but its control group, and it is known how it ended."""
-        return self.outcome is not None or (self.failure is not None and self._init < 0)
+        return self._init < 0 and (self.outcome is not None or self.failure is not None)
 
     @property
     def pids(self) -> tuple[int, ...]:
@@ -116,7 +117,7 @@ class Sandbox:
     def ready(self) -> bool:
         """Whether it was built ahead, all of it stands, and it has no run yet."""
         built = self._prepared.shape.ahead and self._rest is None
-        return built and Kind.READY in self._heard and self.failure is None and self.pidfd >= 0
+        return built and self._ahead is not None and self.failure is None and self.pidfd >= 0
 
     @property
     def started(self) -> bool:
@@ -156,6 +157,7 @@ class Sandbox:
         self.abandon()
         self._end_way_out()
         self._end_notices()
+        self._forget_ahead()
         if self.socket is not None:
             self.socket.close()
             self.socket = None
@@ -187,10 +189,11 @@ class Sandbox:
         self.pidfd = -1
         self._end_way_out()
         self._end_notices()
+        self._forget_ahead()
         if self.failure is None and not self._started:
             self.failure = self._stopped_early()
-        if self.failure is None:
-            self.outcome = self._describe(usage)
+        if self.failure is None and self.outcome is None:
+            self.outcome = self._describe(usage.ru_utime, usage.ru_stime, usage.ru_maxrss * 1024)
 
     def tick(self) -> None:
         """Keep the limits that time and the watchdog bring."""
@@ -228,12 +231,15 @@ class Sandbox:
                 self._payload = message.pid
             if self._heard == {Kind.WAITING, Kind.READY}:
                 self._release()
-            elif self.ready:
+            elif self._prepared.shape.ahead and message.kind is Kind.READY:
+                self._ahead = Ahead(
+                    self.plan, self._payload, self._identity, self._bounded_by, self._prepared.shape.notices
+                )
                 self.due = float("inf")
         elif message.kind is Kind.UNSTARTED:
             raise StartError(self.plan.argv[0], deciding(message.numbers))
         elif message.kind is Kind.ENDED and message.pid == self._init:
-            self._status = message.numbers[0]
+            self._ended(messages.Last.of(message))
         else:
             if message.fd is not None:
                 os.close(message.fd)
@@ -256,10 +262,9 @@ class Sandbox:
 
     def _release(self) -> None:
         """Measure what holds the waiting payload, then let it go."""
-        bounded_by = {name: part.path for part in self.group.parts for name in part.enforces}
         shape = self._prepared.shape
-        facts = (shape.landlock, self._identity, bounded_by, shape.notices)
-        self._assurance = measure(self.plan, self._payload, *facts)
+        facts = (shape.landlock, self._identity, self._bounded_by, shape.notices)
+        self._assurance = measure(self.plan, self._payload, *facts, ahead=self._ahead)
         mark_as_first_to_go(self._payload)
         self._bounds = (
             None if "memory" in self.group.enforces else self.plan.memory_bytes,
@@ -272,6 +277,20 @@ class Sandbox:
             messages.tell(self.socket, self._rest.payload, self._streams)
         self._started = time.monotonic()
         self._set_due(self._started)
+        self._forget_ahead()
+
+    def _ended(self, last: messages.Last) -> None:
+        """The payload has ended. When nobody is left there is nothing to wait for: init has no more to say."""
+        self._status = last.status
+        if last.alone and self._started and self.failure is None:
+            self._end_way_out()
+            self._end_notices()
+            self.outcome = self._describe(last.user_seconds, last.system_seconds, last.memory)
+            self._kill()
+            self.due = float("inf")
+            if self.socket is not None:
+                self.socket.close()
+                self.socket = None
 
     def _end_way_out(self) -> None:
         if self._way_out is not None:
@@ -282,9 +301,18 @@ class Sandbox:
         if self.notices is not None:
             self.notices.close()
 
+    def _forget_ahead(self) -> None:
+        """Let go of the ways to look at the payload: one of them holds its mounts."""
+        if self._ahead is not None:
+            self._ahead.close()
+
     def _set_due(self, now: float) -> None:
         end = self._started + self.plan.wall_seconds
         self.due = float("inf") if self._stopped_for else min(end, now + _LOOK_SECONDS) if self._watching else end
+
+    @property
+    def _bounded_by(self) -> dict[str, str]:
+        return {name: part.path for part in self.group.parts for name in part.enforces}
 
     @property
     def _watching(self) -> bool:
@@ -327,15 +355,16 @@ class Sandbox:
         if not bounded and not os.path.exists("/proc/thread-self/children"):
             raise LayerError("watchdog", "this kernel does not list a process's children (CONFIG_PROC_CHILDREN)")
 
-    def _describe(self, usage: resource.struct_rusage) -> Outcome:
+    def _describe(self, user_seconds: float, system_seconds: float, most_memory: int) -> Outcome:
+        """`most_memory`: of one process, in bytes."""
         counted = self.group.facts()
         return Outcome(
             status=self._status,
             stopped_for=self._stopped_for,
             wall_seconds=time.monotonic() - self._started,
-            user_seconds=usage.ru_utime,
-            system_seconds=usage.ru_stime,
-            peak_memory=counted.get("peak_memory") or max(self._peaks.memory, usage.ru_maxrss * 1024),
+            user_seconds=user_seconds,
+            system_seconds=system_seconds,
+            peak_memory=counted.get("peak_memory") or max(self._peaks.memory, most_memory),
             peak_processes=max(counted.get("peak_processes", 0) - 1, self._peaks.processes, 1),
             oom_kills=counted.get("oom_kills", 0),
             refused_forks=counted.get("refused_forks", 0),

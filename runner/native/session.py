@@ -34,6 +34,7 @@ class Session:
         self._plan: Plan | None = None
         self._kept: list[int] = []
         self._wanted = True
+        self._answered = False
         connection.setblocking(False)
         server.watch(connection.fileno(), self._heard_caller)
 
@@ -80,7 +81,7 @@ class Session:
                 os.close(fd)
 
     def _caller_gone(self) -> None:
-        if self._sandbox is None or self._sandbox.over:
+        if self._sandbox is None:
             self._leave()
             return
         self._server.unwatch(self._connection.fileno())
@@ -165,7 +166,7 @@ class Session:
         for fd in wanted.keys() - self._watched:
             self._server.watch(fd, wanted[fd])
         self._watched = set(wanted)
-        if sandbox.outcome is not None:
+        if sandbox.outcome is not None and not self._answered:
             self._answer(_describe(sandbox))
         elif sandbox.over and sandbox.failure is not None:
             self._answer(_describe_failure(sandbox.failure))
@@ -193,7 +194,10 @@ class Session:
         for fd in tuple(self._watched):
             self._forget(fd)
         self._sandbox.init_ended()
-        self._look()
+        if self._answered:
+            self._leave()
+        else:
+            self._look()
 
     def _forget(self, fd: int) -> None:
         self._watched.discard(fd)
@@ -206,14 +210,22 @@ class Session:
             self._server.note_held(self._sandbox.plan.id_base, words["assurance"])
         with contextlib.suppress(OSError):  # a caller that is gone hears nothing
             socket.send_fds(self._connection, [json.dumps(words).encode()], uppers)
-        self._leave()
+        self._answered = True
+        self._hang_up()
+        if self._sandbox is None or self._sandbox.pidfd < 0:
+            self._leave()
 
-    def _leave(self) -> None:
-        self._server.unwatch(self._connection.fileno())
-        self._connection.close()
+    def _hang_up(self) -> None:
+        """Let go of the caller; its sandbox's init may be ending yet."""
+        if self._connection.fileno() >= 0:
+            self._server.unwatch(self._connection.fileno())
+            self._connection.close()
         self._close_kept()
         if self._sandbox is not None:
             self._sandbox.forget_changes()
+
+    def _leave(self) -> None:
+        self._hang_up()
         self._server.left(self, None if self._sandbox is None else self._sandbox.group)
 
 

@@ -11,7 +11,14 @@ Why a run in a slot holds no less than one built for it:
 - The host may have changed meanwhile. What the slot took from it (files by inode, mounts, device files, the server's
   control group, limits, cores and priority) is looked at again, and every slot that saw another host is dropped. The
   limits of its control group are read back.
-- The binds are opened when the run comes, and everything is measured then, by the same code (`attest`).
+- The binds are opened when the run comes. Mounts, the root and membership in control groups are measured then. Before,
+  when the payload begins to wait, and by the same code (`attest`), is measured what nothing gives back to it. Its ids:
+  it has no capability in its user namespace, and none outside. Capabilities: the bounding set is empty. no_new_privs:
+  there is no call that clears it. seccomp: a filter can be added only. Namespaces: it has neither the right nor the
+  calls to enter others, and nobody enters a process into one. Resource limits: its own hard ones can be lowered only;
+  raising them takes CAP_SYS_RESOURCE outside, which could do that during the run as well. From then to its execve it
+  carries out our steps alone: it reads, takes its streams and its folder. That it is the same process is certain: the
+  files that show it were opened while it was measured, its pidfd before that, and that one says that it lives yet.
 - A slot that fails before its payload was let go is nobody's failure: the run gets a sandbox built for it.
 """
 

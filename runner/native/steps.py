@@ -11,7 +11,7 @@ from skillkeep.kernel import landlock, namespaces
 from skillkeep.kernel.libc import AT_FDCWD
 from skillkeep.kernel.tape import ANY, BASE, FAILURE, At, Cell, Label, Tape, Word
 from skillkeep.runner.egress.place import PORT
-from skillkeep.runner.native.messages import Kind
+from skillkeep.runner.native.messages import USAGE_BYTES, Kind
 from skillkeep.runner.native.rootfs import BindShape
 
 __all__ = [
@@ -48,6 +48,8 @@ _MESSAGE, _VECTOR = struct.Struct("=QIxxxxQQQQi4x"), struct.Struct("=QQ")  # str
 _CORES_BYTES = 128
 _ALL = 0xFFFF_FFFF
 _STREAMS = 3
+_ALL_CHILDREN = 0x4000_0000  # __WALL
+_SELF, _CHILDREN = 0, -1  # RUSAGE_
 
 
 def say(tape: Tape, kind: Kind) -> None:
@@ -167,16 +169,29 @@ def execute(tape: Tape, count: int) -> None:
 
 
 def tell_end_of(tape: Tape, child: Cell | At) -> None:
-    """Say that init waits, reap until `child` has ended, tell its wait status, and leave."""
-    again, ended, zero = Label(), Label(), tape.data(bytes(8))
+    """Say that init waits, reap until `child` has ended, tell how and what else there is, and leave.
+
+    The last wait's answer is told, too: whoever a process leaves behind becomes init's own child, so that ECHILD, of
+    children of every kind (__WALL), says that nobody is left in the pid namespace (pid_namespaces(7)).
+    """
+    again, ended, more, told, zero = Label(), Label(), Label(), Label(), tape.data(bytes(8))
     say(tape, Kind.WAITING)
-    report, pid = tape.space(struct.pack("=Qq", Kind.ENDED, 0)), tape.cell()
+    report, pid = tape.space(struct.pack("=Qqq", Kind.ENDED, 0, 0) + bytes(2 * USAGE_BYTES)), tape.cell()
+    left = report.plus(16)
     tape.mark(again)
     tape.call("setup", "wait4", -1, report.plus(8), 0, 0, into=pid, tolerate=errno.EINTR)
     tape.jump_if_equal(pid, child, ended)
     tape.jump_if_equal(zero, zero, again)
     tape.mark(ended)
-    tape.call("setup", "write", SOCKET, report, 16)
+    tape.mark(more)
+    wanted = os.WNOHANG | _ALL_CHILDREN
+    tape.call("setup", "wait4", -1, tape.space(bytes(8)), wanted, 0, into=left, tolerate=errno.ECHILD)
+    tape.jump_if_equal(left, zero, told)
+    tape.jump_unless_equal(left, tape.data(struct.pack("=q", -errno.ECHILD)), more)
+    tape.mark(told)
+    for number, whose in enumerate((_SELF, _CHILDREN)):
+        tape.call("setup", "getrusage", whose, report.plus(24 + number * USAGE_BYTES))
+    tape.call("setup", "write", SOCKET, report, 24 + 2 * USAGE_BYTES)
     tape.call("setup", "exit_group", 0)
 
 

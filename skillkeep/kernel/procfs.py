@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 
-__all__ = ["namespaces_of", "read_text", "status_of", "write_text"]
+__all__ = ["namespaces_of", "read_again", "read_text", "status_of", "write_text"]
 
 _CHUNK = 1 << 16
 
@@ -19,6 +19,14 @@ def read_text(path: str) -> str:
             data += more
     finally:
         os.close(fd)
+    return data.decode("utf-8", "surrogateescape")
+
+
+def read_again(fd: int) -> str:
+    """The text that the open control file `fd` has at this moment. Raises OSError."""
+    data = os.pread(fd, _CHUNK, 0)
+    while len(data) and (more := os.pread(fd, _CHUNK, len(data))):
+        data += more
     return data.decode("utf-8", "surrogateescape")
 
 

@@ -15,6 +15,8 @@ from support.sandbox import Bench, marked_processes
 from support.slots import at_rest, groups
 from support.waiting import later, until
 
+from skillkeep.kernel.syscalls import number
+
 
 @pytest.fixture(autouse=True)
 def _own_server(bench: Bench) -> None:
@@ -118,6 +120,23 @@ def test_killed_at_any_moment_nothing_stays(bench: Bench, victim: str) -> None:
     alive = _server(bench)
     assert until(lambda: not any(groups(pid) for pid in servers - {alive}))
     assert until(lambda: at_rest(alive))
+
+
+LEAVERS = {
+    "fork": "os.fork()",
+    "clone without a signal": f"ctypes.CDLL(None).syscall({number('clone')}, 0, 0, 0, 0, 0)",
+}
+
+
+@pytest.mark.parametrize("how", LEAVERS)
+def test_nothing_of_a_run_is_left_when_its_answer_is_there(bench: Bench, how: str) -> None:
+    mark = secrets.token_hex(8)
+    code = f"import ctypes, os, time\nif {LEAVERS[how]} == 0:\n  os.setsid()\n  time.sleep(60)  # {mark}"
+    for left in (code, f"pass  # {mark}"):
+        with subprocess.Popen(bench.driver(), stdin=-1, stdout=-1, stderr=-1, **bench.identity()) as caller:
+            answer = json.loads(caller.communicate(bench.request(["python3", "-c", left], None, 2, {}))[0])
+            assert marked_processes(mark) == []
+        assert answer["cause"] == "exit", answer
 
 
 def test_killing_init_ends_the_run_as_a_signal(bench: Bench) -> None:

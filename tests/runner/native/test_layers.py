@@ -1,15 +1,16 @@
 """Each step of the set-up refused, one at a time; and each layer left out by a set-up that claims to have laid it down.
 
 The tape is changed, not our code: a step's system call becomes one that no kernel has (it fails) or one that does
-nothing (it seems to succeed).
+nothing (it seems to succeed). Both in a sandbox built for its run and in one built ahead of it.
 """
 
 from __future__ import annotations
 
 import os
 import select
+import signal
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -23,10 +24,13 @@ from skillkeep.kernel.syscalls import number
 from skillkeep.kernel.tape import BASE, HEADER, Step
 from skillkeep.runner.interface import Bind, RunRequest, SandboxPolicy
 from skillkeep.runner.native import prepare as prepare_module
+from skillkeep.runner.native import rest as rest_module
 from skillkeep.runner.native import sandbox as sandbox_module
 from skillkeep.runner.native.failures import LayerError
 from skillkeep.runner.native.plan import Plan, make_plan
 from skillkeep.runner.native.prepare import Prepared
+from skillkeep.runner.native.program import REST_OF_INIT, REST_OF_PAYLOAD
+from skillkeep.runner.native.rest import Rest
 from skillkeep.runner.native.sandbox import Sandbox
 
 ROW = 80
@@ -36,7 +40,7 @@ LAYERS = {
     *("no_new_privs", "dumpable", "death_signal", "descriptors", "seccomp", "hostname", "workdir", "setup"),
 }
 """Layers that a run on any machine has."""
-AFTER_THE_RUN = ("exit_group", "wait4", "execve", "write", "compare")
+AFTER_THE_RUN = ("exit_group", "wait4", "getrusage", "execve", "write", "compare")
 
 
 def _plan(marker: Path) -> Plan:
@@ -44,13 +48,19 @@ def _plan(marker: Path) -> Plan:
     return make_plan(RunRequest(("touch", "/data/ran"), SandboxPolicy(binds=binds)), 0x7000_0000)
 
 
-def _run(plan: Plan) -> Sandbox:
-    """Build and run it here, without a fork server; over when this returns, its group removed."""
+def _run(plan: Plan, when_ready: Callable[[Sandbox], None] | None = None) -> Sandbox:
+    """Build and run it here, without a fork server; over when this returns, its group removed.
+
+    With `when_ready` it is built ahead, and takes the run after that was called.
+    """
     null = os.open("/dev/null", os.O_RDWR | os.O_CLOEXEC)
     try:
-        sandbox = Sandbox(plan, (null, null, null))
+        sandbox = Sandbox(plan, (null, null, null) if when_ready is None else None)
         poll = select.poll
         while not sandbox.over:
+            if sandbox.ready and when_ready is not None:
+                when_ready(sandbox)
+                sandbox.take(plan, (null, null, null))
             waiting = poll()
             if sandbox.socket is not None:
                 waiting.register(sandbox.socket, select.POLLIN)
@@ -76,14 +86,27 @@ def _changed(monkeypatch: pytest.MonkeyPatch, change: Callable[[int, Step], int 
 
     def prepare(plan: Plan, group: object) -> Prepared:
         made = prepare_module.prepare(plan, group)  # type: ignore[arg-type]
-        image = bytearray(made.image)
-        for address, step in made.program.steps.items():
-            call = change(address, step)
-            if call is not None:
-                struct.pack_into("=q", image, address - BASE, call)
-        return Prepared(made.shape, made.program, bytes(image))
+        return Prepared(made.shape, made.program, changed(made.image, BASE, made.program.steps))
 
-    monkeypatch.setattr(sandbox_module, "prepare", prepare)
+    def prepare_ahead(plan: Plan, group: object) -> Prepared:
+        made = prepare_module.prepare_ahead(plan, group)  # type: ignore[arg-type]
+        return Prepared(made.shape, made.program, changed(made.image, BASE, made.program.steps))
+
+    def prepare_rest(*facts: object) -> Rest:
+        made = rest_module.prepare_rest(*facts)  # type: ignore[arg-type]
+        init, payload = changed(made.init, REST_OF_INIT, made.steps), changed(made.payload, REST_OF_PAYLOAD, made.steps)
+        return Rest(init, payload, made.steps)
+
+    def changed(image: bytes, base: int, steps: Mapping[int, Step]) -> bytes:
+        here = bytearray(image)
+        for address, step in steps.items():
+            call = change(address, step)
+            if call is not None and 0 <= address - base < len(image):
+                struct.pack_into("=q", here, address - base, call)
+        return bytes(here)
+
+    for made in (prepare, prepare_ahead, prepare_rest):
+        monkeypatch.setattr(sandbox_module, made.__name__, made)
 
 
 @pytest.fixture(name="marker")
@@ -152,6 +175,51 @@ def test_a_set_up_that_leaves_a_layer_out_and_says_nothing_is_noticed_from_outsi
     assert isinstance(sandbox.failure, LayerError), sandbox.failure
     assert (sandbox.failure.layer, sandbox.outcome) == (layer, None)
     assert os.listdir(marker) == []
+
+
+@pytest.mark.parametrize("layer", LEFT_OUT)
+def test_a_layer_that_is_left_out_ahead_of_a_run_is_noticed_before_the_run_is_let_go(
+    layer: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    nothing = number("getpid")
+    _changed(monkeypatch, lambda _, step: nothing if LEFT_OUT[layer](step) else None)
+    sandbox = _run(_plain(), lambda _: None)
+    assert isinstance(sandbox.failure, LayerError), sandbox.failure
+    assert (sandbox.failure.layer, sandbox.started) == (layer, False)
+
+
+def test_what_is_built_ahead_and_unchanged_runs() -> None:
+    sandbox = _run(_plain(), lambda _: None)
+    assert (sandbox.failure, sandbox.outcome and sandbox.outcome.status) == (None, 0)
+
+
+def test_a_payload_that_ended_while_it_waited_is_not_let_go() -> None:
+    sandbox = _run(_plain(), lambda waiting: os.kill(_payload(waiting), signal.SIGKILL))
+    assert isinstance(sandbox.failure, LayerError), sandbox.failure
+    assert (sandbox.failure.layer, sandbox.started) == ("attestation", False)
+
+
+def test_a_payload_that_was_moved_out_of_its_group_while_it_waited_is_not_let_go() -> None:
+    if not any(step.detail == "join the control group" for step in _steps(_plain()).values()):
+        pytest.skip("no control group of version 1 can be made here")
+
+    def move(waiting: Sandbox) -> None:
+        for part in waiting.group.parts:
+            Path(part.path).parent.joinpath("tasks").write_text(str(_payload(waiting)), encoding="ascii")
+
+    sandbox = _run(_plain(), move)
+    assert isinstance(sandbox.failure, LayerError), sandbox.failure
+    assert (sandbox.failure.layer, sandbox.started) == ("cgroup", False)
+
+
+def _payload(sandbox: Sandbox) -> int:
+    (init,) = sandbox.pids
+    return int(Path(f"/proc/{init}/task/{init}/children").read_text(encoding="ascii"))
+
+
+def _plain() -> Plan:
+    """What a sandbox built ahead serves."""
+    return make_plan(RunRequest(("true",), SandboxPolicy()), 0x7000_0000)
 
 
 def test_without_no_new_privs_the_kernel_takes_no_filter(marker: Path, monkeypatch: pytest.MonkeyPatch) -> None:
