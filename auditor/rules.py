@@ -42,6 +42,7 @@ class Searched:
     `unless` patterns are searched in the matched text only, so text beside a match cannot excuse it. A pattern's
     group ``at`` is the place shown, ``value`` the capability, ``subject`` what `when_declared` asks about.
     `comments` also searches comment lines of code. `fallback` is for code its language engine could not parse.
+    `orders`: the patterns find orders, so a sentence that forbids them is no match.
     """
 
     contexts: tuple[Context, ...] = ()
@@ -49,6 +50,7 @@ class Searched:
     unless: tuple[str, ...] = ()
     fallback: bool = False
     comments: bool = False
+    orders: bool = False
     capability: CapabilityKind | None = None
     bad: tuple[Example | str, ...] = ()
     good: tuple[Example | str, ...] = ()

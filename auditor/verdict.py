@@ -163,10 +163,15 @@ def _sent(raws: Sequence[Raw], capabilities: Iterable[Capability]) -> list[tuple
 
 
 def _is_login(raw: Raw) -> bool:
-    """True for a key of no other tool that an example puts where a login goes: a header, never the data."""
+    """True for a key of no other tool that an example puts where a login goes: a header, never the data.
+
+    A name that says nothing but ``TOKEN`` or ``NEW_PASSWORD`` is nobody's: the reader of the example fills it in.
+    """
     name, shown = raw.subject, raw.finding.excerpt
     if not name or services().is_shared(name):
         return False
+    if not services().words(name):
+        return True
     places = [found.start() for found in re.finditer(rf"\b{re.escape(name)}\b", shown)]
     if places:
         return all(_LOGIN.search(shown[:at]) for at in places)

@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
+from skillkeep.auditor.engines.examples import example_severity
+from skillkeep.auditor.engines.forbidden import is_forbidden
 from skillkeep.auditor.engines.installers import runs_installer
 from skillkeep.auditor.engines.interface import Context, Emitter, Engine, Segment, SourceFile
 from skillkeep.auditor.interface import Severity
@@ -28,6 +30,21 @@ _COMMENTS = {
 _CONTINUED = {Context.SHELL: "\\\n", Context.POWERSHELL: "`\n"}
 _MOST_HITS = 25
 _DOWNLOADED = "shell-download-execution"
+_OTHER_LANGUAGES = frozenset(
+    "fence:" + tag
+    for tag in (
+        "c", "c++", "cpp", "cs", "csharp", "css", "dart", "go", "golang", "html", "java", "javascript", "js", "json",
+        "jsx", "kotlin", "mjs", "php", "rb", "ruby", "rust", "scala", "sql", "svelte", "swift", "ts", "tsx",
+        "typescript", "vue", "xml",
+    )
+)  # fmt: skip
+_GIVEN = re.compile(r"\W?[\w.]+[ \t]*\([ \t]*(?P<mark>[\"'])(?P<text>[^\"'\\$`{}\n]*)(?P=mark)[ \t]*[,)]")
+_RUN_AS = {
+    "python-eval": Context.PYTHON,
+    "javascript-eval": Context.JAVASCRIPT,
+    "python-os-command": Context.SHELL,
+    "javascript-shell-command": Context.SHELL,
+}
 
 
 class PatternEngine(Engine):
@@ -87,6 +104,8 @@ def _found(context: Context, parts: list[_Part]) -> Iterator[_Found]:
         if not wanted or (len(parts) > 1 and not compiled.patterns.occurs(index, text.data)):
             continue
         for part in wanted:
+            if rule.fallback and context is Context.PYTHON and _OTHER_LANGUAGES.intersection(part.segment.provenance):
+                continue  # that the words of another language are no Python is no reason to read them as such
             data = part.whole if rule.comments else part.bare
             for hit in compiled.patterns.find(index, data, _MOST_HITS):
                 yield _Found(entry, part, rule, data, hit)
@@ -113,6 +132,10 @@ def _report(found: _Found, emit: Emitter) -> None:
     shown_start, shown_end = hit.groups.get("at", (hit.start, hit.end))
     shown = data[shown_start:shown_end].decode(errors="replace")
     start = _characters(segment, data, shown_start)
+    if rule.orders:
+        matched = data[hit.start : hit.end].decode(errors="replace")
+        if is_forbidden(segment.text, _characters(segment, data, hit.start), matched):
+            return
     at = segment.locate(start, start + len(shown))
     value = _group(data, hit, "value")
     kind = rule.kind if isinstance(rule, CapabilityRule) else rule.capability
@@ -122,6 +145,11 @@ def _report(found: _Found, emit: Emitter) -> None:
         severity = rule.severity if isinstance(rule, RulePatterns) else None
         if rule.reports == _DOWNLOADED and runs_installer(shown):
             severity = Severity.WARN
+        if rule.fallback and rule.reports in _RUN_AS:
+            if (given := _GIVEN.match(shown)) is not None:
+                emit.derive(given["text"], _RUN_AS[rule.reports], at, rule.reports, segment)
+                return
+            severity = severity or example_severity(segment, shown)
         subject = _group(data, hit, "subject")
         emit.finding(rule.reports, at, shown.strip(), segment=segment, subject=subject, severity=severity)
 
@@ -134,7 +162,10 @@ def _group(data: bytes, hit: Hit, name: str) -> str:
 
 
 def _characters(segment: Segment, data: bytes, offset: int) -> int:
-    return offset if len(data) == len(segment.text) else len(data[:offset].decode(errors="replace"))
+    """The offset in the text of an offset in `data`, in which comments may be blank and so have more characters."""
+    if len(data) == len(segment.text):
+        return offset
+    return len(segment.text.encode()[:offset].decode(errors="replace"))
 
 
 def _without_comments(context: Context, text: bytes) -> bytes:

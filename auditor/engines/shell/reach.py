@@ -9,6 +9,7 @@ from skillkeep.auditor.engines.shell.changing import Changing
 from skillkeep.auditor.engines.shell.connecting import Connecting, first_url
 from skillkeep.auditor.engines.shell.lookup import lookup
 from skillkeep.auditor.engines.shell.model import Command
+from skillkeep.auditor.engines.shell.probing import only_probes
 from skillkeep.auditor.engines.shell.site import Call, ShellSite
 from skillkeep.auditor.engines.shell.touching import Touching, is_network_device
 
@@ -67,7 +68,9 @@ class Reach:
         labels = _NOTHING
         for operator, target in command.redirects:
             text = self._site.scope.text(target)
-            if is_network_device(text):
+            if is_network_device(text) and only_probes(command, self._site.segment.text):
+                self._site.report("code-network", command, "a redirection asks whether a port answers")
+            elif is_network_device(text):
                 self._site.report("shell-reverse-shell", command, "a redirection opens a network connection")
             elif operator == "<":
                 if (what := self._touching.path(text)) is not None:

@@ -23,6 +23,7 @@ _ZSH_FILE: Final = re.compile(r"(?<=\s)=\((?=[^()\n]*\))")
 _BRACES: Final = re.compile(r"\{([^\s{},;]+,[^\s{};]*)\}")
 _CONTINUED: Final = re.compile(r"\\\n([^\s\\]+)")
 _FOREIGN: Final = re.compile(r"[^\0-\x7f]")
+_BOTH_WAYS: Final = re.compile(r"(?<=[\s\d])<>(?=[ \t]*[\"']?[/$])")
 _MAKE_DOLLAR: Final = re.compile(r"\$\$(?=[\w({])")
 
 
@@ -65,6 +66,7 @@ def _as_bash(text: str, name: str) -> str:
         return "\n".join(_undoubled(line) if "$$" in line else line for line in text.split("\n"))
     text = _CONTINUED.sub(_joined, text) if "\\\n" in text else text
     text = _BRACES.sub(_unbraced, text) if "{" in text else text
+    text = _BOTH_WAYS.sub("< ", text) if "<>" in text else text
     return _ZSH_FILE.sub("<(", text) if "=(" in text else text
 
 

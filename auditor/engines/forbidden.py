@@ -1,0 +1,58 @@
+"""Whether a sentence forbids what it names: "never echo, or log, passwords" is no order to echo them."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+__all__ = ["is_forbidden"]
+
+_REACH: Final = 240
+_NEAR: Final = 60
+_MOST_LINES: Final = 40
+_WRAP: Final = re.compile(r"(?<=\S)[ \t]*\n[ \t>]*(?=[^\s>*+#|\d-])")
+_CLAUSE: Final = re.compile(r"[.!?;:—–\n]|[ \t]-[ \t]")
+_NOT: Final = (
+    r"never|do not|don't|don’t|must not|mustn't|should not|shouldn't|shall not|cannot|can't|may not|will not|won't"
+    r"|avoid|refuse to|refrain from"
+)
+_NEGATION: Final = re.compile(rf"(?i)\b(?:{_NOT}|without|unless|not|nor? longer)\b")
+_TURN: Final = (  # words after which a negation no longer covers the verb, or is none
+    r"and|but|then|just|instead|simply|so|hesitate|forget|fail|neglect|omit|skip|wait|worry|mind|stop|bother|only|please"
+    r"|always|must|should|will|without|unless|until|except|if|when|while|before|after|because|tell|say|mention|reveal"
+    r"|let|inform|warn|notify|show|confirm|check|verify|delay|refuse|prevent|block"
+)
+_COVERED: Final = re.compile(rf"(?i)\b(?:{_NOT})(?P<between>(?:[ \t,]+(?!(?:{_TURN})\b)[\w'’-]+){{0,8}})[ \t,]*$")
+_AGAIN: Final = re.compile(rf"(?i)(?P<verb>\w+)[^;\n]{{0,120}};[ \t]*(?:{_NOT})[ \t]+(?P<banned>\w+)")
+_LISTED: Final = re.compile(r"(?i)\b(?:or|nor)\b")
+_ITEM: Final = re.compile(r"[ \t]*(?:[-*+•]|\d{1,3}[.)])[ \t]|[ \t]{2,}\S|[ \t]*$")
+_HEAD: Final = re.compile(
+    r"(?i)[ \t#>*_❌🚫]*(?:you |agents? )?(?:must not(?: do)?|never(?: do(?: this| these)?)?|do not|don['’]?ts?|avoid"
+    r"|what not to do|forbidden|prohibited|not allowed|anti-?patterns?)[ \t:*_!]*"
+)
+
+
+def is_forbidden(text: str, start: int, matched: str = "") -> bool:
+    """True when the clause that reaches up to `start` forbids what follows, or a list below "Never:" holds it.
+
+    `matched`, what was found there, may go on with the ban itself: "send links; never send passwords".
+    """
+    if matched and (again := _AGAIN.match(matched)) is not None and again["verb"].lower() == again["banned"].lower():
+        return True
+    before = _WRAP.sub(" ", f"{text[max(0, start - _REACH) : start]}.")[:-1]
+    clause = before[max((found.end() for found in _CLAUSE.finditer(before)), default=0) :]
+    covered = _COVERED.search(clause)
+    if covered is not None and len(_NEGATION.findall(clause)) == 1:
+        listed = covered["between"] + text[start : start + _NEAR].partition("\n")[0]
+        return "," not in covered["between"] or bool(_LISTED.search(listed))
+    return _is_in_list(text, start)
+
+
+def _is_in_list(text: str, start: int) -> bool:
+    lines = text[max(0, start - _REACH * 10) : start].split("\n")
+    if not _ITEM.match(lines[-1]) or not lines[-1].strip():
+        return False
+    for line in reversed(lines[-_MOST_LINES:-1]):
+        if not _ITEM.match(line):
+            return bool(_HEAD.fullmatch(line))
+    return False
