@@ -175,10 +175,7 @@ class Server:
                 self.slots.drop_all()
                 continue
             events = self._poll.poll(self._pause(now, idle if self._listening else float("inf")))
-            for fd, _ in events:
-                handler = self._handlers.get(fd)
-                if handler is not None:
-                    self._call(handler)
+            self._dispatch([fd for fd, _ in events])
             now = time.monotonic()
             if events and self._listening:
                 self.slots.busy(bool(self._sessions))
@@ -190,6 +187,12 @@ class Server:
             if now >= self._sweep_at:
                 self._sweep(now)
             self._reap_strangers()
+
+    def _dispatch(self, readable: list[int]) -> None:
+        """Call the handlers of what was `readable`; a number that was closed and given away meanwhile is not."""
+        for fd, handler in [(fd, self._handlers.get(fd)) for fd in readable]:
+            if handler is not None and self._handlers.get(fd) is handler:
+                self._call(handler)
 
     def end(self, *_: object) -> NoReturn:
         """SIGTERM: the kernel kills every sandbox with this process."""
