@@ -11,7 +11,6 @@ process, when the run has come.
 from __future__ import annotations
 
 import os
-import re
 import select
 from collections.abc import Callable, Mapping
 from functools import cache
@@ -35,9 +34,9 @@ _CAPABILITY_SETS = ("CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb")
 _BOUNDED = {"memory", "pids", "cpu"}
 _ORDER = ("identity", "namespaces", "root", "capabilities", "no_new_privs", "seccomp", "rlimits", "cgroup")
 _STATUS = ("Uid", "Gid", "Groups", *_CAPABILITY_SETS, "NoNewPrivs", "Seccomp", "Seccomp_filters")
-_MOUNT = re.compile(r"(?:[^ ]+ ){4}([^ ]+) ([^ ]+) (.*)")
-"""Of a line of mountinfo: where, options, and what follows."""
+_MOUNT_WORDS = 6
 _Mount = tuple[str, list[str], str]
+"""Of a line of mountinfo: where, options, and what follows."""
 
 
 class Ahead:
@@ -235,10 +234,10 @@ def _lines(text: str) -> list[str]:
 
 
 def _mount(line: str) -> _Mount:
-    found = _MOUNT.fullmatch(line)
-    if found is None:
+    words = line.split(" ", _MOUNT_WORDS)
+    if len(words) <= _MOUNT_WORDS:
         raise LayerError("root", "a line of the payload's mountinfo cannot be read")
-    return found[1], found[2].split(","), found[3]
+    return words[4], words[5].split(","), words[6]
 
 
 def _root(rows: list[_Mount]) -> Layer:

@@ -25,11 +25,11 @@ from skillkeep.runner.interface import (
     SandboxPolicy,
 )
 from skillkeep.runner.native import explain
-from skillkeep.runner.native.client import ask, connected, held_lately, receive
+from skillkeep.runner.native.client import Line, held_lately, receive
 from skillkeep.runner.native.denials import denials_of
 from skillkeep.runner.native.feed import Feeder
 from skillkeep.runner.native.identity import DEFAULT_ID_BASE
-from skillkeep.runner.native.plan import make_plan
+from skillkeep.runner.native.plan import Plan, make_plan
 from skillkeep.runner.native.streams import Captured, Pipe, capture
 
 __all__ = ["NativeBackend", "result_of"]
@@ -88,14 +88,17 @@ class NativeBackend(Backend):
 
     def _outcome(self, request: RunRequest, changes: list[int]) -> RunResult:
         """The run; descriptors of what its overlays took are added to `changes`."""
-        plan = make_plan(request, self._id_base)
+        with Line() as line:  # whoever serves is woken while the plan is made
+            return self._served(request, make_plan(request, self._id_base), line, changes)
+
+    def _served(self, request: RunRequest, plan: Plan, line: Line, changes: list[int]) -> RunResult:
         try:
-            with connected() as connection, Pipe() as feed, Pipe() as out, Pipe() as err:
-                ask(connection, plan.to_text(), (feed.read_end, out.write_end, err.write_end))
+            with Pipe() as feed, Pipe() as out, Pipe() as err:
+                line.ask(plan.to_text(), (feed.read_end, out.write_end, err.write_end))
                 for pipe, end in ((feed, feed.read_end), (out, out.write_end), (err, err.write_end)):
                     pipe.close(end)
-                seen = _captured(request, connection, feed, (out.read_end, err.read_end))
-                answer = receive(connection, changes)
+                seen = _captured(request, line.connection, feed, (out.read_end, err.read_end))
+                answer = receive(line.connection, changes)
             if answer["kind"] == "outcome" and len(changes) != len(request.overlaid):
                 raise ValueError("the changes of an overlay are missing")
             return result_of(request, answer, seen)

@@ -1,4 +1,8 @@
-"""How a caller reaches its fork server: connects, starting one when there is none, and asks for one run."""
+"""How a caller reaches its fork server: connects, starting one when there is none, and asks for one run.
+
+Which server is the right one takes as long to find out as preparing a run does. So the one that was right for the last
+run is asked to prepare this one meanwhile, and is told to go on, or left, when the right one is known (`Line`).
+"""
 
 from __future__ import annotations
 
@@ -10,16 +14,18 @@ import struct
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, TypeVar
 
 import skillkeep
 import skillkeep.kernel
 from skillkeep.kernel.errors import KernelError
 from skillkeep.kernel.libc import guarded
+from skillkeep.runner.native.asking import GO, PREPARE, RUN
 from skillkeep.runner.native.place import LAYER, alone, rights, server_folder, server_name
 
-__all__ = ["IDLE_SECONDS", "ask", "connected", "receive", "starter"]
+__all__ = ["IDLE_SECONDS", "Line", "ask", "connected", "receive", "starter"]
 
 IDLE_SECONDS = 120.0
 """How long a server waits for the next caller."""
@@ -33,33 +39,86 @@ _HERE = os.path.dirname(os.path.abspath(__file__))
 _CREDENTIALS = struct.Struct("3i")
 
 
+_T = TypeVar("_T")
+
+
+@dataclass(frozen=True)
+class _Server:
+    """Where a server listens. A `private` one is of one process alone."""
+
+    folder: str
+    name: str
+    private: bool
+
+
 @contextlib.contextmanager
 def connected() -> Iterator[socket.socket]:
     """A connection to this user's server. Raises KernelError("fork_server")."""
-    folders = _folders()
-    own = rights()
-    private = alone(own)
-    folder = server_folder()
-    name = server_name(tuple(folders.values()), private, own)
-    deadline = time.monotonic() + _START_SECONDS
-    connection = _connect(folder, name)
-    while connection is None:
-        _start(folder, name, folders, _ALONE_SECONDS if private else IDLE_SECONDS)
-        connection = _connect(folder, name)
-        if connection is None:
-            if time.monotonic() > deadline:
-                raise KernelError(LAYER, 0, "it does not start", "See its log beside the socket: " + folder)
-            time.sleep(_PAUSE_SECONDS)  # another caller's server is about to listen
-    with connection:
+    with _reached(_right_server()) as connection:
         yield connection
 
 
-def ask(connection: socket.socket, plan: str, streams: Sequence[int]) -> None:
+class Line:
+    """A connection to this process's server, for one run. Nothing is let go before the server is known to be right."""
+
+    _last: ClassVar[_Server | None] = None
+    """The server of the last run in this process."""
+
+    def __init__(self) -> None:
+        self._guess, self._connection = self._last, None
+        if self._guess is not None:
+            with contextlib.suppress(KernelError, OSError):  # whoever is the right one is found below
+                self._connection = _connect(self._guess.folder, self._guess.name)
+
+    @property
+    def connection(self) -> socket.socket:
+        """The connection on which the run was asked for."""
+        assert self._connection is not None
+        return self._connection
+
+    def ask(self, plan: str, streams: Sequence[int]) -> None:
+        """Ask for a run of `plan` as `ask` does. Raises KernelError("fork_server"), OSError."""
+        asked = False
+        if self._connection is not None:
+            with contextlib.suppress(OSError):
+                ask(self._connection, plan, streams, PREPARE)
+                asked = True
+        right = _right_server()
+        if asked and right == self._guess and self._may_go():
+            return
+        self.close()
+        self._connection = _reached(right)
+        ask(self._connection, plan, streams)
+        Line._last = right
+
+    def _may_go(self) -> bool:
+        """Say that the run may go; False when the server has ended, which then has let nothing go."""
+        try:
+            self.connection.send(GO)
+        except OSError:
+            # It has ended, or has said already why there will be no run.
+            return bool(_heard(lambda: self.connection.recv(1, socket.MSG_PEEK)))
+        return True
+
+    def close(self) -> None:
+        """End it, and what still runs."""
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+    def __enter__(self) -> Line:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def ask(connection: socket.socket, plan: str, streams: Sequence[int], request: bytes = RUN) -> None:
     """Ask for a run of `plan`; the server gets copies of `streams`: the payload's stdin, stdout and stderr."""
     file = os.memfd_create("skillkeep-plan", os.MFD_CLOEXEC)
     try:
         os.write(file, plan.encode("utf-8", "surrogateescape"))
-        socket.send_fds(connection, [b"run"], [file, *streams])
+        socket.send_fds(connection, [request], [file, *streams])
     finally:
         os.close(file)
 
@@ -80,7 +139,7 @@ def receive(connection: socket.socket, fds: list[int]) -> dict[str, Any]:
 
     Raises EOFError when it has ended, ValueError for nonsense.
     """
-    data, given, _, _ = socket.recv_fds(connection, _MOST, _MOST_FDS, _CLOEXEC_FDS)
+    data, given, _, _ = _heard(lambda: socket.recv_fds(connection, _MOST, _MOST_FDS, _CLOEXEC_FDS))
     fds += given
     if not data:
         raise EOFError("the fork server ended")
@@ -88,6 +147,36 @@ def receive(connection: socket.socket, fds: list[int]) -> dict[str, Any]:
     if not isinstance(answer, dict) or "kind" not in answer:
         raise ValueError("the fork server's answer is not one")
     return answer
+
+
+def _heard(receiving: Callable[[], _T]) -> _T:
+    """What `receiving` gives: a server that left words of ours unread is told of first, and then what it has said."""
+    try:
+        return receiving()
+    except ConnectionResetError:
+        return receiving()
+
+
+def _right_server() -> _Server:
+    """The server for this process as it is now. Raises KernelError("fork_server")."""
+    own = rights()
+    private, folder = alone(own), server_folder()
+    return _Server(folder, server_name(tuple(_folders().values()), private, own), private)
+
+
+def _reached(server: _Server) -> socket.socket:
+    """A connection to `server`, which is started when there is none. Raises KernelError("fork_server")."""
+    folder, name = server.folder, server.name
+    deadline = time.monotonic() + _START_SECONDS
+    connection = _connect(folder, name)
+    while connection is None:
+        _start(folder, name, _folders(), _ALONE_SECONDS if server.private else IDLE_SECONDS)
+        connection = _connect(folder, name)
+        if connection is None:
+            if time.monotonic() > deadline:
+                raise KernelError(LAYER, 0, "it does not start", "See its log beside the socket: " + folder)
+            time.sleep(_PAUSE_SECONDS)  # another caller's server is about to listen
+    return connection
 
 
 def _connect(folder: str, name: str) -> socket.socket | None:

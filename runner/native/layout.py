@@ -84,6 +84,8 @@ class Host:
     device_modes: tuple[tuple[str, int], ...]
     masked: tuple[tuple[str, bool], ...] = ()
     """What of `PROC_MASKED` this kernel has, and whether it is a folder."""
+    shown: tuple[tuple[int, int], ...] = ()
+    """Device and inode of each of `folders` and `etc`."""
 
     @property
     def modes(self) -> dict[str, int]:
@@ -93,19 +95,21 @@ class Host:
 
 def look_at_host() -> Host:
     """Look. Raises KernelError("dev") when a device file is something else."""
-    links, folders, etc, etc_folders = [], [], [], []
+    links, folders, etc, etc_folders, shown = [], [], [], [], []
     for path in SYSTEM:
-        mode = _mode_of(path, follow=False)
-        if stat.S_ISLNK(mode):
+        state = _state_of(path, follow=False)
+        if state is not None and stat.S_ISLNK(state.st_mode):
             links.append((path, os.readlink(path)))
-        elif stat.S_ISDIR(mode):
+        elif state is not None and stat.S_ISDIR(state.st_mode):
             folders.append(path)
+            shown.append((state.st_dev, state.st_ino))
     for path in ETC_FROM_HOST:
-        if mode := _mode_of(path, follow=True):
+        if (state := _state_of(path, follow=True)) is not None:
             etc.append(path)
-            etc_folders += [path] if stat.S_ISDIR(mode) else []
+            etc_folders += [path] if stat.S_ISDIR(state.st_mode) else []
+            shown.append((state.st_dev, state.st_ino))
     modes = tuple((name, _mode(name, *numbers)) for name, numbers in DEVICES.items())
-    return Host(tuple(folders), tuple(links), tuple(etc), tuple(etc_folders), modes, _masked())
+    return Host(tuple(folders), tuple(links), tuple(etc), tuple(etc_folders), modes, _masked(), tuple(shown))
 
 
 @cache
@@ -115,12 +119,12 @@ def _masked() -> tuple[tuple[str, bool], ...]:
     return tuple((name, os.path.isdir(path)) for name, path in found if os.path.lexists(path))
 
 
-def _mode_of(path: str, *, follow: bool) -> int:
-    """0 where there is nothing."""
+def _state_of(path: str, *, follow: bool) -> os.stat_result | None:
+    """None where there is nothing."""
     try:
-        return os.stat(path, follow_symlinks=follow).st_mode
+        return os.stat(path, follow_symlinks=follow)
     except OSError:
-        return 0
+        return None
 
 
 def _mode(name: str, major: int, minor: int) -> int:

@@ -88,7 +88,10 @@ class Sandbox:
         self.uppers: list[int] = []
         self._started = 0.0
         self._rest: Rest | None = None
+        self.allowed = True
+        """Whether the payload may go when everything stands; until then it waits (`allow`)."""
         self._ahead: Ahead | None = None
+        self._assurance: Assurance | None = None
         self._streams: Sequence[int] = ()
         self.due = time.monotonic() + _SETUP_SECONDS
         try:
@@ -143,6 +146,15 @@ class Sandbox:
             for fd in trees:
                 os.close(fd)
 
+    def allow(self) -> None:
+        """The payload may go, at once when it was waiting for nothing else."""
+        self.allowed = True
+        if self._assurance is not None and not self._started and self.failure is None:
+            try:
+                self._let_go()
+            except OSError as error:
+                self._fail(error)
+
     def abandon(self) -> None:
         """Nobody wants it any more."""
         self._fail(LayerError("setup", "the caller left"))
@@ -181,7 +193,9 @@ class Sandbox:
 
     def init_ended(self) -> None:
         """Everything inside has ended: take the last words, the counters and the usage."""
-        usage = os.wait4(self._init, 0)[2]
+        ended, _, usage = os.wait4(self._init, os.WNOHANG)
+        if not ended:
+            return
         while self.socket is not None and messages.is_readable(self.socket):
             self.heard()
         self._init = -1
@@ -230,7 +244,11 @@ class Sandbox:
             if message.kind is Kind.READY:
                 self._payload = message.pid
             if self._heard == {Kind.WAITING, Kind.READY}:
-                self._release()
+                self._measure()
+                if self.allowed:
+                    self._let_go()
+                else:
+                    self.due = float("inf")  # whoever is to say so can be waited for: its end is heard
             elif self._prepared.shape.ahead and message.kind is Kind.READY:
                 self._ahead = Ahead(
                     self.plan, self._payload, self._identity, self._bounded_by, self._prepared.shape.notices
@@ -260,12 +278,14 @@ class Sandbox:
             for fd in trees.values():
                 os.close(fd)
 
-    def _release(self) -> None:
-        """Measure what holds the waiting payload, then let it go."""
+    def _measure(self) -> None:
+        """Measure what holds the waiting payload."""
         shape = self._prepared.shape
         facts = (shape.landlock, self._identity, self._bounded_by, shape.notices)
         self._assurance = measure(self.plan, self._payload, *facts, ahead=self._ahead)
         mark_as_first_to_go(self._payload)
+
+    def _let_go(self) -> None:
         self._bounds = (
             None if "memory" in self.group.enforces else self.plan.memory_bytes,
             None if "pids" in self.group.enforces else self.plan.processes,
@@ -357,6 +377,7 @@ class Sandbox:
 
     def _describe(self, user_seconds: float, system_seconds: float, most_memory: int) -> Outcome:
         """`most_memory`: of one process, in bytes."""
+        assert self._assurance is not None
         counted = self.group.facts()
         return Outcome(
             status=self._status,

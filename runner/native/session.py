@@ -9,6 +9,7 @@ import socket
 from typing import TYPE_CHECKING, Any
 
 from skillkeep.kernel.errors import KernelError
+from skillkeep.runner.native.asking import GO, PREPARE, RUN
 from skillkeep.runner.native.failures import LayerError, StartError
 from skillkeep.runner.native.plan import Plan
 from skillkeep.runner.native.sandbox import Sandbox
@@ -35,6 +36,7 @@ class Session:
         self._kept: list[int] = []
         self._wanted = True
         self._answered = False
+        self._may_go = True
         connection.setblocking(False)
         server.watch(connection.fileno(), self._heard_caller)
 
@@ -73,7 +75,7 @@ class Session:
             if not data:
                 self._caller_gone()
             elif self._sandbox is not None:
-                self._stop(data)
+                self._told(data)
             else:
                 self._start(data, fds)
         finally:
@@ -89,8 +91,13 @@ class Session:
         self._sandbox.abandon()
         self._look()
 
-    def _stop(self, data: bytes) -> None:
+    def _told(self, data: bytes) -> None:
         assert self._sandbox is not None
+        if data == GO:
+            self._may_go = True
+            self._sandbox.allow()
+            self._look()
+            return
         self._sandbox.stop("output_cap" if data == b"output_cap" else "caller")
 
     def _start(self, data: bytes, fds: list[int]) -> None:
@@ -98,8 +105,9 @@ class Session:
             self._answer({"kind": "held", "assurance": self._server.held_lately(int(data[5:]))})
             return
         try:
-            if data != b"run" or len(fds) != _FDS:
+            if data not in (RUN, PREPARE) or len(fds) != _FDS:
                 raise ValueError("not a request")
+            self._may_go = data == RUN
             plan = Plan.from_text(_whole(fds[0]))
         except (ValueError, OSError) as error:
             self._answer({"kind": "nonsense", "detail": str(error)[:500]})
@@ -109,6 +117,7 @@ class Session:
             return
         self._sandbox, self._plan = slot.sandbox, plan
         self._kept, fds[1:] = fds[1:], []
+        self._sandbox.allowed = self._may_go
         try:
             slot.sandbox.take(plan, self._kept)
             stale = self._server.slots.are_stale(slot)  # while init is at work on the run's binds
@@ -122,6 +131,7 @@ class Session:
     def _build(self, plan: Plan, streams: list[int]) -> None:
         try:
             self._sandbox = Sandbox(plan, streams)
+            self._sandbox.allowed = self._may_go
         except (LayerError, KernelError, OSError) as error:
             self._answer(_describe_failure(error))
             return
@@ -194,7 +204,7 @@ class Session:
         for fd in tuple(self._watched):
             self._forget(fd)
         self._sandbox.init_ended()
-        if self._answered:
+        if self._answered and self._sandbox.pidfd < 0:
             self._leave()
         else:
             self._look()

@@ -75,7 +75,6 @@ class _Standing:
 
     host: Host
     mounts: tuple[str, ...]
-    files: tuple[tuple[int, int], ...]
     groups: str
     cores: frozenset[int]
     limits: tuple[tuple[int, int], ...]
@@ -89,6 +88,7 @@ class Slot:
         self._owner, self.standing = owner, standing
         self._plan, self._kind = plan, _kind_of(plan)
         self.sandbox = Sandbox(plan, None)
+        self.sandbox.group.keep_open()
         self._shares_cpu = "cpu" in self.sandbox.group.enforces
         self._watched: dict[int, Callable[[], None]] = {}
         self.gone = self.failed = self._stood = False
@@ -297,11 +297,9 @@ def _concerns(mounted_at: str, paths: tuple[str, ...]) -> bool:
 
 def _look_around(mounts: _Mounts) -> _Standing:
     host = look_at_host()
-    seen = [os.stat(path) for path in (*host.folders, *host.etc)]
     return _Standing(
         host,
         mounts.shown(host),
-        tuple((state.st_dev, state.st_ino) for state in seen),
         read_text("/proc/self/cgroup"),
         frozenset(os.sched_getaffinity(0)),
         tuple(resource.getrlimit(which) for which in range(_LIMIT_KINDS)),

@@ -6,6 +6,7 @@ name, so a later run can remove what a killed one left. Nothing that this module
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import time
@@ -17,7 +18,7 @@ from typing import ClassVar
 
 from skillkeep.kernel.libc import guarded
 from skillkeep.kernel.process import started_at
-from skillkeep.kernel.procfs import read_text, write_text
+from skillkeep.kernel.procfs import read_again, read_text, write_text
 
 __all__ = [
     "CONTROLLERS",
@@ -28,7 +29,6 @@ __all__ = [
     "Part",
     "Place",
     "places",
-    "read_number",
     "write_knob",
 ]
 
@@ -81,6 +81,7 @@ class Part(ABC):
     def __init__(self, path: str, enforces: tuple[str, ...], knobs: tuple[str, ...] = ()) -> None:
         self.path = path
         self.enforces = enforces
+        self._kept: dict[str, int] = {}
         self._set = self._read(knobs)
 
     into_fd: int | None = None
@@ -93,17 +94,39 @@ class Part(ABC):
 
     def facts(self) -> dict[str, int]:
         """What the kernel counted: peak_memory, peak_processes, oom_kills, refused_forks."""
-        counted = {"memory": self.memory_counters, "pids": _PROCESS_COUNTERS}
-        files = {name: place for each in self.enforces for name, place in counted.get(each, {}).items()}
-        found = {name: read_number(f"{self.path}/{file}", key) for name, (file, key) in files.items()}
+        found = {name: _number(self._text(file), key) for name, (file, key) in self._counters().items()}
         return {name: value for name, value in found.items() if value is not None}
+
+    def keep_open(self) -> None:
+        """Open all that will be read, for `holds` and `facts` that come when time is short; until `let_go`."""
+        for name in (*self._set, *(file for file, _ in self._counters().values())):
+            if name not in self._kept:
+                with contextlib.suppress(OSError):  # what cannot be read has no value, however it is opened
+                    self._kept[name] = os.open(f"{self.path}/{name}", os.O_RDONLY | os.O_CLOEXEC)
+
+    def let_go(self) -> None:
+        """Close what was kept open."""
+        while self._kept:
+            os.close(self._kept.popitem()[1])
+
+    def _counters(self) -> dict[str, tuple[str, str | None]]:
+        counted = {"memory": self.memory_counters, "pids": _PROCESS_COUNTERS}
+        return {name: place for each in self.enforces for name, place in counted.get(each, {}).items()}
+
+    def _text(self, name: str) -> str | None:
+        try:
+            if name in self._kept:
+                return read_again(self._kept[name])
+            return read_text(f"{self.path}/{name}")
+        except OSError:
+            return None
 
     def holds(self) -> bool:
         """Whether every limit is still what it was when it had been set."""
         return self._read(self._set) == self._set
 
     def _read(self, knobs: Iterable[str]) -> dict[str, str | None]:
-        return {knob: _text(f"{self.path}/{knob}") for knob in knobs}
+        return {knob: self._text(knob) for knob in knobs}
 
     def release(self) -> None:
         """Let go of descriptors."""
@@ -115,6 +138,7 @@ class Part(ABC):
 
     def remove(self) -> bool:
         """Remove the folder; False while something inside has not quite ended."""
+        self.let_go()
         return _rmdir(self.path)
 
 
@@ -149,6 +173,11 @@ class Group:
     def holds(self) -> bool:
         """Whether every limit of every part is still what it was set to."""
         return all(part.holds() for part in self.parts)
+
+    def keep_open(self) -> None:
+        """Keep open what `holds` and `facts` read, until the group is removed."""
+        for part in self.parts:
+            part.keep_open()
 
     def release(self) -> None:
         """Let go of the descriptors: everybody who is to be inside, is."""
@@ -222,23 +251,14 @@ def write_knob(path: str, value: str) -> None:
         write_text(path, value)
 
 
-def read_number(path: str, key: str | None = None) -> int | None:
+def _number(text: str | None, key: str | None) -> int | None:
     """A control file's number, or that of the line `key N`; None when there is none."""
-    try:
-        text = read_text(path)
-    except OSError:
+    if text is None:
         return None
     if key is None:
         return int(text) if text.strip().isdigit() else None
     rows = (line.split() for line in text.splitlines())
     return next((int(row[1]) for row in rows if len(row) == 2 and row[0] == key), None)
-
-
-def _text(path: str) -> str | None:
-    try:
-        return read_text(path)
-    except OSError:
-        return None
 
 
 def _rmdir(path: str) -> bool:

@@ -5,7 +5,10 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import resource
 import secrets
+import select
+import signal
 import socket
 import threading
 from pathlib import Path
@@ -13,14 +16,15 @@ from pathlib import Path
 import pytest
 from support.sandbox import Bench, marked_processes
 from support.slots import at_rest, children
-from support.waiting import until
+from support.waiting import later, until
 
 from skillkeep.kernel.errors import KernelError
 from skillkeep.runner.errors import RunnerError
-from skillkeep.runner.interface import Availability, RunRequest, RunResult, SandboxPolicy
-from skillkeep.runner.native import NativeBackend, client, place
+from skillkeep.runner.interface import Availability, Bind, RunRequest, RunResult, SandboxPolicy
+from skillkeep.runner.native import NativeBackend, asking, client, place
 from skillkeep.runner.native.identity import DEFAULT_ID_BASE
 from skillkeep.runner.native.plan import make_plan
+from skillkeep.runner.native.server import Server
 
 
 def run(*argv: str, **policy: object) -> RunResult:
@@ -91,7 +95,7 @@ def test_whoever_asks_after_a_run_whether_a_sandbox_works_is_told_without_anothe
 
 @pytest.mark.parametrize(
     "words",
-    [b"", b"x", b"run", b"held x", b"output_cap", b"\0" * 60_000, b'{"op": "run"}'],
+    [b"", b"x", b"run", b"prepare", b"go", b"held x", b"output_cap", b"\0" * 60_000, b'{"op": "run"}'],
     ids=lambda words: repr(words[:12]),
 )
 def test_nonsense_is_refused_and_the_server_goes_on(own: Bench, words: bytes) -> None:
@@ -137,6 +141,111 @@ def test_a_plan_of_the_wrong_shape_is_refused_by_the_server(own: Bench, change: 
         assert json.loads(connection.recv(4096))["kind"] == "nonsense"
     os.close(null)
     assert run("true").exit_code == 0
+
+
+def test_a_descriptor_that_was_closed_is_not_taken_for_the_next_one_of_its_number() -> None:
+    """Its init would be waited for, which waits for the server."""
+    with socket.socket() as listener:
+        serving = Server(listener)
+        (first, into), (second, also), (silent, unused) = (os.pipe() for _ in range(3))
+        called: list[str] = []
+
+        def replace() -> None:
+            serving.unwatch(second)
+            os.dup2(silent, second)
+            serving.watch(second, lambda: called.append("the next one"))
+            called.append("the first one")
+
+        serving.watch(first, replace)
+        serving.watch(second, lambda: called.append("the closed one"))
+        for end in (into, also):
+            os.write(end, b"x")
+        serving._dispatch([first, second])
+        assert called == ["the first one"]
+        for fd in (first, into, second, also, silent, unused):
+            os.close(fd)
+
+
+@pytest.fixture(name="marker")
+def _marker(tmp_path: Path) -> Path:
+    """A folder that a payload may write in."""
+    folder = tmp_path / "marker"
+    folder.mkdir()
+    for each in (folder, *folder.parents[:2]):
+        each.chmod(0o777)
+    return folder
+
+
+@pytest.mark.parametrize("ahead", [True, False], ids=["ahead", "built"])
+def test_a_run_that_was_only_prepared_is_not_let_go_before_the_word(own: Bench, marker: Path, ahead: bool) -> None:
+    run("true")
+    pid = server(own)
+    assert until(lambda: at_rest(pid))
+    policy = SandboxPolicy(binds=() if ahead else (Bind(str(marker), "/data", writable=True),))
+    plan = make_plan(RunRequest(("sh", "-c", "echo went; touch /data/went"), policy), DEFAULT_ID_BASE)
+    out, into = os.pipe()
+    null = os.open("/dev/null", os.O_RDWR)
+    for word in (b"", asking.GO):
+        with client.connected() as connection:
+            client.ask(connection, plan.to_text(), (null, into, null), asking.PREPARE)
+            connection.settimeout(0.3)
+            with pytest.raises(TimeoutError):
+                connection.recv(1)
+            assert (select.select([out], [], [], 0)[0], os.listdir(marker)) == ([], [])
+            if word:
+                connection.send(word)
+                connection.settimeout(20.0)
+                assert client.receive(connection, [])["kind"] == "outcome"
+        assert until(lambda: at_rest(pid))
+    assert (os.read(out, 9), os.listdir(marker)) == (b"went\n", [] if ahead else ["went"])
+    for fd in (out, into, null):
+        os.close(fd)
+
+
+def test_a_caller_that_has_changed_since_its_last_run_is_served_by_another_server_alone(
+    own: Bench, marker: Path
+) -> None:
+    binds = (Bind(str(marker), "/data", writable=True),)
+    words = ("sh", "-c", "mktemp -p /data; ulimit -n")
+    first = run(*words, binds=binds)
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (soft - 1, hard))
+    try:
+        for _ in range(2):
+            assert run(*words, binds=binds).exit_code == first.exit_code == 0
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    assert len(own.servers()) == 2
+    assert len(os.listdir(marker)) == 3
+
+
+def test_a_server_that_ended_while_it_prepared_a_run_is_replaced(
+    own: Bench, marker: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert run("true").exit_code == 0
+    first, find = server(own), client._right_server
+
+    def killed() -> client._Server:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(first, signal.SIGKILL)
+        assert until(lambda: own.servers() == [])
+        return find()
+
+    monkeypatch.setattr(client, "_right_server", killed)
+    binds = (Bind(str(marker), "/data", writable=True),)
+    assert run("mktemp", "-p", "/data", binds=binds).exit_code == 0
+    assert len(os.listdir(marker)) == 1
+    assert server(own) != first
+
+
+def test_what_a_server_said_before_it_was_told_to_go_on_is_heard(own: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert run("true").exit_code == 0
+    find = client._right_server
+    for pause in (0.0, 0.3):
+        monkeypatch.setattr(client, "_right_server", lambda pause=pause: (later(pause), find())[1])
+        with pytest.raises(RunnerError) as caught:
+            run("true", binds=(Bind("/no/such/place", "/data"),))
+        assert (caught.value.code, caught.value.context["layer"]) == ("sandbox_layer_failed", "bind")
 
 
 def test_a_server_ends_by_itself_and_leaves_no_file(own: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
