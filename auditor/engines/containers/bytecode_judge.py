@@ -21,6 +21,7 @@ _MADE: Final = re.compile(
     r"|classdictcell|annotations|annotate|annotate_func|conditional_annotations|static_attributes|firstlineno|doc|debug"
     r"|type_params|build_class|enter|exit|aenter|aexit)__)$"
 )
+_ANNOTATES: Final = 3600  # the first magic number of Python 3.14
 _LATER: Final = frozenset({"format"})  # the parameter of the function that makes annotations when asked (PEP 649)
 _RUNS: Final = frozenset({"exec", "eval", "compile", "system", "popen", "Popen", "spawn", "execv", "__import__"})
 _BRINGS: Final = frozenset(
@@ -44,7 +45,7 @@ def judge_bytecode(files: Mapping[str, SourceFile], file: SourceFile, emit: Emit
     if known is None:
         _alone(found, place, emit)
         return
-    made = _LATER if "__annotate__" in found.names else frozenset()
+    made = _LATER if found.magic >= _ANNOTATES or "__annotate__" in found.names else frozenset()
     other = sorted(name for name in found.names - known.names - made if not _MADE.match(name))
     texts = [text for text in found.texts if len(text) >= _LONGEST_TEXT and " ".join(text.split()) not in known.texts]
     if found.flags & 1 and not found.flags & 2:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from typing import TYPE_CHECKING, Final
 
@@ -25,6 +26,7 @@ _UNKNOWN_WORD: Final = '"$NOT_KNOWN"'
 _WAITING: Final = frozenset({"-i", "-l", "-li", "-il"})
 _CALLERS: Final = frozenset({"call", "apply"})
 _CHOSEN: Final = frozenset({"child_process", "vm", "globalThis", "window", "global"})
+_PAGE: Final = re.compile(r"\b(?:document|window)\.|\baddEventListener\(|</?(?:script|div|button)\b")
 _MAKERS: Final = frozenset({"Function", "AsyncFunction", "GeneratorFunction"})
 _MOST_NESTED: Final = 256
 _PASSABLE: Final = frozenset(
@@ -228,7 +230,10 @@ class Execution:
                 self._site.report("javascript-eval", node, f"{path} runs code that stands in an address")
             elif "://" in text and not text.startswith("file://"):
                 message = f"{path} runs code from {text.replace(HOLE, '…')[:120]}"
-                self._site.report("javascript-downloaded-execution", node, message)
+                fenced = "".join(self._site.segment.provenance[:1]).startswith("fence")
+                page = fenced and _PAGE.search(self._site.segment.text)
+                severity = Severity.WARN if page else None  # an example of what a page has its visitors' browsers load
+                self._site.report("javascript-downloaded-execution", node, message, severity=severity)
         if not value.texts or any(text.startswith(HOLE) for text in value.texts):
             self._site.report("javascript-chosen-import", node, f"{path} loads a module chosen at run time")
 

@@ -22,7 +22,9 @@ _HTTP_METHODS: Final = frozenset(
     }
 )  # fmt: skip
 _OPENERS: Final = frozenset({"builtins.open", "io.open", "codecs.open", "aiofiles.open"})
-_SOCKETS: Final = frozenset({"socket.socket().connect", "socket.create_connection"})
+_SOCKETS: Final = frozenset(
+    {"socket.socket().connect", "socket.create_connection", "socket.socket().listen", "socket.create_server"}
+)
 _SCHEMES: Final = ("http://", "https://", "ws://", "wss://", "ftp://", "tcp://")
 
 
@@ -79,7 +81,10 @@ class Egress:
     def _connect(self, call: ast.Call, scope: Scope, name: str, address: ast.expr | None) -> None:
         value = self._site.fold(address, scope)
         texts = [item[0] if isinstance(item, tuple) and item else item for item in alternatives(value)]
-        hosts = [host_of(text, HOLE) for text in texts if isinstance(text, str)] or [Host("*")]
+        hosts = [host_of(text, HOLE) for text in texts if isinstance(text, str)]
+        if not hosts and address is not None:
+            hosts = self._peers(address, scope)  # ``urlopen(request)``: the address of the request
+        hosts = hosts or [Host("*")]
         for host in hosts:
             self._host(call, name, host)
         if not all(host.local for host in hosts):

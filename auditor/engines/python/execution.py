@@ -51,6 +51,11 @@ def _known() -> tuple[frozenset[str], dict[str, str], frozenset[str], frozenset[
     return frozenset(sinks["dangerous_modules"]), kinds, handed, frozenset(name.rpartition(".")[2] for name in handed)
 
 
+_SHELLS: Final = frozenset(
+    {"sh", "bash", "dash", "zsh", "ksh", "cmd", "cmd.exe", "powershell", "powershell.exe", "pwsh"}
+)
+
+
 class Execution:
     """Judges one call at a time by the names it may resolve to."""
 
@@ -202,6 +207,8 @@ class Execution:
             self._shell(call, scope, name, argument)
             return
         words = self._words(call, scope, name, argument, where)
+        if words and words[0].rpartition("/")[2] in _SHELLS and _is_joined(call):
+            self._duplicated = call
         if not shell and not self._forwards(call, scope):
             message = "whether a shell is used is decided at run time"
             self._site.report("python-shell-true", call, message, severity=Severity.WARN)
@@ -377,6 +384,13 @@ class Execution:
         names = self._site.names.resolve(call.func, scope)
         looks = {"builtins.callable", "builtins.hasattr", "builtins.isinstance", "inspect.signature", "builtins.print"}
         return bool(names) and looks.issuperset(names)
+
+
+def _is_joined(call: ast.Call) -> bool:
+    """True when one object, no constant of a module, is both the program's input and its output."""
+    streams = {ast.dump(each.value) for each in call.keywords if each.arg in {"stdin", "stdout"}}
+    both = {"stdin", "stdout"} <= {each.arg for each in call.keywords}
+    return both and len(streams) == 1 and not streams.pop().startswith(("Constant", "Attribute"))
 
 
 def _word(value: Value) -> str:

@@ -280,6 +280,7 @@ FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {
     "builtins.hex": hex,
     "builtins.set": lambda items=(): tuple(items),
     "builtins.frozenset": lambda items=(): tuple(items),
+    "shutil.which": lambda name, *_where: name,
     "ast.literal_eval": _literal,
     "json.loads": _json,
     "struct.pack": _pack,

@@ -31,7 +31,18 @@ _TABLES: Final = (
     "read", "write", "credential_calls", "environment", "harmless",
 )  # fmt: skip
 _OTHERS: Final = frozenset(
-    {"items", "values", "keys", "connect", "create_connection", "dup2", "open", "__subclasses__"}
+    {
+        "items",
+        "values",
+        "keys",
+        "connect",
+        "create_connection",
+        "create_server",
+        "dup2",
+        "listen",
+        "open",
+        "__subclasses__",
+    }
 )
 
 

@@ -27,6 +27,9 @@ def first_url(call: Call) -> str:
     return next((item for item in call.arguments if "://" in item), "")
 
 
+_CLUSTERS: Final = {"curl": re.compile(r"-[a-zA-Z]+o"), "wget": re.compile(r"-[a-zA-Z]+O")}
+
+
 class Connecting:
     """Judges one call at a time, then pipelines."""
 
@@ -111,7 +114,9 @@ class Connecting:
         url = first_url(call)
         at = call.after("--output-dir")
         folder = f"{call.arguments[at].rstrip('/')}/" if at is not None else ""
-        for option in program.get("output", ()):
+        joined = _CLUSTERS.get(call.name)  # ``-fsSLo file``
+        clusters = [item for item in call.arguments if joined and joined.fullmatch(item)]
+        for option in (*program.get("output", ()), *clusters):
             if (at := call.after(option)) is not None and call.arguments[at] != "-" and at < len(call.words):
                 self._site.files.downloaded(folder + self._site.name(call.arguments[at], call.words[at]), url)
         for argument in call.arguments:

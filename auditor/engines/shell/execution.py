@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from skillkeep.auditor.engines.installers import is_installer
 from skillkeep.auditor.engines.interface import Context
+from skillkeep.auditor.engines.network import host_of
 from skillkeep.auditor.engines.shell.evaluate import HOLE, Known
 from skillkeep.auditor.engines.shell.lookup import lookup
 from skillkeep.auditor.engines.shell.model import Command, Script, Substitution, Variable, Word
@@ -52,6 +53,7 @@ _SETTING_WORDS: Final = frozenset(
         "-Mlocal::lib",
     }
 )
+_INSTALLING: Final = frozenset({"dpkg", "rpm", "installer", "msiexec", "apt", "apt-get", "dnf", "yum"})
 _SWITCHING: Final = frozenset({"su", "runuser", "script"})  # a user or file may stand before the code
 _UNKNOWN: Final = "NOT_KNOWN"  # the variable that stands for what is not known in a text handed back
 _PROGRAM: Final = re.compile(r"[^\W_][\w.+-]*|[\w+-][\w.+-]*[^\W_][\w.+-]*")
@@ -84,6 +86,8 @@ class Execution:
             for text in call.arguments:
                 if _COMMANDS.search(text):
                     self._site.derive(text, Context.SHELL, call.command, "ssh")
+        elif call.name in _INSTALLING:
+            self._installed(call)
         elif call.program is not None:
             self._filled(call, call.program)
 
@@ -314,6 +318,13 @@ class Execution:
         """Run the file that `word` names, if the script has filled it from elsewhere."""
         if self._site.files.labels:
             self._run(call, self._site.name(self._site.scope.text(word), word))
+
+    def _installed(self, call: Call) -> None:
+        """A package, whose scripts run as root, that came from an address without a name."""
+        for text in call.operands:
+            key = self._site.files.find(text)
+            if key is not None and host_of(self._site.files.urls.get(key, ""), HOLE).bare:
+                self._downloaded(call, file=text)
 
     def _run(self, call: Call, name: str) -> None:
         labels = self._site.files.of(name)

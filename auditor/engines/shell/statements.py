@@ -50,6 +50,7 @@ class Statements:
     ) -> None:
         self._text = text
         self._words = Words(text, self.script, again, base, anchor)
+        self._earlier: list[Pipeline] = []
         self._later: list[Command] = []
         self.astray = False
 
@@ -61,6 +62,8 @@ class Statements:
         while stack:
             node = stack.pop()
             commands = self._statement(node)
+            script.pipelines += self._earlier
+            self._earlier = []
             if commands:
                 script.pipelines.append(Pipeline(commands))
             elif commands is None:
@@ -195,8 +198,7 @@ class Statements:
         script = self.script([node])
         if not script.pipelines:
             return []
-        for pipeline in script.pipelines[:-1]:
-            self._later += pipeline.commands
+        self._earlier += script.pipelines[:-1]
         return script.pipelines[-1].commands
 
     def _redirect(self, node: Node, command: Command) -> list[Command]:

@@ -54,6 +54,10 @@ def test_what_newer_compilers_add_for_annotations_is_in_order() -> None:
     found = _rules({"tool.py": CLEAN, CACHED: compiled(CLEAN + made, like=CLEAN)})
     assert not {rule for rule in found if rule.startswith("bytecode")}
     assert "bytecode-mismatch" in _rules({"tool.py": CLEAN, CACHED: compiled(OTHER + made, like=CLEAN)})
+    later = compiled(CLEAN + "format = 1\n", like=CLEAN)
+    assert "bytecode-mismatch" in _rules({"tool.py": CLEAN, CACHED: later})
+    later = struct.pack("<H", 3600) + later[2:]
+    assert "bytecode-mismatch" not in _rules({"tool.py": CLEAN, CACHED: later})
 
 
 def test_bytecode_that_names_other_things_than_its_source_is_refused() -> None:
