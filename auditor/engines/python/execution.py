@@ -13,6 +13,7 @@ from skillkeep.auditor.engines.python.callers import arguments_for
 from skillkeep.auditor.engines.python.flow import Flow, secret_labels
 from skillkeep.auditor.engines.python.scopes import Binding, Scope
 from skillkeep.auditor.engines.python.site import Site
+from skillkeep.auditor.engines.python.streams import is_joined_shell
 from skillkeep.auditor.engines.python.values import HOLE, UNKNOWN, Unknown, Value, alternatives, is_whole
 from skillkeep.auditor.engines.tables import table
 from skillkeep.auditor.interface import Severity
@@ -49,11 +50,6 @@ def _known() -> tuple[frozenset[str], dict[str, str], frozenset[str], frozenset[
     handed = frozenset(sinks["code"]) | frozenset(sinks["shell"]) | frozenset(sinks["deserialise"])
     kinds = {name: kind for kind in reversed(_KINDS) for name in sinks[kind]}
     return frozenset(sinks["dangerous_modules"]), kinds, handed, frozenset(name.rpartition(".")[2] for name in handed)
-
-
-_SHELLS: Final = frozenset(
-    {"sh", "bash", "dash", "zsh", "ksh", "cmd", "cmd.exe", "powershell", "powershell.exe", "pwsh"}
-)
 
 
 class Execution:
@@ -207,7 +203,7 @@ class Execution:
             self._shell(call, scope, name, argument)
             return
         words = self._words(call, scope, name, argument, where)
-        if words and words[0].rpartition("/")[2] in _SHELLS and _is_joined(call):
+        if is_joined_shell(call, words):
             self._duplicated = call
         if not shell and not self._forwards(call, scope):
             message = "whether a shell is used is decided at run time"
@@ -384,13 +380,6 @@ class Execution:
         names = self._site.names.resolve(call.func, scope)
         looks = {"builtins.callable", "builtins.hasattr", "builtins.isinstance", "inspect.signature", "builtins.print"}
         return bool(names) and looks.issuperset(names)
-
-
-def _is_joined(call: ast.Call) -> bool:
-    """True when one object, no constant of a module, is both the program's input and its output."""
-    streams = {ast.dump(each.value) for each in call.keywords if each.arg in {"stdin", "stdout"}}
-    both = {"stdin", "stdout"} <= {each.arg for each in call.keywords}
-    return both and len(streams) == 1 and not streams.pop().startswith(("Constant", "Attribute"))
 
 
 def _word(value: Value) -> str:
