@@ -20,6 +20,7 @@ from support.waiting import until
 from skillkeep.kernel.cgroup_choice import make_group
 from skillkeep.kernel.cgroups import GroupLimits
 from skillkeep.kernel.errors import KernelError
+from skillkeep.kernel.process import started_at
 from skillkeep.kernel.syscalls import number
 from skillkeep.kernel.tape import BASE, HEADER, Step
 from skillkeep.runner.interface import Bind, RunRequest, SandboxPolicy
@@ -194,7 +195,12 @@ def test_what_is_built_ahead_and_unchanged_runs() -> None:
 
 
 def test_a_payload_that_ended_while_it_waited_is_not_let_go() -> None:
-    sandbox = _run(_plain(), lambda waiting: os.kill(_payload(waiting), signal.SIGKILL))
+    def kill(waiting: Sandbox) -> None:
+        payload = _payload(waiting)
+        os.kill(payload, signal.SIGKILL)
+        assert until(lambda: started_at(payload) < 0)
+
+    sandbox = _run(_plain(), kill)
     assert isinstance(sandbox.failure, LayerError), sandbox.failure
     assert (sandbox.failure.layer, sandbox.started) == ("attestation", False)
 
