@@ -17,6 +17,7 @@ from contextlib import contextmanager
 from typing import ClassVar
 
 from skillkeep.clock import SYSTEM_CLOCK, Clock
+from skillkeep.runner.containers.policy_file import PLACE, named, shown
 from skillkeep.runner.containers.program import Bounds, Ran, ask, run_program
 from skillkeep.runner.containers.results import unmeasured
 from skillkeep.runner.errors import RunnerError
@@ -92,28 +93,29 @@ class AppleBackend(Backend):
 
     def _run(self, request: RunRequest) -> RunResult:
         name = f"skillkeep-{request.run_id}"
-        try:
-            with _environment(request) as env_file:
-                _must(ask(self._create(name, request, env_file)), "create the container")
-            self._check(name)
-            start = [
-                self._program,
-                "start",
-                "--attach",
-                *(["--interactive"] if request.stdin is not None else []),
-                name,
-            ]
-            bounds = Bounds(request.policy.output_bytes, request.policy.wall_seconds)
-            ran = run_program(start, request.stdin, bounds, self._clock.monotonic)
-        finally:
-            ask([self._program, "kill", name])
-            gone = ask([self._program, "delete", "--force", name])
+        with shown(request.policy) as folder:
+            try:
+                with _environment(request) as env_file:
+                    _must(ask(self._create(name, request, env_file, folder)), "create the container")
+                self._check(name)
+                start = [
+                    self._program,
+                    "start",
+                    "--attach",
+                    *(["--interactive"] if request.stdin is not None else []),
+                    name,
+                ]
+                bounds = Bounds(request.policy.output_bytes, request.policy.wall_seconds)
+                ran = run_program(start, request.stdin, bounds, self._clock.monotonic)
+            finally:
+                ask([self._program, "kill", name])
+                gone = ask([self._program, "delete", "--force", name])
         state = self.probe()
         losses = state.losses if gone.code == 0 else (*state.losses, f"the container {name} could not be removed")
         layers = (Layer("network", True, {"attachments": "none"}), Layer("machine", True, {"image": self._image}))
         return _result(request, ran, Assurance(state.level, layers, None, losses))
 
-    def _create(self, name: str, request: RunRequest, env_file: str) -> list[str]:
+    def _create(self, name: str, request: RunRequest, env_file: str, policy_folder: str) -> list[str]:
         policy, options = request.policy, self._options or frozenset()
         words = [self._program, "create", "--name", name, "--network", "none", "--user", f"{_USER}:{_USER}"]
         words += ["--cpus", str(math.ceil(policy.cpus)), "--memory", f"{max(policy.memory_bytes // _MIB, 1)}M"]
@@ -127,6 +129,7 @@ class AppleBackend(Backend):
         tool = (Bind(str(request.tool.path), policy.tool_mount),) if request.tool else ()
         for bind in (*tool, *policy.binds):
             words += ["--mount", _mount(bind)]
+        words += ["--mount", f"type=bind,source={policy_folder},target={PLACE},readonly"]  # it takes folders alone
         return [*words, self._image, *request.argv[1:]]
 
     def _check(self, name: str) -> None:
@@ -150,7 +153,7 @@ def _mount(bind: Bind) -> str:
 @contextmanager
 def _environment(request: RunRequest) -> Iterator[str]:
     """A private file with the environment: a value on a command line could be read by others."""
-    pairs = (("HOME", _HOME), ("TMPDIR", _HOME), ("LANG", "C.UTF-8"), *request.policy.env)
+    pairs = named((("HOME", _HOME), ("TMPDIR", _HOME), ("LANG", "C.UTF-8"), *request.policy.env))
     if any("\n" in value or "\r" in value for _, value in pairs):
         raise RunnerError("bad_policy", "an environment value has a line break", "Use the docker or lima backend.")
     fd, path = tempfile.mkstemp(prefix="skillkeep-env-")

@@ -11,9 +11,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from skillkeep.runner.containers.policy_file import NAME, PLACE, named
 from skillkeep.runner.egress.place import VARIABLES
 from skillkeep.runner.errors import RunnerError
 from skillkeep.runner.interface import Bind, Layer, RunRequest, SandboxPolicy
+from skillkeep.runner.native.plan import POLICY_FILE
 from skillkeep.text import printable_path
 
 __all__ = ["USER", "Image", "Target", "container_body", "layers_in_force"]
@@ -22,6 +24,7 @@ USER = 65534
 _HOME = "/tmp"  # noqa: S108 - the sandbox's own /tmp, never the host's
 _SHM_BYTES = 64 << 20
 _USER_PROCESSES = 20_000  # of the container's user on the whole host; Podman's own default is more than some allow
+_POLICY_PLACES = [place.split("/")[1:] for place in (PLACE, f"/var{PLACE}")]
 _LEAST_CPUS = 0.01  # an engine takes no less, and no more than it has
 
 
@@ -44,6 +47,8 @@ class Target:
     seccomp: str = ""
     """Our profile as the engine takes it, text or a path; "" leaves the engine's own in force."""
     network: str = "none"
+    policy_folder: str = ""
+    """Where the policy of the run lies, as `policy_file.shown` has it; "" shows none."""
 
 
 def container_body(request: RunRequest, target: Target, labels: Mapping[str, str]) -> dict[str, Any]:
@@ -56,7 +61,7 @@ def container_body(request: RunRequest, target: Target, labels: Mapping[str, str
         "Cmd": list(request.argv[1:]),
         "User": f"{USER}:{USER}",
         "WorkingDir": policy.workdir or (policy.tool_mount if request.tool else _HOME),
-        "Env": [f"{name}={value}" for name, value in _environment(policy)],
+        "Env": [f"{name}={value}" for name, value in _environment(policy, target)],
         "Labels": dict(labels),
         "Tty": False,
         "OpenStdin": takes_input,
@@ -97,7 +102,7 @@ def _host_config(policy: SandboxPolicy, request: RunRequest, target: Target) -> 
             _ulimit("nofile", policy.open_files),
             _ulimit("fsize", policy.file_bytes),
         ],
-        "Mounts": [_mount(bind) for bind in (*_tool_bind(request), *policy.binds)],
+        "Mounts": [_mount(bind) for bind in (*_shown(request), *_policy_bind(target))],
         "LogConfig": {"Type": "none"},
         "AutoRemove": False,
         "RestartPolicy": {"Name": "no"},
@@ -105,8 +110,23 @@ def _host_config(policy: SandboxPolicy, request: RunRequest, target: Target) -> 
     return {**config, "Runtime": target.runtime} if target.runtime else config
 
 
-def _tool_bind(request: RunRequest) -> tuple[Bind, ...]:
-    return (Bind(str(request.tool.path), request.policy.tool_mount),) if request.tool else ()
+def _shown(request: RunRequest) -> tuple[Bind, ...]:
+    """The tool and what was granted. None may hold the policy's place: the engine would make its folder in there."""
+    tool = (Bind(str(request.tool.path), request.policy.tool_mount),) if request.tool else ()
+    for bind in (shown := (*tool, *request.policy.binds)):
+        target = [part for part in bind.target.split("/") if part not in ("", ".")]
+        if any(place[: len(target)] == target[: len(place)] for place in _POLICY_PLACES):
+            raise RunnerError(
+                "bad_policy",
+                f"the bind target {printable_path(bind.target)} meets {PLACE}, where the policy of the run stands",
+                "Choose a target of its own, such as /data.",
+            )
+    return shown
+
+
+def _policy_bind(target: Target) -> tuple[Bind, ...]:
+    """The file by itself: a container that waits still has it when its folder outside is gone."""
+    return (Bind(os.path.join(target.policy_folder, NAME), POLICY_FILE),) if target.policy_folder else ()
 
 
 def _mount(bind: Bind) -> dict[str, Any]:
@@ -135,10 +155,11 @@ def _ulimit(name: str, value: int) -> dict[str, Any]:
     return {"Name": name, "Soft": value, "Hard": value}
 
 
-def _environment(policy: SandboxPolicy) -> tuple[tuple[str, str], ...]:
-    """Ours, then what was granted. PATH is the image's own."""
+def _environment(policy: SandboxPolicy, target: Target) -> tuple[tuple[str, str], ...]:
+    """Ours, then what was granted, then where the policy stands. PATH is the image's own."""
     proxy = tuple(VARIABLES.items()) if policy.egress else ()
-    return (("HOME", _HOME), ("TMPDIR", _HOME), ("LANG", "C.UTF-8"), *proxy, *policy.env)
+    env = (("HOME", _HOME), ("TMPDIR", _HOME), ("LANG", "C.UTF-8"), *proxy, *policy.env)
+    return named(env) if target.policy_folder else env
 
 
 def _check_text(value: Any) -> None:

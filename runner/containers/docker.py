@@ -30,6 +30,7 @@ from skillkeep.runner.containers.attach import Streams, pump
 from skillkeep.runner.containers.body import Image, Target, container_body, layers_in_force
 from skillkeep.runner.containers.engine import UnusableError
 from skillkeep.runner.containers.owner import labels_for
+from skillkeep.runner.containers.policy_file import shown
 from skillkeep.runner.containers.results import unmeasured
 from skillkeep.runner.containers.seccomp import as_taken
 from skillkeep.runner.containers.warm import claim, refilling, start_in, with_waiting_process
@@ -111,8 +112,9 @@ class DockerBackend(Backend):
         with (
             client(engine.socket, engine.version, CALL_SECONDS) as api,
             as_taken(engine.profile_form, bool(request.policy.egress)) as seccomp,
+            shown(request.policy) as folder,
         ):
-            target = Target(engine.image, self._runtime, engine.processors, seccomp)
+            target = Target(engine.image, self._runtime, engine.processors, seccomp, policy_folder=folder)
             with engine_errors("look for containers that were left"):
                 sweep(api, now)
             if not request.policy.egress:

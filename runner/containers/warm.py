@@ -2,8 +2,8 @@
 
 A warm container waits with nothing in it but its init and a `sleep` that ends it by itself. A run claims it by a name
 that only one can take, starts the payload in it, and removes it: no second payload ever enters, so no run can affect
-another. It fits only a run that would make the very same container: image, limits, mounts, and the same folders behind
-the mounts, by device and inode.
+another. It fits only a run that would make the very same container: image, limits, mounts, policy, and the same folders
+behind the mounts, by device and inode.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import os
 import threading
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from skillkeep.clock import Clock
@@ -23,6 +24,7 @@ from skillkeep.runner.containers.body import USER
 from skillkeep.runner.containers.owner import EXPIRES_LABEL, OWNER_LABEL, RUN_LABEL
 from skillkeep.runner.errors import RunnerError
 from skillkeep.runner.interface import RunRequest
+from skillkeep.runner.native.plan import POLICY_FILE
 
 __all__ = ["KEY_LABEL", "Started", "claim", "refilling", "start_in", "warm_key", "with_waiting_process"]
 
@@ -36,10 +38,16 @@ _OF_THE_RUN = ("Entrypoint", "Cmd", "Env", "WorkingDir", "Labels", "OpenStdin", 
 def warm_key(body: Mapping[str, Any]) -> str:
     """What a container has to be like to serve a run that would be made by the create call `body`."""
     kept = {name: value for name, value in body.items() if name not in _OF_THE_RUN}
-    behind = []
+    behind: list[object] = []
+    mounts = []
     for mount in body["HostConfig"]["Mounts"]:
+        if mount["Target"] == POLICY_FILE:  # each run has a file of its own; what it says is what counts
+            behind.append(Path(mount["Source"]).read_text(encoding="ascii"))
+            continue
         state = os.stat(mount["Source"])
         behind.append((state.st_dev, state.st_ino))
+        mounts.append(mount)
+    kept["HostConfig"] = {**body["HostConfig"], "Mounts": mounts}
     text = json.dumps([kept, behind], sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()
 

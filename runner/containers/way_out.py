@@ -113,7 +113,7 @@ def _forwarder(api: Any, request: RunRequest, target: Target, labels: Mapping[st
         egress=request.policy.egress,
     )
     argv = ("python3", "-I", "-S", f"{_INSIDE}/forward.py", f"{_INSIDE}/proxy.sock", str(PORT))
-    body = container_body(RunRequest(argv, policy), replace(target, network="none"), labels)
+    body = container_body(RunRequest(argv, policy), replace(target, network="none", policy_folder=""), labels)
     body["Env"] = []
     with engine_errors("create the container of the way out"):
         container = api.create_container_from_config(body)["Id"]

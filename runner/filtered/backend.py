@@ -23,9 +23,11 @@ from typing import Any, ClassVar
 import skillkeep
 import skillkeep.kernel
 from skillkeep.clock import SYSTEM_CLOCK, Clock
+from skillkeep.files import io_errors
 from skillkeep.kernel.confine import tasks_of_user
 from skillkeep.kernel.procfs import read_text
 from skillkeep.kernel.rlimits import NO_CORE_DUMP
+from skillkeep.runner.containers.policy_file import NAME, VARIABLE, hold, sweep, write_policy
 from skillkeep.runner.errors import RunnerError
 from skillkeep.runner.interface import (
     PATH,
@@ -57,6 +59,7 @@ LOSSES = (
 _READY_SECONDS = 20.0
 _MOST = 1 << 16
 _SLOTS = 1 << 22
+_HOMES = "skillkeep-run-"
 _HERE = os.path.dirname(os.path.abspath(__file__))
 _RUNNER = os.path.dirname(_HERE)
 
@@ -97,8 +100,18 @@ class _Confined(LocalBackend):
 
     name: ClassVar[str] = FilteredBackend.name
 
+    def _run(self, request: RunRequest) -> RunResult:
+        with contextlib.ExitStack() as self._held:
+            return super()._run(request)
+
     def _launch(self, request: RunRequest, home: str) -> subprocess.Popen[bytes]:
         _check(request.policy)
+        sweep(os.path.dirname(home), _HOMES, NAME)  # those of killed callers; ours has no such file yet
+        with io_errors("hold the folder of a run"):
+            lock = hold(home)
+        if lock is None:
+            raise _failed("scratch", "its folder is gone", "")
+        self._held.callback(os.close, lock)
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         plan = os.memfd_create("skillkeep-filtered-plan", os.MFD_CLOEXEC)
         try:
@@ -182,13 +195,28 @@ def _plan(request: RunRequest, home: str, uid: int | None) -> dict[str, Any]:
             tree = os.path.join(home, "tool")
             shutil.copytree(tool.path, tree)
             os.chmod(tree, 0o755)  # noqa: S103  the copy that the other user reads
+    shown = replace(policy, tool_mount=tree) if tool else policy
+    policy_file = write_policy(home, shown, 0o400) if uid is None else write_policy(home, shown, 0o440, uid)
     writable = [bind.source for bind in policy.binds if bind.writable]
     workdir = policy.workdir if policy.workdir and not policy.workdir.startswith(policy.tool_mount) else tree
     return {
         "argv": list(request.argv),
-        "env": {"PATH": PATH, "HOME": scratch, "TMPDIR": scratch, "LANG": "C.UTF-8", "PYTHONDONTWRITEBYTECODE": "1"},
+        "env": {
+            "PATH": PATH,
+            "HOME": scratch,
+            "TMPDIR": scratch,
+            "LANG": "C.UTF-8",
+            "PYTHONDONTWRITEBYTECODE": "1",
+            VARIABLE: policy_file,
+        },
         "workdir": workdir,
-        "read": [*SYSTEM, *ETC_FROM_HOST, tree, *(bind.source for bind in policy.binds if not bind.writable)],
+        "read": [
+            *SYSTEM,
+            *ETC_FROM_HOST,
+            tree,
+            policy_file,
+            *(bind.source for bind in policy.binds if not bind.writable),
+        ],
         "write": [scratch, *writable],
         "uid": uid,
         "parent": os.getpid(),

@@ -20,6 +20,7 @@ OVERRIDE = re.compile(
 # The environment variables that are ours, with what they can do. None of them changes a decision.
 OUR_VARIABLES = {
     "SKILLKEEP_HOME": "where the home is",
+    "SKILLKEEP_POLICY": "set inside a sandbox, never read: where the run's policy can be read",
     "SKILLKEEP_TRACEBACK": "shows where a defect of ours happened",
 }
 

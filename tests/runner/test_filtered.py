@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -11,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.sandbox import refusing, staged_packages, without_namespaces
+from support.sandbox import ROOT, Who, attackers, python_for, refusing, staged_packages, without_namespaces
 from support.vaults import make_tool
 
 from skillkeep.home import Home
@@ -29,6 +31,35 @@ from skillkeep.runner.selftest.bait import laid_out
 from skillkeep.runner.selftest.suite import attack_all
 with laid_out() as bait:
     print(json.dumps([row.to_json() for row in attack_all(FilteredBackend(), bait)]))
+"""
+CHANGES_POLICY = """
+import os
+place = os.environ["SKILLKEEP_POLICY"]
+folder, scratch = os.path.dirname(place), os.environ["HOME"]
+print(open(place).read())
+for what in (
+    lambda: open(place, "a"),
+    lambda: os.truncate(place, 0),
+    lambda: os.chmod(place, 0o666),
+    lambda: os.utime(place),
+    lambda: os.unlink(place),
+    lambda: os.rename(place, place + "x"),
+    lambda: os.link(place, scratch + "/x"),
+    lambda: os.execv(place, ["x"]),
+    lambda: open(folder + "/new", "w"),
+    lambda: os.listdir(folder),
+):
+    try:
+        what()
+        print("done")
+    except OSError:
+        pass
+"""
+RUNS = """
+import sys
+from skillkeep.runner.filtered.backend import FilteredBackend
+from skillkeep.runner.interface import AssuranceLevel, RunRequest
+assert FilteredBackend().run(RunRequest(tuple(sys.argv[1:]), stdin=0, min_assurance=AssuranceLevel.FILTERED)).ok
 """
 
 
@@ -145,6 +176,64 @@ def test_a_vaulted_tool_runs_in_its_own_folder(home: Home) -> None:
     )
     result = FilteredBackend().run(request)
     assert (result.stdout, result.exit_code) == (b"hello data\n", 0), result.stderr
+
+
+@pytest.mark.parametrize("who", attackers(), ids=lambda who: who.name)
+def test_the_payload_finds_its_policy_and_cannot_change_it(who: Who) -> None:
+    """Nobody's payload has the caller's own id, and so owns the file."""
+    code = (
+        "import json, sys; sys.path.insert(0, sys.argv[1])\n"
+        "from skillkeep.runner.filtered.backend import FilteredBackend\n"
+        "from skillkeep.runner.interface import AssuranceLevel, RunRequest, SandboxPolicy\n"
+        "request = RunRequest(('python3', '-I', '-c', sys.argv[2]), SandboxPolicy(processes=33), None, None,\n"
+        "                     AssuranceLevel.FILTERED)\n"
+        "print(FilteredBackend().run(request).stdout.decode())"
+    )
+    with tempfile.TemporaryDirectory() as folder:
+        shutil.copytree(staged_packages(), folder, dirs_exist_ok=True)
+        shutil.copytree(ROOT / "vault", f"{folder}/skillkeep/vault", ignore=shutil.ignore_patterns("__pycache__"))
+        command = [python_for(who.uid), "-I", "-c", code, folder, CHANGES_POLICY]
+        done = subprocess.run(command, capture_output=True, cwd="/", user=who.uid, group=who.uid)
+    assert done.returncode == 0, done.stderr.decode()[-2000:]
+    told = json.loads(done.stdout)  # and nothing was done after it
+    assert (told["schema"], told["processes"], told["env"]) == ("skillkeep/policy-v1", 33, [])
+
+
+def test_the_policy_says_where_the_tool_really_is(home: Home) -> None:
+    tool = make_tool(home, "tool", {"SKILL.md": "# x\n"})
+    request = RunRequest(
+        ("sh", "-c", 'pwd; cat "$SKILLKEEP_POLICY"'),
+        SandboxPolicy(tool_mount="/work"),
+        tool,
+        None,
+        AssuranceLevel.FILTERED,
+    )
+    place, _, text = FilteredBackend().run(request).stdout.decode().partition("\n")
+    assert json.loads(text)["tool_mount"] == place != "/work"
+
+
+def test_nothing_of_a_run_is_left_not_even_by_a_killed_caller() -> None:
+    with tempfile.TemporaryDirectory() as folder:  # no folder of pytest's, which keeps other users out
+        os.chmod(folder, 0o711)
+        environment = {**os.environ, "TMPDIR": folder}
+        waits = [sys.executable, "-c", RUNS, "sh", "-c", "echo x > $HOME/f; cat > /dev/null"]
+        ended = [sys.executable, "-c", RUNS, "true"]
+        child = subprocess.Popen(waits, env=environment, stdin=subprocess.PIPE)
+        try:
+            assert child.stdin is not None
+            child.stdin.write(bytes(1 << 20))  # more than a pipe holds: the payload reads
+            child.stdin.flush()
+            (left,) = os.listdir(folder)
+            subprocess.run(ended, env=environment, check=True, input=b"")
+            assert os.listdir(folder) == [left], "a living caller keeps its folder"
+            child.send_signal(signal.SIGKILL)
+            child.wait(120)
+            assert os.path.exists(f"{folder}/{left}/policy.json")
+            subprocess.run(ended, env=environment, check=True, input=b"")
+            assert os.listdir(folder) == []
+        finally:
+            child.kill()
+            child.communicate()
 
 
 def test_a_terminal_or_a_writable_descriptor_is_not_passed_on() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -65,8 +66,12 @@ def test_a_run_is_created_checked_started_and_removed(command: StandIn) -> None:
         "--memory", "512M", "--workdir", "/tmp", "--tmpfs", "/tmp", "--env-file", create["argv"][16],
         "--entrypoint", "python3", "--cap-drop", "ALL", "--read-only", "--no-dns", "--init",
         "--ulimit", "nproc=100:100", "--ulimit", "nofile=1024:1024", "--ulimit", "fsize=536870912:536870912",
-        "--ulimit", "core=0:0", "local/image", "-c", "x",
+        "--ulimit", "core=0:0", "--mount", create["argv"][-4], "local/image", "-c", "x",
     ]  # fmt: skip
+    shown = re.fullmatch("type=bind,source=(.+),target=/run/sandbox,readonly", create["argv"][-4])
+    assert shown, create["argv"][-4]
+    assert not os.path.exists(shown[1])
+    assert "SKILLKEEP_POLICY=/run/sandbox/policy.json\n" in create["env_file"]
     assert start == {
         "argv": ["start", "--attach", "--interactive", "skillkeep-0123456789abcdef"],
         "stdin": "in",
@@ -97,7 +102,7 @@ def test_the_tool_is_shown_read_only_and_a_granted_folder_writable(
     AppleBackend("local/image").run(RunRequest(("ls",), policy, tool))
     words = command.told[-5]["argv"]
     mounts = [words[at + 1] for at, word in enumerate(words) if word == "--mount"]
-    assert mounts == [
+    assert mounts[:-1] == [
         f"type=bind,source={tool.path},target=/work,readonly",
         f"type=bind,source={tmp_path},target=/data",
     ]

@@ -10,6 +10,7 @@ from support.vaults import make_tool
 
 from skillkeep.home import Home
 from skillkeep.runner.containers.body import Image, Target, container_body, layers_in_force
+from skillkeep.runner.containers.policy_file import shown
 from skillkeep.runner.errors import RunnerError
 from skillkeep.runner.interface import Bind, RunRequest, SandboxPolicy
 
@@ -137,3 +138,25 @@ def test_another_user_than_asked_is_caught(home: Home) -> None:
     body = body_of(home)
     answer = {**described(body), "Config": {"User": ""}}
     assert [each.name for each in layers_in_force(answer, body) if not each.in_force] == ["identity"]
+
+
+def test_the_policy_is_shown_as_one_read_only_file_and_named_by_a_variable(home: Home) -> None:
+    policy = SandboxPolicy(tool_mount="/work", env=(("SKILLKEEP_POLICY", "/tmp/x"),))
+    with shown(policy) as folder:
+        request = RunRequest(("ls",), policy, make_tool(home, "tool", {"run.py": "pass\n"}))
+        body = container_body(request, Target(IMAGE, policy_folder=folder), {})
+        assert [(m["Source"], m["Target"], m["ReadOnly"]) for m in body["HostConfig"]["Mounts"]][1:] == [
+            (f"{folder}/policy.json", "/run/sandbox/policy.json", True)
+        ]
+    named = [line for line in body["Env"] if line.startswith("SKILLKEEP_POLICY=")]
+    assert named == ["SKILLKEEP_POLICY=/run/sandbox/policy.json"]
+
+
+@pytest.mark.parametrize("target", ["/run", "/run/sandbox/policy.json", "/run/sandbox/x", "/var/run", "//run/./"])
+def test_nothing_is_shown_where_the_policy_stands_or_around_it(home: Home, target: str) -> None:
+    """The engine would make the mount point inside what is bound there: in a folder of the host."""
+    for policy in (SandboxPolicy(binds=(Bind("/etc", target),)), SandboxPolicy(tool_mount=target)):
+        with pytest.raises(RunnerError) as caught:
+            body_of(home, policy)
+        assert caught.value.code == "bad_policy"
+    assert body_of(home, SandboxPolicy(binds=(Bind("/etc", "/run/user"),)))

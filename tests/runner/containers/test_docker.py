@@ -25,12 +25,19 @@ from support.vaults import make_tool
 from skillkeep.home import Home
 from skillkeep.runner.containers.docker import DockerBackend
 from skillkeep.runner.containers.owner import OWNER_LABEL, RUN_LABEL
+from skillkeep.runner.containers.policy_file import policy_text
 from skillkeep.runner.interface import AssuranceLevel, Bind, Cause, RunRequest, RunResult, SandboxPolicy
+from skillkeep.runner.native.plan import POLICY_FILE
 from skillkeep.vault.interface import Tier, VaultedTool
 
 _REASON = why_no_engine()
 pytestmark = [pytest.mark.docker, pytest.mark.skipif(bool(_REASON), reason=_REASON or "-")]
 
+SLEEPS = (
+    "import sys\nfrom skillkeep.runner.containers.docker import DockerBackend\n"
+    "from skillkeep.runner.interface import RunRequest\n"
+    "DockerBackend(sys.argv[1]).run(RunRequest(('sleep', '600')))"
+)
 FILES = {"run.py": "import sys\nprint('hello', *sys.argv[1:])\n", "data.txt": "data\n"}
 
 
@@ -247,14 +254,9 @@ def test_several_runs_at_once_do_not_meet(backend: DockerBackend, client: Any) -
 def test_a_container_of_a_killed_caller_is_removed_by_the_next_start_and_no_other(
     backend: DockerBackend, client: Any, image: str
 ) -> None:
-    code = (
-        "import sys\nfrom skillkeep.runner.containers.docker import DockerBackend\n"
-        "from skillkeep.runner.interface import RunRequest\n"
-        "DockerBackend(sys.argv[1]).run(RunRequest(('sleep', '600')))"
-    )
     foreign = client.create_container(image, ["sleep", "600"], labels={"com.example": "keep"})["Id"]
     started = client.events(filters={"event": "start", "label": OWNER_LABEL}, decode=True)
-    child = subprocess.Popen([sys.executable, "-c", code, image])
+    child = subprocess.Popen([sys.executable, "-c", SLEEPS, image])
     try:
         orphan = next(started)["id"]
         run(backend, "true")
@@ -272,14 +274,42 @@ def test_a_container_of_a_killed_caller_is_removed_by_the_next_start_and_no_othe
         client.remove_container(foreign, force=True)
 
 
-def test_an_interrupt_removes_the_container(backend: DockerBackend, client: Any, image: str) -> None:
-    code = (
-        "import sys\nfrom skillkeep.runner.containers.docker import DockerBackend\n"
-        "from skillkeep.runner.interface import RunRequest\n"
-        "DockerBackend(sys.argv[1]).run(RunRequest(('sleep', '600')))"
-    )
+def test_the_payload_finds_its_policy_as_in_the_native_sandbox(backend: DockerBackend) -> None:
+    policy = SandboxPolicy(env=(("API_TOKEN", "hunter2"),), processes=33)
+    result = backend.run(RunRequest(("sh", "-c", 'cat "$SKILLKEEP_POLICY"; echo; echo $SKILLKEEP_POLICY'), policy))
+    assert result.stdout.decode() == f"{policy_text(policy)}\n{POLICY_FILE}\n"
+    assert b"hunter2" not in result.stdout
+    attempts = f"for f in {POLICY_FILE} /run/sandbox/new; do (echo x > $f) && echo wrote; rm $f && echo gone; done"
+    again = run(backend, "sh", "-c", f"{attempts}; ls /run/sandbox", tool_mount="/tool")
+    assert again.stdout == b"policy.json\n"
+
+
+def test_nothing_of_the_policy_is_left_outside_not_even_by_a_killed_caller(
+    backend: DockerBackend, client: Any, image: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    run(backend, "true")
+    assert os.listdir(tmp_path) == []
     started = client.events(filters={"event": "start", "label": OWNER_LABEL}, decode=True)
-    child = subprocess.Popen([sys.executable, "-c", code, image], stderr=subprocess.DEVNULL)
+    child = subprocess.Popen([sys.executable, "-c", SLEEPS, image])
+    try:
+        next(started)
+        assert len(os.listdir(tmp_path)) == 1
+        child.send_signal(signal.SIGKILL)
+        child.wait(120)
+        assert len(os.listdir(tmp_path)) == 1
+        run(backend, "true")
+        assert os.listdir(tmp_path) == []
+        assert containers(client) == []
+    finally:
+        started.close()
+        child.kill()
+        child.wait()
+
+
+def test_an_interrupt_removes_the_container(backend: DockerBackend, client: Any, image: str) -> None:
+    started = client.events(filters={"event": "start", "label": OWNER_LABEL}, decode=True)
+    child = subprocess.Popen([sys.executable, "-c", SLEEPS, image], stderr=subprocess.DEVNULL)
     try:
         next(started)
         child.send_signal(signal.SIGINT)

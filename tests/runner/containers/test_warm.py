@@ -13,6 +13,7 @@ from support.vaults import make_tool
 from skillkeep.home import Home
 from skillkeep.runner.containers.docker import DockerBackend
 from skillkeep.runner.containers.owner import RUN_LABEL
+from skillkeep.runner.containers.policy_file import policy_text
 from skillkeep.runner.containers.warm import KEY_LABEL
 from skillkeep.runner.interface import Cause, RunRequest, RunResult, SandboxPolicy
 
@@ -123,3 +124,14 @@ def test_limits_and_ends_are_told_as_ever(backend: DockerBackend, client: Any) -
     assert (held.stdout, held.cause, warm(held) != "") == (b"done\n", Cause.EXIT, True)
     names = client.containers(all=True, filters={"label": RUN_LABEL})
     assert all("/skillkeep-used" not in name for each in names for name in each["Names"])
+
+
+def test_a_waiting_container_has_the_policy_of_its_run_and_serves_no_other_policy(backend: DockerBackend) -> None:
+    """It is started from a file that is gone when its run comes."""
+    policy = SandboxPolicy(env=(("A", "1"),))
+    results = [backend.run(RunRequest(("sh", "-c", 'cat "$SKILLKEEP_POLICY"'), policy)) for _ in range(2)]
+    assert [each.stdout.decode() for each in results] == [policy_text(policy)] * 2
+    assert warm(results[1]) != ""
+    other = SandboxPolicy(env=(("A", "1"), ("B", "2")))
+    result = backend.run(RunRequest(("sh", "-c", 'cat "$SKILLKEEP_POLICY"'), other))
+    assert (result.stdout.decode(), warm(result)) == (policy_text(other), "")
