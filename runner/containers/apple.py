@@ -17,6 +17,7 @@ from contextlib import contextmanager
 from typing import ClassVar
 
 from skillkeep.clock import SYSTEM_CLOCK, Clock
+from skillkeep.runner.containers.body import shown_binds
 from skillkeep.runner.containers.policy_file import PLACE, named, shown
 from skillkeep.runner.containers.program import Bounds, Ran, ask, run_program
 from skillkeep.runner.containers.results import unmeasured
@@ -126,8 +127,7 @@ class AppleBackend(Backend):
         if "--ulimit" in options:
             limits = {"nproc": policy.processes, "nofile": policy.open_files, "fsize": policy.file_bytes, "core": 0}
             words += [word for limit, value in limits.items() for word in ("--ulimit", f"{limit}={value}:{value}")]
-        tool = (Bind(str(request.tool.path), policy.tool_mount),) if request.tool else ()
-        for bind in (*tool, *policy.binds):
+        for bind in shown_binds(request):
             words += ["--mount", _mount(bind)]
         words += ["--mount", f"type=bind,source={policy_folder},target={PLACE},readonly"]  # it takes folders alone
         return [*words, self._image, *request.argv[1:]]

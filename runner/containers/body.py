@@ -18,7 +18,7 @@ from skillkeep.runner.interface import Bind, Layer, RunRequest, SandboxPolicy
 from skillkeep.runner.native.plan import POLICY_FILE
 from skillkeep.text import printable_path
 
-__all__ = ["USER", "Image", "Target", "container_body", "layers_in_force"]
+__all__ = ["USER", "Image", "Target", "container_body", "layers_in_force", "shown_binds"]
 
 USER = 65534
 _HOME = "/tmp"  # noqa: S108 - the sandbox's own /tmp, never the host's
@@ -102,7 +102,7 @@ def _host_config(policy: SandboxPolicy, request: RunRequest, target: Target) -> 
             _ulimit("nofile", policy.open_files),
             _ulimit("fsize", policy.file_bytes),
         ],
-        "Mounts": [_mount(bind) for bind in (*_shown(request), *_policy_bind(target))],
+        "Mounts": [_mount(bind) for bind in (*shown_binds(request), *_policy_bind(target))],
         "LogConfig": {"Type": "none"},
         "AutoRemove": False,
         "RestartPolicy": {"Name": "no"},
@@ -110,7 +110,7 @@ def _host_config(policy: SandboxPolicy, request: RunRequest, target: Target) -> 
     return {**config, "Runtime": target.runtime} if target.runtime else config
 
 
-def _shown(request: RunRequest) -> tuple[Bind, ...]:
+def shown_binds(request: RunRequest) -> tuple[Bind, ...]:
     """The tool and what was granted. None may hold the policy's place: the engine would make its folder in there."""
     tool = (Bind(str(request.tool.path), request.policy.tool_mount),) if request.tool else ()
     for bind in (shown := (*tool, *request.policy.binds)):
