@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from skillkeep.auditor.collect import Collector
-from skillkeep.auditor.engines import program_engines
+from skillkeep.auditor.engines import keep_derived, program_engines
 from skillkeep.auditor.engines.interface import ProgramEngine
 from skillkeep.auditor.errors import AuditError
 from skillkeep.auditor.interface import AuditOptions, EngineRun, LedgerEntry, Location, Observation, Report
@@ -50,6 +50,7 @@ def audit_tree(
         options = replace(options, advisories=os.path.abspath(options.advisories))
     progress.step("reading")
     collector = Collector(default_rulebook())
+    keep_derived()
     answer = _read(root, options, observations, collector, progress)
     runs = [EngineRun(**run) for run in answer.pop("engines")]
     for engine in program_engines():

@@ -13,7 +13,7 @@ import json
 import os
 import stat
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any, Final
@@ -70,6 +70,29 @@ class Ruleset:
             with contextlib.suppress(OSError):
                 _keep(place, self.digest, {name: self.document(name) for name in self._documents()})
         return self
+
+    def derived(self, name: str, make: Callable[[], Any]) -> Any:
+        """What `make` answers for these rules, plain data that takes long to make; kept as documents are."""
+        place = RULES_FOLDER / "__pycache__" / f"{name}.1.kept"
+        with contextlib.suppress(OSError, ValueError, TypeError, KeyError, RecursionError):
+            known = _kept_documents(place, self.digest)
+            if known is not None:
+                return known[name]
+        made = make()
+        if not sys.dont_write_bytecode:
+            with contextlib.suppress(OSError):
+                _keep(place, self.digest, {name: made})
+        return made
+
+    def lacks(self, name: str) -> bool:
+        """Whether `derived` would have to make it and could keep it, as far as the files' times tell."""
+        folder = RULES_FOLDER / "__pycache__"
+        if sys.dont_write_bytecode or not os.access(folder, os.W_OK):
+            return False
+        try:
+            return os.stat(folder / f"{name}.1.kept").st_mtime_ns < os.stat(folder / _KEPT).st_mtime_ns
+        except OSError:
+            return True
 
     def _documents(self) -> tuple[str, ...]:
         return tuple(name for name in self._texts if name.endswith(".yaml") and not name.startswith("semgrep/"))

@@ -9,10 +9,10 @@ from functools import cache, cached_property, lru_cache, reduce
 from operator import or_
 from typing import Any, Final
 
+from skillkeep.auditor.engines.intent.meanings import meanings
 from skillkeep.auditor.engines.intent.polarity import is_told
 from skillkeep.auditor.engines.intent.sentences import Sentence, blocks, plain_text, sentences
 from skillkeep.auditor.engines.intent.words import Places, Words, words
-from skillkeep.auditor.engines.tables import table
 
 __all__ = ["Frame", "Match", "frames", "matches"]
 
@@ -206,7 +206,7 @@ def _near(
 @cache
 def frames() -> tuple[Frame, ...]:
     """The combinations that this version ships."""
-    return tuple(_frame(item) for item in table("intent")["frames"])
+    return tuple(_frame(item) for item in meanings("frames"))
 
 
 def _frame(item: Mapping[str, Any]) -> Frame:

@@ -31,6 +31,15 @@ class Piece:
     first: bool = False
     last: bool = False
 
+    @classmethod
+    def spelled(cls, text: str) -> Piece:
+        """The piece that `str` shows as `text`."""
+        return cls(text.strip("^$"), text.startswith("^"), text.endswith("$"))
+
+    def __str__(self) -> str:
+        """Its letters, after ^ when a word starts with them, before $ when one ends with them."""
+        return "^" * self.first + self.letters + "$" * self.last
+
     @property
     def worth(self) -> int:
         """How rare it is, roughly."""

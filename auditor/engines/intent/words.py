@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache, cached_property, reduce
 from operator import or_
 from typing import Any, Final
 
+from skillkeep.auditor.engines.intent.meanings import meanings
 from skillkeep.auditor.engines.intent.pieces import Piece, alternatives_of, pieces_of
-from skillkeep.auditor.engines.tables import table
 from skillkeep.auditor.patterns import Pattern, PatternSet
+from skillkeep.auditor.ruleset import shipped
 
-__all__ = ["Places", "Words", "words"]
+__all__ = ["Places", "Words", "requirements", "words"]
+
+Required = list[str] | str
+"""Sets of pieces, each a string of them with blanks between; or a text that has to be there as it is."""
 
 _MOST: Final = 40  # words of one class in one sentence
 _WORD: Final = re.compile(r"[a-z]+")
@@ -20,6 +24,8 @@ _FOREIGN: Final = re.compile("[^\x00-\x7f\xa0-\xbf\u2000-\u2bff\u3000-\u3003\ufe
 _PLAIN: Final = re.compile(r"[a-z0-9]+")
 _LONGEST: Final = 24
 _MOST_WORDS: Final = 16_000  # half a kilobyte each, at most
+_MOST_GROUPS: Final = 4_000  # sets of 64 alternatives
+_TOGETHER: Final = 100
 _SLOTS: Final = 3  # pieces that are asked for of an alternative that needs that many
 
 
@@ -30,8 +36,12 @@ class Words:
     (of all where it has fewer), and one without three letters in a row when one of the class's `needs` is in the text.
     """
 
-    def __init__(self, classes: Mapping[str, Any]) -> None:
-        """`classes` as in the table. Their patterns are compiled when they are asked for; most are not in one audit."""
+    def __init__(self, classes: Mapping[str, Any], required: Mapping[str, Sequence[Required]] | None = None) -> None:
+        """`classes` as in the table, `required` what `requirements` says of them, asked for when it is not given.
+
+        Their patterns are compiled when they are asked for; most are not in one audit.
+        """
+        required = requirements(classes) if required is None else required
         self._index = {name: number for number, name in enumerate(classes)}
         self._spelled = {name: _spelled(each) for name, each in classes.items()}
         self._compiled: dict[str, Pattern] = {}
@@ -43,12 +53,11 @@ class Words:
         self._needs: list[tuple[str, int]] = []
         self._lanes: list[int] = []  # the class of each alternative that needs several pieces
         several: list[list[frozenset[Piece]]] = []
-        for number, each in enumerate(classes.values()):
+        for number, (name, each) in enumerate(classes.items()):
             self._needs += ((need, 1 << number) for need in each.get("needs", ()))
-            for part in (*each.get("en", ()), *each.get("latin", ())):
-                several += self._learn(1 << number, part, each, whole=True)
-            for part in each.get("other", ()):
-                several += self._learn(1 << number, part, each, whole=False)
+            for asked in required[name]:
+                several += self._learn(1 << number, asked, each)
+        self._met = [_Lanes(self._lanes[first : first + 64]) for first in range(0, len(self._lanes), 64)]
         for lane, sets in enumerate(several):
             for slot in range(_SLOTS):
                 bit = 1 << (self._many + slot * len(several) + lane)
@@ -73,21 +82,28 @@ class Words:
             held &= mask >> (self._many + slot * lanes)
         held &= (1 << lanes) - 1
         mask &= self._classes
-        while held:
-            lane = held.bit_length() - 1
-            mask |= self._lanes[lane]
-            held ^= 1 << lane
+        if held:
+            for known, group in zip(
+                self._met, memoryview(held.to_bytes(8 * len(self._met), "little")).cast("Q"), strict=True
+            ):
+                if group:
+                    mask |= known[group]
         for need, bit in self._needs:
             if need in text:
                 mask |= bit
         if not text.isascii() and _FOREIGN.search(text):
-            for number in self._together.candidates(text.encode()):
-                mask |= 1 << number
+            data = text.encode()
+            for first, some in self._together:
+                for number in some.candidates(data):
+                    mask |= 1 << (first + number)
         return mask
 
     @cached_property
-    def _together(self) -> PatternSet:
-        return PatternSet(list(self._spelled.values()))
+    def _together(self) -> list[tuple[int, PatternSet]]:
+        """Sets of classes with the number of the first in each: all of them in one are more than RE2 compiles."""
+        spelled = list(self._spelled.values())
+        starts = range(0, len(spelled), _TOGETHER)
+        return [(first, PatternSet(spelled[first : first + _TOGETHER])) for first in starts]
 
     def places(self, name: str, text: str, data: bytes) -> list[tuple[int, int]]:
         """Where words of the class `name` stand in `text`, whose bytes are `data`, as character offsets.
@@ -102,21 +118,37 @@ class Words:
             found = [(len(data[:a].decode(errors="replace")), len(data[:b].decode(errors="replace"))) for a, b in found]
         return found
 
-    def _learn(self, bit: int, pattern: str, each: Mapping[str, Any], *, whole: bool) -> list[list[frozenset[Piece]]]:
-        """Note what one piece tells; the answer is what each alternative needs that needs several."""
-        several = []
-        for alternative in alternatives_of(pattern):
-            sets = pieces_of(alternative, whole=whole)
-            if not sets and _PLAIN.fullmatch(alternative):
-                self._needs.append((alternative, bit))
-            elif not sets and "needs" not in each:
-                self._always |= bit
-            elif len(sets) == 1:
-                self._pieces.note(sets[0], bit)
-            elif sets:
-                several.append(sets)
+    def _learn(self, bit: int, asked: Required, each: Mapping[str, Any]) -> list[list[frozenset[Piece]]]:
+        """Note what one piece tells; the answer is what an alternative needs that needs several."""
+        if isinstance(asked, str):
+            self._needs.append((asked, bit))
+        elif not asked and "needs" not in each:
+            self._always |= bit
+        elif asked:
+            sets = [frozenset(map(Piece.spelled, some.split())) for some in asked]
+            if len(sets) > 1:
                 self._lanes.append(bit)
-        return several
+                return [sets]
+            self._pieces.note(sets[0], bit)
+        return []
+
+
+class _Lanes(dict[int, int]):
+    """The classes of each set of 64 alternatives that was met."""
+
+    def __init__(self, lanes: Sequence[int]) -> None:
+        super().__init__()
+        self._lanes = lanes
+
+    def __missing__(self, group: int) -> int:
+        mask = 0
+        for number, bit in enumerate(self._lanes):
+            if group >> number & 1:
+                mask |= bit
+        if len(self) >= _MOST_GROUPS:
+            self.clear()
+        self[group] = mask
+        return mask
 
 
 class _Pieces(dict[str, int]):
@@ -180,6 +212,26 @@ class Places:
         return self._found[names]
 
 
+def requirements(classes: Mapping[str, Any]) -> dict[str, list[Required]]:
+    """What a text must hold for each alternative of each class, as plain data; takes long."""
+    return {
+        name: [
+            _required(alternative, whole=kind != "other")
+            for kind in ("en", "latin", "other")
+            for pattern in each.get(kind, ())
+            for alternative in alternatives_of(pattern)
+        ]
+        for name, each in classes.items()
+    }
+
+
+def _required(alternative: str, *, whole: bool) -> Required:
+    sets = pieces_of(alternative, whole=whole)
+    if not sets and _PLAIN.fullmatch(alternative):
+        return alternative
+    return [" ".join(sorted(map(str, some))) for some in sets]
+
+
 def _spelled(parts: Mapping[str, Any]) -> str:
     spelled = []
     if parts.get("en"):
@@ -193,4 +245,5 @@ def _spelled(parts: Mapping[str, Any]) -> str:
 @cache
 def words() -> Words:
     """The classes that this version ships."""
-    return Words(table("intent")["classes"])
+    classes = meanings("classes")
+    return Words(classes, shipped().derived("intent-requirements", lambda: requirements(classes)))

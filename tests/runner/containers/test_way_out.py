@@ -14,7 +14,7 @@ from support.docker import engine_client, imported_image, why_no_engine
 from support.sandbox import marked_processes
 
 from skillkeep.runner.containers.docker import DockerBackend
-from skillkeep.runner.containers.owner import RUN_LABEL
+from skillkeep.runner.containers.owner import OWNER_LABEL, Owner
 from skillkeep.runner.errors import RunnerError
 from skillkeep.runner.interface import Cause, RunRequest, RunResult, SandboxPolicy
 
@@ -72,7 +72,7 @@ def run(image: str, code: str, *words: str, egress: tuple[str, ...], **policy: f
 def left_behind() -> tuple[list[object], list[Path], list[int]]:
     client = engine_client()
     try:
-        containers = client.containers(all=True, filters={"label": RUN_LABEL})
+        containers = client.containers(all=True, filters={"label": f"{OWNER_LABEL}={Owner.current()}"})
     finally:
         client.close()
     folders = list(Path(tempfile.gettempdir()).glob("skillkeep-egress-*"))
