@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
-import json
 import os
 import tempfile
 from collections.abc import Iterator
@@ -18,19 +17,14 @@ from pathlib import Path
 from skillkeep.errors import SkillkeepError
 from skillkeep.files import io_errors, remove_tree, write_all
 from skillkeep.runner.interface import SandboxPolicy
-from skillkeep.runner.native.plan import POLICY_FILE
+from skillkeep.runner.native.plan import POLICY_FILE, POLICY_VARIABLE, policy_text
 
 __all__ = ["NAME", "PLACE", "VARIABLE", "hold", "named", "policy_text", "shown", "sweep", "write_policy"]
 
-VARIABLE = "SKILLKEEP_POLICY"
+VARIABLE = POLICY_VARIABLE
 PLACE, NAME = os.path.split(POLICY_FILE)
 _PREFIX = "skillkeep-policy-"
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-
-
-def policy_text(policy: SandboxPolicy) -> str:
-    """JSON, one object; the names of granted variables, never their values."""
-    return json.dumps({"schema": "skillkeep/policy-v1", **policy.to_json()}, indent=1)
 
 
 def named(env: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:

@@ -21,6 +21,7 @@ from skillkeep.runner.errors import RunnerError
 from skillkeep.runner.interface import PATH, RunResult
 from skillkeep.runner.native.failures import LayerError, StartError
 from skillkeep.runner.native.feed import Feeder
+from skillkeep.runner.native.plan import POLICY_FILE, POLICY_VARIABLE
 from skillkeep.runner.native.streams import Pipe
 
 __all__ = ["Environment", "How"]
@@ -119,7 +120,7 @@ class Environment:
             "PATH": PATH, "HOME": f"/home/{name}", "USER": name, "LOGNAME": name, "TMPDIR": "/tmp",  # noqa: S108
             "LANG": "C.UTF-8",
         }  # fmt: skip
-        env = tuple({**own, **dict(how.env)}.items())
+        env = tuple({**own, **dict(how.env), POLICY_VARIABLE: POLICY_FILE}.items())
         return Command(tuple(argv), env, how.workdir or self.record.project, how.fresh, terminal)
 
     def enter(self, command: Command, streams: Sequence[int]) -> Entered:

@@ -14,10 +14,12 @@ from skillkeep.runner.egress.place import VARIABLES
 from skillkeep.runner.errors import RunnerError
 from skillkeep.runner.interface import PATH, Bind, RunRequest, SandboxPolicy
 
-__all__ = ["HOME", "INSIDE_ID", "POLICY_FILE", "Plan", "make_plan"]
+__all__ = ["HOME", "INSIDE_ID", "POLICY_FILE", "POLICY_VARIABLE", "Plan", "make_plan", "policy_text"]
 
 HOME = "/tmp/home"  # noqa: S108  a path inside the sandbox's own tmpfs
 POLICY_FILE = "/run/sandbox/policy.json"
+POLICY_VARIABLE = "SKILLKEEP_POLICY"
+"""Names that file to the program, in every backend; a granted variable of that name does not lead elsewhere."""
 INSIDE_ID = 1000
 
 _RESERVED = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/nix", "/etc", "/dev", "/proc", "/run")
@@ -103,13 +105,13 @@ def make_plan(request: RunRequest, id_base: int) -> Plan:
     _check_overlap(binds)
     env = {"PATH": ":".join(path), "HOME": HOME, "TMPDIR": "/tmp", "LANG": "C.UTF-8"}  # noqa: S108
     env |= VARIABLES if policy.egress else {}
-    env |= dict(policy.env)
+    env |= {**dict(policy.env), POLICY_VARIABLE: POLICY_FILE}
     return Plan(
         argv=request.argv,
         env=tuple(env.items()),
         workdir=workdir,
         binds=tuple(binds),
-        policy_text=_policy_text(policy),
+        policy_text=policy_text(policy),
         run_id=request.run_id,
         memory_bytes=policy.memory_bytes,
         processes=policy.processes,
@@ -126,7 +128,8 @@ def make_plan(request: RunRequest, id_base: int) -> Plan:
 
 
 @lru_cache(maxsize=16)
-def _policy_text(policy: SandboxPolicy) -> str:
+def policy_text(policy: SandboxPolicy) -> str:
+    """JSON, one object; the names of granted variables, never their values."""
     return json.dumps({"schema": "skillkeep/policy-v1", **policy.to_json()}, indent=1)
 
 

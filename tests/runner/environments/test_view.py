@@ -52,7 +52,7 @@ with environments.open(project) as e:
     assert "environment.json" not in seen["read"]
     assert seen["homes"].splitlines()[-1] == seen["name"] or seen["name"] in seen["homes"]
     assert set(seen["variables"].split()) <= {
-        "HOME", "LANG", "LOGNAME", "PATH", "PWD", "TMPDIR", "USER", "OLDPWD", "SHLVL", "_",
+        "HOME", "LANG", "LOGNAME", "PATH", "PWD", "SKILLKEEP_POLICY", "TMPDIR", "USER", "OLDPWD", "SHLVL", "_",
     }  # fmt: skip
 
 

@@ -234,7 +234,7 @@ print(libc.shmget(int(sys.argv[1]), 4096, 0o1666 if len(sys.argv) > 2 else 0o666
 
 
 def test_the_policy_can_be_read_inside_without_secrets(bench: Bench) -> None:
-    text = bench.run("cat", "/run/sandbox/policy.json", env=[["API_TOKEN", "hunter2"]])["stdout"]
+    text = bench.run("sh", "-c", 'cat "$SKILLKEEP_POLICY"', env=[["API_TOKEN", "hunter2"]])["stdout"]
     policy: dict[str, Any] = json.loads(text)
     assert policy["network"] == "none"
     assert policy["env"] == ["API_TOKEN"]
