@@ -70,15 +70,23 @@ class Ahead:
         self._open.append(fd)
         return fd
 
-    def root(self) -> Layer:
-        """That layer as it is now."""
+    def completed(self, bounded_by: Mapping[str, str]) -> dict[str, Layer]:
+        """All layers, those that change with the run as they are now. Raises LayerError, above all for an ended process."""
+        try:
+            found = {**self.layers, "root": self._root(), "cgroup": self._cgroup(bounded_by)}
+        except LayerError:
+            self._require_life()  # an ended process is in no group and has no mounts
+            raise
+        self._require_life()
+        return found
+
+    def _root(self) -> Layer:
         return _root([self._known.get(line) or _mount(line) for line in _lines(read_again(self._mounts))])
 
-    def cgroup(self, bounded_by: Mapping[str, str]) -> Layer:
-        """That layer as it is now."""
+    def _cgroup(self, bounded_by: Mapping[str, str]) -> Layer:
         return _cgroup(read_again(self._groups), bounded_by)
 
-    def require_life(self) -> None:
+    def _require_life(self) -> None:
         """Raise LayerError when the process has ended; it has not become another one else."""
         if self._end.poll(0):
             raise LayerError("attestation", "the waiting payload has ended")
@@ -109,8 +117,7 @@ def measure(
     """
     try:
         if ahead is not None:
-            found = {**ahead.layers, "root": ahead.root(), "cgroup": ahead.cgroup(bounded_by)}
-            ahead.require_life()
+            found = ahead.completed(bounded_by)
         else:
             checks = _lasting(plan, payload, identity, bounded_by, noticed)
             checks["root"] = lambda: root or _root_of(payload)

@@ -44,11 +44,13 @@ def test_what_runs_in_it_outlives_its_maker(stage: Stage) -> None:
 
 def test_when_the_holder_was_killed_the_next_command_has_it_built_anew_with_its_home(stage: Stage) -> None:
     seen = stage.play("""
-import signal
+import select, signal
 with environments.open(project) as e:
     before = e.standing
     sh(e, "echo kept >~/kept; echo gone >/tmp/gone")
+    ended = os.pidfd_open(before.holder)
     os.kill(before.holder, signal.SIGKILL)
+    assert select.select([ended], [], [], 60)[0]
     said(text=out(e, "cat ~/kept; ls /tmp/gone"), other=e.standing.holder != before.holder)
     said(left=[part.path for part in before.groups if os.path.exists(part.path)])
 """)
