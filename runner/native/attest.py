@@ -71,7 +71,7 @@ class Ahead:
         return fd
 
     def completed(self, bounded_by: Mapping[str, str]) -> dict[str, Layer]:
-        """All layers, those that change with the run as they are now. Raises LayerError, above all for an ended process."""
+        """All layers, those that change with the run as they are now. Raises LayerError: first, that it has ended."""
         try:
             found = {**self.layers, "root": self._root(), "cgroup": self._cgroup(bounded_by)}
         except LayerError:
