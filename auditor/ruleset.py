@@ -20,7 +20,10 @@ from typing import Any, Final
 
 from skillkeep.auditor.strict_yaml import load_yaml
 
-__all__ = ["RULES_FOLDER", "Ruleset", "shipped"]
+__all__ = ["INTENT_REQUIREMENTS", "RULES_FOLDER", "Ruleset", "shipped"]
+
+INTENT_REQUIREMENTS: Final = "intent-requirements"
+"""What is derived of the meanings, by the name it is kept under."""
 
 RULES_FOLDER: Final = Path(__file__).resolve().parent.parent / "rules"
 
@@ -73,7 +76,7 @@ class Ruleset:
 
     def derived(self, name: str, make: Callable[[], Any]) -> Any:
         """What `make` answers for these rules, plain data that takes long to make; kept as documents are."""
-        place = RULES_FOLDER / "__pycache__" / f"{name}.1.kept"
+        place = _place_of(name)
         with contextlib.suppress(OSError, ValueError, TypeError, KeyError, RecursionError):
             known = _kept_documents(place, self.digest)
             if known is not None:
@@ -86,11 +89,11 @@ class Ruleset:
 
     def lacks(self, name: str) -> bool:
         """Whether `derived` would have to make it and could keep it, as far as the files' times tell."""
-        folder = RULES_FOLDER / "__pycache__"
-        if sys.dont_write_bytecode or not os.access(folder, os.W_OK):
+        place = _place_of(name)
+        if sys.dont_write_bytecode or not os.access(place.parent, os.W_OK):
             return False
         try:
-            return os.stat(folder / f"{name}.1.kept").st_mtime_ns < os.stat(folder / _KEPT).st_mtime_ns
+            return os.stat(place).st_mtime_ns < os.stat(place.with_name(_KEPT)).st_mtime_ns
         except OSError:
             return True
 
@@ -102,6 +105,10 @@ class Ruleset:
 def shipped() -> Ruleset:
     """The rules this version ships."""
     return Ruleset.read(RULES_FOLDER).kept(RULES_FOLDER)
+
+
+def _place_of(name: str) -> Path:
+    return RULES_FOLDER / "__pycache__" / f"{name}.1.kept"
 
 
 def _files(folder: str, below: str) -> list[tuple[str, bytes]]:

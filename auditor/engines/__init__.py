@@ -8,19 +8,18 @@ from importlib import import_module
 
 from skillkeep.auditor.engines.by_language import BY_LANGUAGE
 from skillkeep.auditor.engines.interface import Engine, ProgramEngine
-from skillkeep.auditor.ruleset import shipped
+from skillkeep.auditor.ruleset import INTENT_REQUIREMENTS, shipped
 
 __all__ = ["file_engines", "keep_derived", "program_engines"]
 
 
 # Engines that are programs of their own: who starts them does not import all the others.
 _PROGRAMS = frozenset({"semgrep"})
-_DERIVED = "intent-requirements"
 
 
 def keep_derived() -> None:
     """Keep what takes long to derive from the rules, before confined workers need it, which keep nothing."""
-    if shipped().lacks(_DERIVED):
+    if shipped().lacks(INTENT_REQUIREMENTS):
         from skillkeep.auditor.engines.intent.words import words
 
         words()

@@ -1,6 +1,6 @@
 """The policy of a run as a file that its payload may read, the same text as in the native sandbox.
 
-In a container it stands at the native sandbox's path; `VARIABLE` names the path everywhere. Outside it lies, while the
+In a container it stands at the native sandbox's path; a variable names the path. Outside it lies, while the
 run lasts, in a folder that only the caller may enter, in memory where the machine has a place for that. Whoever made
 the folder holds a lock on it that ends with the process, so the next run knows what a killed one left, and removes it.
 """
@@ -19,9 +19,8 @@ from skillkeep.files import io_errors, remove_tree, write_all
 from skillkeep.runner.interface import SandboxPolicy
 from skillkeep.runner.native.plan import POLICY_FILE, POLICY_VARIABLE, policy_text
 
-__all__ = ["NAME", "PLACE", "VARIABLE", "hold", "named", "policy_text", "shown", "sweep", "write_policy"]
+__all__ = ["NAME", "PLACE", "hold", "named", "shown", "sweep", "write_policy"]
 
-VARIABLE = POLICY_VARIABLE
 PLACE, NAME = os.path.split(POLICY_FILE)
 _PREFIX = "skillkeep-policy-"
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -29,7 +28,7 @@ _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 def named(env: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:
     """`env` with the variable that names the file; a granted one of that name does not lead elsewhere."""
-    return (*(pair for pair in env if pair[0] != VARIABLE), (VARIABLE, POLICY_FILE))
+    return (*(pair for pair in env if pair[0] != POLICY_VARIABLE), (POLICY_VARIABLE, POLICY_FILE))
 
 
 @contextlib.contextmanager

@@ -27,7 +27,7 @@ from skillkeep.files import io_errors
 from skillkeep.kernel.confine import tasks_of_user
 from skillkeep.kernel.procfs import read_text
 from skillkeep.kernel.rlimits import NO_CORE_DUMP
-from skillkeep.runner.containers.policy_file import NAME, VARIABLE, hold, sweep, write_policy
+from skillkeep.runner.containers.policy_file import NAME, hold, sweep, write_policy
 from skillkeep.runner.errors import RunnerError
 from skillkeep.runner.interface import (
     PATH,
@@ -44,6 +44,7 @@ from skillkeep.runner.interface import (
 from skillkeep.runner.local import LocalBackend, Seen
 from skillkeep.runner.native.identity import DEFAULT_ID_BASE
 from skillkeep.runner.native.layout import ETC_FROM_HOST, SYSTEM
+from skillkeep.runner.native.plan import POLICY_VARIABLE
 from skillkeep.runner.native.prepare import cores_for
 from skillkeep.runner.native.watch import memory_of
 
@@ -207,7 +208,7 @@ def _plan(request: RunRequest, home: str, uid: int | None) -> dict[str, Any]:
             "TMPDIR": scratch,
             "LANG": "C.UTF-8",
             "PYTHONDONTWRITEBYTECODE": "1",
-            VARIABLE: policy_file,
+            POLICY_VARIABLE: policy_file,
         },
         "workdir": workdir,
         "read": [

@@ -11,7 +11,7 @@ from typing import Any, Final
 from skillkeep.auditor.engines.intent.meanings import meanings
 from skillkeep.auditor.engines.intent.pieces import Piece, alternatives_of, pieces_of
 from skillkeep.auditor.patterns import Pattern, PatternSet
-from skillkeep.auditor.ruleset import shipped
+from skillkeep.auditor.ruleset import INTENT_REQUIREMENTS, shipped
 
 __all__ = ["Places", "Words", "requirements", "words"]
 
@@ -246,4 +246,4 @@ def _spelled(parts: Mapping[str, Any]) -> str:
 def words() -> Words:
     """The classes that this version ships."""
     classes = meanings("classes")
-    return Words(classes, shipped().derived("intent-requirements", lambda: requirements(classes)))
+    return Words(classes, shipped().derived(INTENT_REQUIREMENTS, lambda: requirements(classes)))

@@ -25,9 +25,8 @@ from support.vaults import make_tool
 from skillkeep.home import Home
 from skillkeep.runner.containers.docker import DockerBackend
 from skillkeep.runner.containers.owner import OWNER_LABEL, RUN_LABEL
-from skillkeep.runner.containers.policy_file import policy_text
 from skillkeep.runner.interface import AssuranceLevel, Bind, Cause, RunRequest, RunResult, SandboxPolicy
-from skillkeep.runner.native.plan import POLICY_FILE
+from skillkeep.runner.native.plan import POLICY_FILE, policy_text
 from skillkeep.vault.interface import Tier, VaultedTool
 
 _REASON = why_no_engine()

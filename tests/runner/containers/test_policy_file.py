@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from skillkeep.runner.containers.policy_file import NAME, VARIABLE, hold, named, policy_text, shown, sweep
+from skillkeep.runner.containers.policy_file import NAME, hold, named, shown, sweep
 from skillkeep.runner.interface import Bind, RunRequest, SandboxPolicy
-from skillkeep.runner.native.plan import POLICY_FILE, make_plan
+from skillkeep.runner.native.plan import POLICY_FILE, POLICY_VARIABLE, make_plan, policy_text
 
 POLICY = SandboxPolicy(
     env=(("API_TOKEN", "hunter2"),), binds=(Bind("/srv/out", "/srv/out", writable=True),), egress=("example.com:443",)
@@ -42,8 +42,8 @@ def test_it_is_the_very_text_of_the_native_sandbox_and_holds_no_value() -> None:
 
 
 def test_a_granted_variable_of_that_name_does_not_lead_elsewhere() -> None:
-    env = (("A", "1"), (VARIABLE, "/tmp/other"))
-    assert named(env) == (("A", "1"), (VARIABLE, POLICY_FILE))
+    env = (("A", "1"), (POLICY_VARIABLE, "/tmp/other"))
+    assert named(env) == (("A", "1"), (POLICY_VARIABLE, POLICY_FILE))
 
 
 def test_the_folder_holds_nothing_else_lets_only_the_caller_in_and_goes_with_the_block(room: Path) -> None:

@@ -13,9 +13,9 @@ from support.vaults import make_tool
 from skillkeep.home import Home
 from skillkeep.runner.containers.docker import DockerBackend
 from skillkeep.runner.containers.owner import RUN_LABEL
-from skillkeep.runner.containers.policy_file import policy_text
 from skillkeep.runner.containers.warm import KEY_LABEL
 from skillkeep.runner.interface import Cause, RunRequest, RunResult, SandboxPolicy
+from skillkeep.runner.native.plan import policy_text
 
 _REASON = why_no_engine()
 pytestmark = [pytest.mark.docker, pytest.mark.skipif(bool(_REASON), reason=_REASON or "-")]
