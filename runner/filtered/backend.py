@@ -42,6 +42,7 @@ from skillkeep.runner.interface import (
     SandboxPolicy,
 )
 from skillkeep.runner.local import LocalBackend, Seen
+from skillkeep.runner.native.asking import heard
 from skillkeep.runner.native.identity import DEFAULT_ID_BASE
 from skillkeep.runner.native.layout import ETC_FROM_HOST, SYSTEM
 from skillkeep.runner.native.plan import POLICY_VARIABLE
@@ -160,7 +161,7 @@ class _Confined(LocalBackend):
         with self._channel:
             self._channel.settimeout(0)
             with contextlib.suppress(OSError):
-                if said := self._channel.recv(_MOST):
+                if said := heard(lambda: self._channel.recv(_MOST)):
                     raise _not_started(request.argv[0], int(json.loads(said)["errno"]))
         assurance = Assurance(AssuranceLevel.FILTERED, self._layers, self._host_uid, LOSSES)
         return replace(super()._describe(request, seen, code, wall, usage), backend=self.name, assurance=assurance)

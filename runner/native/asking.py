@@ -1,8 +1,13 @@
-"""What a caller asks its fork server, besides the plan and the streams that come along."""
+"""What a caller asks its fork server, besides the plan and the streams that come along; and how either is heard."""
 
 from __future__ import annotations
 
-__all__ = ["GO", "PREPARE", "RUN"]
+from collections.abc import Callable
+from typing import TypeVar
+
+__all__ = ["GO", "PREPARE", "RUN", "heard"]
+
+_T = TypeVar("_T")
 
 RUN = b"run"
 """Run this plan."""
@@ -10,3 +15,14 @@ PREPARE = b"prepare"
 """Run this plan, but let its payload go only after `GO`."""
 GO = b"go"
 """Let the payload go."""
+
+
+def heard(receiving: Callable[[], _T]) -> _T:
+    """What `receiving` gives, of a socket of packets.
+
+    The kernel tells first, once, that the other side ended with words of ours unread, and then what it has said.
+    """
+    try:
+        return receiving()
+    except ConnectionResetError:
+        return receiving()

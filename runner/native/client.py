@@ -14,15 +14,15 @@ import struct
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar
 
 import skillkeep
 import skillkeep.kernel
 from skillkeep.kernel.errors import KernelError
 from skillkeep.kernel.libc import guarded
-from skillkeep.runner.native.asking import GO, PREPARE, RUN
+from skillkeep.runner.native.asking import GO, PREPARE, RUN, heard
 from skillkeep.runner.native.place import LAYER, alone, rights, server_folder, server_name
 
 __all__ = ["IDLE_SECONDS", "Line", "ask", "connected", "receive", "starter"]
@@ -37,9 +37,6 @@ _START_SECONDS = 20.0
 _PAUSE_SECONDS = 0.005
 _HERE = os.path.dirname(os.path.abspath(__file__))
 _CREDENTIALS = struct.Struct("3i")
-
-
-_T = TypeVar("_T")
 
 
 @dataclass(frozen=True)
@@ -97,7 +94,7 @@ class Line:
             self.connection.send(GO)
         except OSError:
             # It has ended, or has said already why there will be no run.
-            return bool(_heard(lambda: self.connection.recv(1, socket.MSG_PEEK)))
+            return bool(heard(lambda: self.connection.recv(1, socket.MSG_PEEK)))
         return True
 
     def close(self) -> None:
@@ -139,7 +136,7 @@ def receive(connection: socket.socket, fds: list[int]) -> dict[str, Any]:
 
     Raises EOFError when it has ended, ValueError for nonsense.
     """
-    data, given, _, _ = _heard(lambda: socket.recv_fds(connection, _MOST, _MOST_FDS, _CLOEXEC_FDS))
+    data, given, _, _ = heard(lambda: socket.recv_fds(connection, _MOST, _MOST_FDS, _CLOEXEC_FDS))
     fds += given
     if not data:
         raise EOFError("the fork server ended")
@@ -147,14 +144,6 @@ def receive(connection: socket.socket, fds: list[int]) -> dict[str, Any]:
     if not isinstance(answer, dict) or "kind" not in answer:
         raise ValueError("the fork server's answer is not one")
     return answer
-
-
-def _heard(receiving: Callable[[], _T]) -> _T:
-    """What `receiving` gives: a server that left words of ours unread is told of first, and then what it has said."""
-    try:
-        return receiving()
-    except ConnectionResetError:
-        return receiving()
 
 
 def _right_server() -> _Server:

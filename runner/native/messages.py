@@ -17,6 +17,7 @@ from enum import IntEnum
 
 from skillkeep.kernel.errors import KernelError
 from skillkeep.kernel.tape import BASE, FAILURE, Step
+from skillkeep.runner.native.asking import heard
 
 __all__ = ["GO", "IDS", "USAGE_BYTES", "Kind", "Last", "Message", "is_readable", "pair", "receive", "tell"]
 
@@ -105,11 +106,8 @@ def receive(sock: socket.socket, steps: Mapping[int, Step]) -> Message | None:
     Raises KernelError for the failed step of `steps`, ValueError for nonsense, TimeoutError and BlockingIOError as
     the socket is set.
     """
-    try:
-        room = socket.CMSG_SPACE(_CREDENTIALS.size) + socket.CMSG_SPACE(_FD.size)
-        data, ancillary, _, _ = sock.recvmsg(_MOST, room, _CLOEXEC_FDS)
-    except ConnectionResetError:
-        return None
+    room = socket.CMSG_SPACE(_CREDENTIALS.size) + socket.CMSG_SPACE(_FD.size)
+    data, ancillary, _, _ = heard(lambda: sock.recvmsg(_MOST, room, _CLOEXEC_FDS))
     if not data:
         return None
     pid = next((_CREDENTIALS.unpack(raw[:12])[0] for _, kind, raw in ancillary if kind == socket.SCM_CREDENTIALS), 0)
