@@ -32,8 +32,13 @@ def verdict_of(findings: Iterable[Finding]) -> Verdict:
     return _VERDICTS[worst]
 
 
-def settle(raws: Sequence[Raw], declared: frozenset[str], rulebook: Rulebook) -> tuple[Finding, ...]:
-    """Findings in order of severity and place, each rule once a line, secrets judged by what is declared."""
+def settle(
+    raws: Sequence[Raw], declared: frozenset[str], rulebook: Rulebook, looked_up: frozenset[str] = frozenset()
+) -> tuple[Finding, ...]:
+    """Findings in order of severity and place, each rule once a line, secrets judged by what is declared.
+
+    `looked_up` are the pages that nobody is told to carry out (`pages`).
+    """
     kept: dict[tuple[str, str, int, str], Finding] = {}
     for raw in raws:
         finding = _in_context(raw, declared, rulebook)
@@ -42,11 +47,11 @@ def settle(raws: Sequence[Raw], declared: frozenset[str], rulebook: Rulebook) ->
         before = kept.get(key)
         if before is None or finding.severity.rank > before.severity.rank:
             kept[key] = finding
-    found = _corroborated(list(kept.values()))
+    found = _corroborated(list(kept.values()), looked_up)
     return tuple(sorted(found, key=lambda f: (-f.severity.rank, f.location, f.rule)))
 
 
-def _corroborated(found: list[Finding]) -> list[Finding]:
+def _corroborated(found: list[Finding], looked_up: frozenset[str]) -> list[Finding]:
     """Findings that say little by themselves are warnings while nothing else blocks, or nothing at that place."""
     words = table("verdict")
     places: dict[tuple[str, int], set[str]] = defaultdict(set)
@@ -62,24 +67,23 @@ def _corroborated(found: list[Finding]) -> list[Finding]:
         for each in found
     ]  # fmt: skip
     blocking = [each for each in judged if each.severity is Severity.FAIL]
-    if any(not _is_weak(each) for each in blocking) or _meet(blocking, words["near"]):
+    if any(not _is_weak(each, looked_up) for each in blocking) or _meet(blocking, words["near"]):
         return judged
     return [replace(each, severity=min(each.severity, Severity.WARN, key=lambda s: s.rank)) for each in judged]
 
 
-def _is_weak(found: Finding) -> bool:
-    """True for a finding that does not block alone: of a rule of that kind, or an intention in a page of reference."""
+def _is_weak(found: Finding, looked_up: frozenset[str]) -> bool:
+    """True for a finding that does not block alone: of a rule of that kind, or what pages of reference show."""
     if found.rule in table("verdict")["weak_alone"]:
         return True
-    reference, instructing = _pages()
-    path = found.location.path
-    return found.engine == "intent" and bool(reference.search(path)) and not instructing.search(path)
+    shown, never_shown = _in_pages()
+    return found.location.path in looked_up and bool(shown.search(found.rule)) and not never_shown.search(found.rule)
 
 
 @cache
-def _pages() -> tuple[re.Pattern[str], re.Pattern[str]]:
+def _in_pages() -> tuple[re.Pattern[str], re.Pattern[str]]:
     words = table("verdict")
-    return re.compile(words["reference_pages"]), re.compile(words["instructing_pages"])
+    return re.compile(words["found_in_pages"]), re.compile(words["not_shown"])
 
 
 def _meet(found: Sequence[Finding], near: int) -> bool:

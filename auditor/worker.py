@@ -20,6 +20,7 @@ from skillkeep.auditor.declared import declared_names, named_services
 from skillkeep.auditor.engines import file_engines
 from skillkeep.auditor.engines.interface import Engine, SourceFile, SourceTree
 from skillkeep.auditor.interface import AuditOptions, EngineRun, LedgerEntry, Location, Observation
+from skillkeep.auditor.pages import looked_up_pages
 from skillkeep.auditor.rulebook import Rulebook, default_rulebook
 from skillkeep.auditor.sources import cut_file, decode, derived_file, source_file
 from skillkeep.auditor.store import FileStore
@@ -210,7 +211,8 @@ def _answer(audit: _Audit, tree: SourceTree, digest: str) -> dict[str, Any]:
     if not cut and any(raw.subject for raw in collector.raws):
         own = own_services(collector.raws, collector.capabilities)
         own |= implied(collector.raws, collector.capabilities, named_services(tree.files), tree.declared)
-    findings, left_out = listed(settle(collector.raws, tree.declared | own, audit.rulebook))
+    looked_up = looked_up_pages({file.path: file.text for file in tree.files if file.text is not None})
+    findings, left_out = listed(settle(collector.raws, tree.declared | own, audit.rulebook, looked_up))
     more = [LedgerEntry("", "audit", "skipped", f"{count} more of {rule}") for rule, count in left_out.items()]
     return {
         "digest": digest,
