@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import io
 import json
 import os
@@ -11,6 +13,8 @@ import tarfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 from skillkeep.runner.containers.engine import UnusableError, check_reachable, local_socket
 
@@ -29,6 +33,15 @@ def why_no_engine() -> str:
     return ""
 
 
+_REASON = why_no_engine()
+NEEDS_ENGINE = (
+    pytest.mark.docker,
+    pytest.mark.skipif(bool(_REASON), reason=_REASON or "-"),
+    pytest.mark.timeout(1200),  # the first one waits until other files are done with the engine
+)
+"""Marks of every test that takes `imported_image`."""
+
+
 def engine_client() -> Any:
     """A client of the engine that the backend itself would use."""
     import docker
@@ -37,7 +50,27 @@ def engine_client() -> Any:
 
 
 def imported_image() -> Iterator[str]:
-    """Import the image, give its id, remove it afterwards."""
+    """Import the image, give its id, remove it afterwards; whoever has one has the engine for itself meanwhile.
+
+    The tests count containers and wait for their starts, and each start removes what dead callers left: also those
+    that another worker's test has just killed, and looks for.
+    """
+    with _alone():
+        yield from _imported_image()
+
+
+@contextlib.contextmanager
+def _alone() -> Iterator[None]:
+    """Wait until no other process tests with this engine; the folder of its socket is the lock."""
+    lock = os.open(os.path.dirname(local_socket(os.environ)), os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(lock)
+
+
+def _imported_image() -> Iterator[str]:
     client = engine_client()
     answer = client.import_image_from_data(root_archive(), repository="skillkeep-test", tag=f"pid{os.getpid()}")
     image = [json.loads(line) for line in answer.splitlines()][-1]["status"].strip()

@@ -5,13 +5,12 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import signal
 import subprocess
 from pathlib import Path
 from typing import Any
 
 from support.sandbox import Bench, python_for, staged_packages
-from support.waiting import until
+from support.waiting import kill, until
 
 _OPENING = """
 import json, os, sys, time
@@ -72,7 +71,7 @@ class Stage:
         for path in self.home.glob("environments/*/standing.json"):
             with contextlib.suppress(OSError, ValueError):
                 standing = json.loads(path.read_bytes())
-                os.kill(standing["holder"], signal.SIGKILL)
+                kill(standing["holder"])
                 for group in standing["groups"]:
                     remove_group(Path(group["path"]))
 

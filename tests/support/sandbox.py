@@ -7,7 +7,6 @@ import functools
 import json
 import os
 import shutil
-import signal
 import subprocess
 import sys
 import tempfile
@@ -17,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.waiting import until
+from support.waiting import kill, until
 
 ROOT = Path(__file__).resolve().parents[2]
 NOBODY = 65534
@@ -197,9 +196,10 @@ def bench(who: Who) -> Iterator[Bench]:
     try:
         yield made
     finally:
-        for pid in made.servers():
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
+        while servers := made.servers():  # one that ends by itself, or is killed, removes its files until it has ended
+            for pid in servers:
+                with contextlib.suppress(ProcessLookupError):
+                    kill(pid)
         shutil.rmtree(folder)
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import glob
+import select
+from collections.abc import Callable, Iterator
 
 from skillkeep.runner.native import slots
 
@@ -27,6 +29,18 @@ def at_rest(server: int) -> bool:
     """Whether it has as many sandboxes as it keeps, each waiting for a run, and no control group without one."""
     inits = children(server)
     return len(inits) == KEPT and all(map(_stands, inits)) and all(map(_has_members, groups(server)))
+
+
+@contextlib.contextmanager
+def mounts_change() -> Iterator[Callable[[], bool]]:
+    """What says whether a mount came or went since it was asked last.
+
+    For an ordinary user any mount makes every slot stale, and other tests, or their container engine, mount as well.
+    """
+    with open("/proc/self/mountinfo", "rb") as mounts:
+        changes = select.poll()
+        changes.register(mounts, select.POLLPRI)
+        yield lambda: bool(changes.poll(0))
 
 
 def _stands(init: int) -> bool:

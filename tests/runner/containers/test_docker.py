@@ -19,7 +19,7 @@ from typing import Any
 
 import pytest
 from support.commands import run_command
-from support.docker import engine_client, imported_image, why_no_engine
+from support.docker import NEEDS_ENGINE, engine_client, imported_image
 from support.vaults import make_tool
 
 from skillkeep.home import Home
@@ -29,8 +29,7 @@ from skillkeep.runner.interface import AssuranceLevel, Bind, Cause, RunRequest, 
 from skillkeep.runner.native.plan import POLICY_FILE, policy_text
 from skillkeep.vault.interface import Tier, VaultedTool
 
-_REASON = why_no_engine()
-pytestmark = [pytest.mark.docker, pytest.mark.skipif(bool(_REASON), reason=_REASON or "-")]
+pytestmark = NEEDS_ENGINE
 
 SLEEPS = (
     "import sys\nfrom skillkeep.runner.containers.docker import DockerBackend\n"

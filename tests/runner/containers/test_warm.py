@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
-from support.docker import engine_client, imported_image, why_no_engine
+from support.docker import NEEDS_ENGINE, engine_client, imported_image
 from support.vaults import make_tool
 
 from skillkeep.home import Home
@@ -17,8 +17,7 @@ from skillkeep.runner.containers.warm import KEY_LABEL
 from skillkeep.runner.interface import Cause, RunRequest, RunResult, SandboxPolicy
 from skillkeep.runner.native.plan import policy_text
 
-_REASON = why_no_engine()
-pytestmark = [pytest.mark.docker, pytest.mark.skipif(bool(_REASON), reason=_REASON or "-")]
+pytestmark = NEEDS_ENGINE
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from support.docker import engine_client, imported_image, why_no_engine
+from support.docker import NEEDS_ENGINE, engine_client, imported_image
 from support.sandbox import marked_processes
 
 from skillkeep.runner.containers.docker import DockerBackend
@@ -18,8 +18,7 @@ from skillkeep.runner.containers.owner import OWNER_LABEL, Owner
 from skillkeep.runner.errors import RunnerError
 from skillkeep.runner.interface import Cause, RunRequest, RunResult, SandboxPolicy
 
-_REASON = why_no_engine()
-pytestmark = [pytest.mark.docker, pytest.mark.skipif(bool(_REASON), reason=_REASON or "-")]
+pytestmark = NEEDS_ENGINE
 
 FETCH = (
     "import sys, urllib.request\n"

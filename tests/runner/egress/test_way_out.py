@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import http.server
-import os
 import secrets
 import shutil
 import socket
@@ -18,7 +17,7 @@ from typing import Any
 import pytest
 from support.benches import _bench
 from support.sandbox import Bench, marked_processes
-from support.waiting import until
+from support.waiting import kill, until
 
 from skillkeep.runner.egress import proxy
 from skillkeep.runner.egress.allow import AllowList, Refused
@@ -62,12 +61,16 @@ class _Handler(http.server.SimpleHTTPRequestHandler):
         return
 
 
+class _Server(http.server.ThreadingHTTPServer):
+    request_queue_size = 128  # by default 5: the next one to connect at once would wait for seconds
+
+
 @pytest.fixture
 def site(tmp_path: Path) -> Iterator[Site]:
     (tmp_path / "hello").write_text("from outside")
     seen: list[str] = []
     handler = partial(type("Handler", (_Handler,), {"seen": seen}), directory=str(tmp_path))
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+    with _Server(("127.0.0.1", 0), handler) as server:
         thread = threading.Thread(target=server.serve_forever, daemon=True)
         thread.start()
         yield Site(server.server_port, tmp_path, seen)
@@ -238,8 +241,7 @@ def test_killing_the_server_kills_the_proxy(bench: Bench, site: Site) -> None:
         caller.stdin.close()
         caller.stdin = None
         assert until(lambda: any(pid in marked_processes("\0proxy\0") for pid in marked_processes(mark)))
-        for pid in bench.servers():
-            os.kill(pid, 9)
+        kill(bench.server())
         caller.communicate()
     assert until(lambda: marked_processes(mark) == [])
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from support.environments import Stage, next_said
-from support.waiting import until
+from support.waiting import kill, until
 
 WAITING = """
 with environments.open(project) as e:
@@ -77,7 +77,7 @@ def test_a_pid_that_was_given_away_again_is_not_taken_for_the_holder(stage: Stag
     first = json.loads(standing(stage).read_bytes())
     forged = {**first, "holder": os.getpid()}
     standing(stage).write_text(json.dumps(forged))
-    os.kill(first["holder"], signal.SIGKILL)
+    kill(first["holder"])
     seen = stage.play(
         "with environments.open(project) as e:\n    said(text=out(e, 'cat ~/kept'), holder=e.standing.holder)"
     )

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 import pytest
 from support.sandbox import Bench, marked_processes
 from support.slots import at_rest, groups
-from support.waiting import later, until
+from support.waiting import kill, later, until
 
 from skillkeep.kernel.syscalls import number
 
@@ -80,7 +80,7 @@ def test_killing_the_server_ends_the_payload_and_is_told(bench: Bench) -> None:
     mark = secrets.token_hex(8)
     with _running(bench, mark) as caller:
         server = _server(bench)
-        os.kill(server, signal.SIGKILL)
+        kill(server)
         assert until(lambda: marked_processes(mark) == [])
         answer = json.loads(caller.communicate()[0])
     assert answer["error_code"] == "sandbox_died"
@@ -109,13 +109,10 @@ def test_killed_at_any_moment_nothing_stays(bench: Bench, victim: str) -> None:
             servers.update(bench.servers())
             for pid in [caller.pid] if victim == "caller" else bench.servers():
                 with contextlib.suppress(ProcessLookupError):
-                    os.kill(pid, signal.SIGKILL)
-            if victim == "caller":
-                caller.wait()
-                assert until(lambda mark=mark: marked_processes(mark) == []), f"moment {moment}"
-            else:
-                caller.kill()
-                assert until(lambda mark=mark: marked_processes(mark) == []), f"moment {moment}"
+                    kill(pid)
+            caller.kill()
+            caller.wait()
+            assert until(lambda mark=mark: marked_processes(mark) == []), f"moment {moment}"
     assert _works(bench)
     alive = _server(bench)
     assert until(lambda: not any(groups(pid) for pid in servers - {alive}))

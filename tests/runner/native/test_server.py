@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import json
 import os
 import resource
@@ -10,11 +11,13 @@ import secrets
 import select
 import socket
 import threading
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from support.sandbox import Bench, marked_processes
-from support.slots import at_rest, children
+from support.slots import at_rest, children, mounts_change
 from support.waiting import kill, later, until
 
 from skillkeep.kernel.errors import KernelError
@@ -23,6 +26,7 @@ from skillkeep.runner.interface import Availability, Bind, RunRequest, RunResult
 from skillkeep.runner.native import NativeBackend, asking, client, place
 from skillkeep.runner.native.identity import DEFAULT_ID_BASE
 from skillkeep.runner.native.plan import make_plan
+from skillkeep.runner.native.server import _LATELY_SECONDS as LATELY_SECONDS
 from skillkeep.runner.native.server import Server
 
 
@@ -67,6 +71,7 @@ def test_many_runs_leave_no_descriptor_and_no_child(own: Bench) -> None:
     run("true")
     pid = server(own)
     assert until(lambda: at_rest(pid))
+    gc.collect()  # what other tests left is closed sooner or later
     before, here = descriptors(pid), descriptors(os.getpid())
     for _ in range(25):
         run("true")
@@ -81,14 +86,24 @@ def test_many_runs_leave_no_descriptor_and_no_child(own: Bench) -> None:
 
 def test_whoever_asks_after_a_run_whether_a_sandbox_works_is_told_without_another_one(own: Bench) -> None:
     assert client.held_lately(DEFAULT_ID_BASE) is None
-    result = run("true")
-    pid = server(own)
-    assert until(lambda: at_rest(pid))
-    ready = children(pid)
-    assert NativeBackend()._try() == Availability(
-        "native", True, level=result.assurance.level, losses=result.assurance.losses
-    )
-    assert children(pid) == ready
+
+    def in_time(changed: Callable[[], bool]) -> bool:
+        """Whether it was asked while the server remembered: for seconds, and a machine may stop for as long."""
+        changed()
+        began = time.monotonic()
+        result = run("true")
+        pid = server(own)
+        assert until(lambda: at_rest(pid))
+        ready = children(pid)
+        said, left = NativeBackend()._try(), children(pid)
+        if changed() or time.monotonic() - began > LATELY_SECONDS:
+            return False
+        assert said == Availability("native", True, level=result.assurance.level, losses=result.assurance.losses)
+        assert left == ready
+        return True
+
+    with mounts_change() as changed:
+        assert until(lambda: in_time(changed))
     assert client.held_lately(DEFAULT_ID_BASE + 2) is None
 
 
@@ -214,7 +229,7 @@ def test_a_caller_that_has_changed_since_its_last_run_is_served_by_another_serve
             assert run(*words, binds=binds).exit_code == first.exit_code == 0
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
-    assert len(own.servers()) == 2
+    assert until(lambda: len(own.servers()) == 2)  # a third may show: a child that is not its own program yet
     assert len(os.listdir(marker)) == 3
 
 
@@ -223,10 +238,11 @@ def test_a_server_that_ended_while_it_prepared_a_run_is_replaced(
 ) -> None:
     assert run("true").exit_code == 0
     first, find = server(own), client._right_server
+    alive = [first]
 
     def killed() -> client._Server:
-        if own.servers() == [first]:
-            kill(first)
+        while alive:
+            kill(alive.pop())
         return find()
 
     monkeypatch.setattr(client, "_right_server", killed)

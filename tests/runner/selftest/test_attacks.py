@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from support.docker import imported_image, why_no_engine
+from support.docker import NEEDS_ENGINE, imported_image
 from support.sandbox import NOBODY, attackers, python_for, staged_packages
 
 from skillkeep.runner.selftest.bait import laid_out
@@ -143,9 +143,7 @@ def _image() -> Iterator[str]:
     yield from imported_image()
 
 
-@pytest.mark.docker
-@pytest.mark.skipif(bool(why_no_engine()), reason=why_no_engine() or "-")
-@pytest.mark.parametrize("name", sorted(known_names()))
+@pytest.mark.parametrize("name", [pytest.param(name, marks=NEEDS_ENGINE) for name in sorted(known_names())])
 def test_an_attack_is_closed_in_a_container_or_meant_to_work(name: str, image: str) -> None:
     row = _inside(None, "docker", image)[name]
     if name == "kill_init":
