@@ -63,7 +63,7 @@ class Bind:
             raise _bad("an overlay is for a writable bind, and has a size", "Give its size in bytes.")
         _check_path("bind source", self.source)
         _check_path("bind target", self.target)
-        if posixpath.normpath(self.target) in ("/", "/proc", "/dev", "/run/sandbox"):
+        if posixpath.normpath("/" + self.target.lstrip("/")) in ("/", "/proc", "/dev", "/run/sandbox"):  # not "//"
             raise _bad(f"a bind may not replace {self.target}", "Choose a target of its own, such as /data.")
 
 

@@ -49,3 +49,9 @@ def test_root_without_ids_to_give_refuses() -> None:
     with pytest.raises(KernelError) as caught:
         choose_identity(7, DEFAULT_ID_BASE, [range(1)])
     assert caught.value.layer == "user_map"
+
+
+@pytest.mark.parametrize("target", ["/", "//", "///", "/.", "//data/..", "//proc", "/dev/", "//dev/.", "/run//sandbox"])
+def test_a_bind_may_not_take_the_place_of_what_every_sandbox_needs(target: str) -> None:
+    with pytest.raises(RunnerError, match="may not replace"):
+        Bind("/srv", target)
