@@ -34,11 +34,11 @@ def why_no_engine() -> str:
 
 
 _REASON = why_no_engine()
-NEEDS_ENGINE = (
+NEEDS_ENGINE = [
     pytest.mark.docker,
     pytest.mark.skipif(bool(_REASON), reason=_REASON or "-"),
     pytest.mark.timeout(1200),  # the first one waits until other files are done with the engine
-)
+]
 """Marks of every test that takes `imported_image`."""
 
 
