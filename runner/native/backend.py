@@ -163,7 +163,7 @@ def result_of(request: RunRequest, answer: dict[str, Any], seen: Captured) -> Ru
         run_id=request.run_id,
         exit_code=code,
         signal=number,
-        cause=_cause(answer, code),
+        cause=_cause(answer, code, cut=bool(seen.truncated)),
         stdout=bytes(seen.stdout),
         stderr=bytes(seen.stderr),
         stdout_truncated="stdout" in seen.truncated,
@@ -195,9 +195,11 @@ _STOPPED = {
 }
 
 
-def _cause(answer: dict[str, Any], code: int | None) -> Cause:
+def _cause(answer: dict[str, Any], code: int | None, *, cut: bool) -> Cause:
     if answer["stopped_for"]:
         return _STOPPED[answer["stopped_for"]]
+    if cut:  # it ended before it could be killed for that
+        return Cause.OUTPUT_CAP
     if answer["oom_kills"] and code != 0:
         return Cause.OOM
     return Cause.SIGNAL if code is None else Cause.EXIT

@@ -22,8 +22,8 @@ from support.waiting import kill, later, until
 
 from skillkeep.kernel.errors import KernelError
 from skillkeep.runner.errors import RunnerError
-from skillkeep.runner.interface import Availability, Bind, RunRequest, RunResult, SandboxPolicy
-from skillkeep.runner.native import NativeBackend, asking, client, place
+from skillkeep.runner.interface import Availability, Bind, Cause, RunRequest, RunResult, SandboxPolicy
+from skillkeep.runner.native import NativeBackend, asking, backend, client, place
 from skillkeep.runner.native.identity import DEFAULT_ID_BASE
 from skillkeep.runner.native.plan import make_plan
 from skillkeep.runner.native.server import _LATELY_SECONDS as LATELY_SECONDS
@@ -260,6 +260,15 @@ def test_what_a_server_said_before_it_was_told_to_go_on_is_heard(own: Bench, mon
         with pytest.raises(RunnerError) as caught:
             run("true", binds=(Bind("/no/such/place", "/data"),))
         assert (caught.value.code, caught.value.context["layer"]) == ("sandbox_layer_failed", "bind")
+
+
+def test_output_above_the_cap_is_the_cause_even_of_a_run_that_ended_before_it_was_killed(
+    own: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(backend, "_tell", lambda *_: None)  # as when the server hears the word too late
+    result = run("echo", "x" * 20, output_bytes=10)
+    assert (result.cause, result.stdout, result.ok) == (Cause.OUTPUT_CAP, b"x" * 10, False)
+    assert run("echo", "x" * 9, output_bytes=10).ok
 
 
 def test_a_server_ends_by_itself_and_leaves_no_file(own: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
