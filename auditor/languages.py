@@ -92,6 +92,8 @@ _COMMAND = re.compile(
     r"^[ \t]*(?:[$%❯][ \t]+)?(?:sudo[ \t]+)?(?:curl|wget|bash|sh|zsh|npm|npx|pip3?|git|chmod|python3?|node|docker|brew"
     r"|nc|eval|echo|base64|export|source|rm|openssl|powershell|crontab)[ \t]+(?![=({:])\S.*$"
 )
+# Statements of Perl and PHP that begin as commands do: one that holds no other command runs nothing in a shell.
+_STATEMENT = re.compile(r"^[ \t]*(?:eval|echo)[ \t]+(?:\"[^\"`|&(]*\"|'[^'`|&(]*')[ \t]*;[ \t]*(?:#[^`]*)?$")
 _SNIFF_CHARACTERS = 1 << 20
 
 
@@ -127,7 +129,7 @@ def command_lines(text: str) -> str:
     """`text` with only the lines that are commands by themselves; the others are emptied."""
     kept, continued = [], False
     for line in text.split("\n"):
-        keep = continued or bool(_COMMAND.match(line))
+        keep = continued or bool(_COMMAND.match(line) and not _STATEMENT.match(line))
         continued = keep and line.endswith("\\")
         kept.append(line if keep else "")
     return "\n".join(kept)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, replace
 
 from skillkeep.auditor.blocks import find_blocks
 
-__all__ = ["Fence", "code_blocks", "without_blocks"]
+__all__ = ["Fence", "code_blocks", "cut_at_fences", "without_blocks", "without_fences"]
+
+_FENCE = re.compile(r"[ \t]*(?:`{3,}+(?=[^`]*$)|~{3,}+)[ \t]*(?P<label>.*)")
 
 
 @dataclass(frozen=True)
@@ -47,6 +50,26 @@ def code_blocks(text: str, first_line: int = 1) -> tuple[Fence, ...]:
     )
 
 
+def cut_at_fences(block: Fence) -> list[Fence]:
+    """`block` in pieces, without its lines that are fences and nothing else: no shell was ever meant to read those."""
+    found: list[Fence] = []
+    rows = block.text.split("\n")
+    begin, label, inside = 0, "", False
+    for number, row in enumerate([*rows, "```"]):
+        match = _FENCE.fullmatch(row)
+        if match is None:
+            continue
+        if any(rows[begin:number]):
+            text = "\n".join(rows[begin:number]) + "\n"
+            first = block.first_line + begin
+            found.append(
+                replace(block, label=label, text=text, first_line=first, last_line=block.first_line + number - 1)
+            )
+        inside = not inside
+        begin, label = number + 1, match["label"].strip() if inside else ""
+    return found
+
+
 def without_blocks(text: str, blocks: tuple[Fence, ...], first_line: int = 1) -> str:
     """`text` with the lines of `blocks` and the lines before `first_line` emptied; the line count stays."""
     lines = text.split("\n")
@@ -56,6 +79,13 @@ def without_blocks(text: str, blocks: tuple[Fence, ...], first_line: int = 1) ->
         for index in range(block.first_line - 1, min(block.last_line, len(lines))):
             lines[index] = ""
     return "\n".join(lines)
+
+
+def without_fences(text: str) -> str:
+    """`text` with its lines that are fences emptied."""
+    if "```" not in text and "~~~" not in text:
+        return text
+    return "\n".join("" if _FENCE.fullmatch(line) else line for line in text.split("\n"))
 
 
 def _indent(lines: list[str], first: int, content: str) -> int:

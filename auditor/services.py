@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 
@@ -19,6 +20,7 @@ class Services:
     generic: frozenset[str]
     shared: dict[str, tuple[str, ...]]
     known_as: dict[str, tuple[str, ...]]
+    logins: dict[str, tuple[str, ...]]  # programs that print their service's token, and where it may go
 
     def words(self, variable: str) -> tuple[str, ...]:
         """The words of `variable` that name a service: ``OPEN_BANKING_IO_KEY`` is OPEN, BANKING, IO."""
@@ -47,9 +49,11 @@ class Services:
         if not words:
             return False
         host = host.lower().rstrip(".")
+        if variable in self.logins:
+            return _is_below(host, self.logins[variable])
         listed = self.shared.get(words[0]) or self.known_as.get(words[0])
         if listed is not None or self.is_shared(variable):
-            return any(host == domain or host.endswith(f".{domain}") for domain in listed or ())
+            return _is_below(host, listed or ())
         labels = [label.replace("-", "") for label in host.split(".")]
         if len(labels) < 2:
             return False
@@ -60,6 +64,10 @@ class Services:
         return any(len(name) >= _SHORTEST and name in own for name in (joined, words[0].lower()))
 
 
+def _is_below(host: str, domains: Iterable[str]) -> bool:
+    return any(host == domain or host.endswith(f".{domain}") for domain in domains)
+
+
 @cache
 def services() -> Services:
     """The services that this version knows."""
@@ -68,4 +76,5 @@ def services() -> Services:
         frozenset(data["generic"]),
         {word: tuple(domains) for word, domains in data["shared"].items()},
         {word: tuple(domains) for word, domains in data["known_as"].items()},
+        {program: tuple(domains) for program, domains in data["logins"].items()},
     )

@@ -22,7 +22,7 @@ from skillkeep.auditor.languages import (
     looks_like,
     sniff,
 )
-from skillkeep.auditor.markdown import Fence, code_blocks, without_blocks
+from skillkeep.auditor.markdown import Fence, code_blocks, cut_at_fences, without_blocks, without_fences
 from skillkeep.auditor.notebook import Cell, cells_of
 
 __all__ = ["CODE", "Decoded", "cut_file", "decode", "derived_file", "source_file"]
@@ -162,13 +162,14 @@ def _nested_segments(path: str, block: Fence) -> list[Segment]:
     """A block of Markdown is a template to write or follow: its own blocks, and the rest where it looks like code."""
     shift = block.first_line - 1
     inner = code_blocks(block.text)
-    rest = without_blocks(block.text, inner)
+    rest = without_fences(without_blocks(block.text, inner))
     segments = [
         Segment(path, context, rest, block.first_line, block.indent, provenance=("fence",)) for context in sniff(rest)
     ]
     for each in inner:
         moved = replace(each, first_line=each.first_line + shift, indent=each.indent + block.indent)
-        segments += _block_segments(path, moved, nested=True)
+        for piece in cut_at_fences(moved) if each.label.lower() in _PLAIN_LABELS else [moved]:
+            segments += _block_segments(path, piece, nested=True)
     return segments
 
 

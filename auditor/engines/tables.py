@@ -15,7 +15,7 @@ from skillkeep.auditor.ruleset import shipped
 __all__ = ["Persistence", "Secrets", "secrets", "table"]
 
 _LONGEST_PATH = 4096
-_NO_SECRET = (".pub", ".ssh/known_hosts")
+_NO_SECRET = (".pub", ".ssh/known_hosts", ".ssh/authorized_keys")
 
 
 @cache

@@ -15,6 +15,7 @@ from skillkeep.auditor.engines.behaviour.documents import Documents
 from skillkeep.auditor.engines.interface import SourceTree
 from skillkeep.auditor.engines.network import host_of
 from skillkeep.auditor.interface import Capability
+from skillkeep.auditor.services import services
 
 __all__ = ["Stranger", "is_remote", "strangers"]
 
@@ -45,7 +46,11 @@ def strangers(tree: SourceTree, acts: Sequence[Act], documents: Documents) -> It
             if abs(each.evidence.line - act.line) > _REACH or documents.names(each.value):
                 continue
             read = _read_near(act, acts)
-            if documents.silent and (read is None or read.kind not in _PRIVATE):
+            private = read is not None and read.kind in _PRIVATE
+            plain = not private and _is_beside_send(act, acts)
+            if plain and _is_own_service(tree, act.path, each.value):
+                continue
+            if documents.silent and not private:
                 continue
             if read is not None:
                 yield act, each, f"what {read.text.strip()[:40]} reads goes to {each.value}, which no document names"
@@ -55,6 +60,19 @@ def strangers(tree: SourceTree, acts: Sequence[Act], documents: Documents) -> It
                 yield act, each, f'it says "{promise[:60]}", and sends something to {each.value}'
             else:
                 yield act, each, f"something is sent to {each.value}, which no document names"
+
+
+def _is_beside_send(act: Act, acts: Sequence[Act]) -> bool:
+    """True where something is sent in a request's body."""
+    return any(
+        other.kind == "send" and other.path == act.path and abs(other.line - act.line) <= _REACH for other in acts
+    )
+
+
+def _is_own_service(tree: SourceTree, path: str, host: str) -> bool:
+    """True when the file reads the user's key of the service that `host` belongs to: the data goes to their account."""
+    named = (each.value for each in tree.capabilities if each.kind == "env" and each.evidence.path == path)
+    return any(services().owns(name, host) for name in named)
 
 
 def _read_near(act: Act, acts: Sequence[Act]) -> Act | None:

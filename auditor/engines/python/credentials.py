@@ -185,6 +185,8 @@ class Credentials:
         """The secret path that `item` may hold and what it is, or two empty texts."""
         kind = item.__class__
         if isinstance(item, ast.Tuple | ast.List):
+            if _names_only(item):
+                return "", ""
             for each in item.elts:
                 if each.__class__ in _MADE and (found := self._named(each, scope, follow))[1]:
                     return found
@@ -228,6 +230,14 @@ class Credentials:
             self._covered.update(map(id, ast.walk(item)))
             self._site.report("code-credential-file", call, f"reaches for {what}: {text.replace(HOLE, '…')[:120]}")
         return bool(what)
+
+
+def _names_only(command: ast.Tuple | ast.List) -> bool:
+    """True for ``["sudo", "chown", "-R", "me", path]``: a program that gives nothing of a file away."""
+    words = [each.value for each in command.elts if isinstance(each, ast.Constant)]
+    first = words[1] if words[:1] == ["sudo"] and len(words) > 1 else words[0] if words else ""
+    written = len(command.elts) > 1 and isinstance(command.elts[0], ast.Constant)
+    return written and first in {"chown", "chmod", "mkdir", "ssh-keygen", "ssh-add", "ssh-copy-id"}
 
 
 def is_error(name: str) -> bool:

@@ -9,8 +9,8 @@ from typing import Any, Final
 
 from skillkeep.auditor.engines.examples import example_severity
 from skillkeep.auditor.engines.interface import Context
-from skillkeep.auditor.engines.python.callers import arguments_for
 from skillkeep.auditor.engines.python.flow import Flow, secret_labels
+from skillkeep.auditor.engines.python.programs import starts_named_program
 from skillkeep.auditor.engines.python.scopes import Binding, Scope
 from skillkeep.auditor.engines.python.site import Site
 from skillkeep.auditor.engines.python.streams import is_joined_shell
@@ -209,7 +209,9 @@ class Execution:
             message = "whether a shell is used is decided at run time"
             self._site.report("python-shell-true", call, message, severity=Severity.WARN)
         if words is None:
-            if "download" in self._flow.labels(argument, scope) and not self._fixed_program(argument, scope):
+            if "download" in self._flow.labels(argument, scope) and not starts_named_program(
+                self._site, argument, scope
+            ):
                 self._site.report("python-downloaded-execution", call, f"{name} starts what came from the network")
             self._site.capability("binary", "*", call)
             return
@@ -217,26 +219,6 @@ class Execution:
             self._site.capability("binary", "*", call)
             words = words[1:]
         self._site.derive(" ".join(words), Context.SHELL, argument or call, name)
-
-    def _fixed_program(self, argument: ast.expr | None, scope: Scope) -> bool:
-        """True for a parameter that every caller in this file fills with a list that begins with a known program."""
-        bound = scope.lookup(argument.id) if isinstance(argument, ast.Name) else None
-        if bound is None or any(item.kind != "param" for item in bound[1]):
-            return False
-        given = [pair for item in bound[1] for pair in arguments_for(self._site.names, item, bound[0])]
-        firsts = [(node.elts[0], home) for node, home in self._lists(given)]
-        return bool(given) and len(firsts) == len(given) and all(
-            isinstance(self._site.fold(first, home), str) for first, home in firsts
-        )  # fmt: skip
-
-    def _lists(self, given: list[tuple[ast.expr, Scope]]) -> list[tuple[ast.List | ast.Tuple, Scope]]:
-        found: list[tuple[ast.List | ast.Tuple, Scope]] = []
-        for node, home in given:
-            bound = home.lookup(node.id) if isinstance(node, ast.Name) else None
-            values = [item.node for item in bound[1] if item.kind == "value"] if bound else [node]
-            if len(values) == 1 and isinstance(values[0], ast.List | ast.Tuple) and values[0].elts:
-                found.append((values[0], bound[0] if bound else home))
-        return found
 
     def _forwards(self, call: ast.Call, scope: Scope) -> bool:
         """True when the unknown options are the caller's own ``**kwargs``, handed through."""

@@ -9,7 +9,7 @@ from skillkeep.auditor.engines.interface import Context
 from skillkeep.auditor.engines.shell.evaluate import HOLE
 from skillkeep.auditor.engines.shell.lookup import CHANGING
 from skillkeep.auditor.engines.shell.model import Command, Word
-from skillkeep.auditor.engines.shell.site import Call, ShellSite
+from skillkeep.auditor.engines.shell.site import FED_PUBLIC_KEY, Call, ShellSite
 from skillkeep.auditor.engines.tables import secrets
 from skillkeep.auditor.interface import Severity
 
@@ -21,6 +21,9 @@ _WIPED: Final = re.compile(
 _DEVICE: Final = re.compile(r"^/dev/(?:sd|nvme|hd|vd|xvd|mmcblk|disk|mapper/)")
 _SYSTEM_TARGETS: Final = ("/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty", "/dev/fd/")
 _GIT_RUNS: Final = ("hookspath", "fsmonitor", "sshcommand", "core.editor", "core.pager", "credential.helper", "alias.")
+_NO_KEY: Final = re.compile(
+    r"(?:ssh-\w{3,8} )?(?:AAAA[\w+/]{0,8}(?:\.\.\.|…)|<[\w .-]{1,40}>|your[\w-]{1,30}key)(?: [\w.@-]{1,40})?"
+)
 _MOST_FOLDERS: Final = 50
 _COPYING: Final = frozenset({"cp", "mv", "ln", "install", "rsync"})
 
@@ -55,10 +58,21 @@ class Changing:
             return
         if (meaning := secrets().persistence(text)) is not None:
             message = f"writes {meaning.what}: {text.replace(HOLE, '…')[:120]}"
-            self._site.report("code-persistence", command, message, severity=meaning.severity)
+            severity = Severity.WARN if self._is_own_key(command, text) else meaning.severity
+            self._site.report("code-persistence", command, message, severity=severity)
             self._later(command)
         if text.startswith(("/", "~")):
             self._site.capability("write", text.replace(HOLE, "*")[:200], word)
+
+    def _is_own_key(self, command: Command, text: str) -> bool:
+        """True where another machine is given the user's public key, or an example shows no key at all."""
+        if not text.endswith("/.ssh/authorized_keys"):
+            return False
+        words = [self._site.scope.text(word) for word in command.words]
+        if words == ["cat"]:
+            return self._site.segment.provenance[-1:] == (FED_PUBLIC_KEY,)
+        shown = " ".join(words[1:])
+        return words[:1] == ["echo"] and bool(_NO_KEY.fullmatch(shown))
 
     def _later(self, command: Command) -> None:
         """What is written to a file that runs later is a script."""

@@ -16,6 +16,8 @@ _NOTHING: Final[frozenset[str]] = frozenset()
 _REMOTE_PATH: Final = re.compile(r"^(?:[\w.-]+@)?((?:[\w-]+\.)+[\w-]+):")
 _MISLEADING: Final = ("-x", "-K", "-k", "--proxy", "--config", "--insecure", "--resolve", "--connect-to", "--url", "-e")
 _ASKING_VERSION: Final = frozenset({("--version",), ("-V",), ("--help",), ("-h",)})
+_QUIET: Final = frozenset({"-s", "-S", "-sS", "-f", "-L", "-fsSL", "-sL", "-i", "-v"})
+_VALUED: Final = frozenset({"-H", "--header", "-X", "--request"})
 _JOINING: Final = ("-e", "-c", "--exec", "--sh-exec", "-lvpe", "-ce", "-lve", "-nve", "-ne")
 _REMOTE_NAME: Final = re.compile(r"-[a-zA-Z]*O|--remote-name(?:-all)?")
 _SHELLS: Final = frozenset({"sh", "bash", "zsh", "dash", "ksh", "ash"})
@@ -56,7 +58,7 @@ class Connecting:
     def judge(self, call: Call, program: dict[str, Any], labels: frozenset[str]) -> frozenset[str]:
         """Judge a call of `program` that `labels` flow into; the labels of what it prints."""
         hosts = self._hosts(call, program)
-        if not hosts and call.arguments in _ASKING_VERSION:
+        if not hosts and (call.arguments in _ASKING_VERSION or _is_cut_off(call)):
             return _NOTHING
         for host in hosts or [Host("*")]:
             self._host(call, host)
@@ -130,3 +132,11 @@ class Connecting:
         name = url.partition("?")[0].rpartition("/")[2] if named else ""
         if name and folder + name not in self._site.files.urls:
             self._site.files.downloaded(folder + name, url)
+
+
+def _is_cut_off(call: Call) -> bool:
+    """``curl -s -H "Accept: text/plain"`` with its address on the next line: nothing is connected to."""
+    if call.name != "curl" or call.prefixes or call.command.redirects or not call.has("-H", "--header"):
+        return False
+    rest = iter(call.arguments)
+    return all(item in _QUIET or (item in _VALUED and next(rest, "") != "") for item in rest)

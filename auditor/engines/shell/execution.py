@@ -12,7 +12,7 @@ from skillkeep.auditor.engines.network import host_of
 from skillkeep.auditor.engines.shell.evaluate import HOLE, Known
 from skillkeep.auditor.engines.shell.lookup import lookup
 from skillkeep.auditor.engines.shell.model import Command, Script, Substitution, Variable, Word
-from skillkeep.auditor.engines.shell.site import Call, ShellSite
+from skillkeep.auditor.engines.shell.site import FED_PUBLIC_KEY, Call, ShellSite
 from skillkeep.auditor.interface import Severity
 
 __all__ = ["Execution"]
@@ -54,6 +54,7 @@ _SETTING_WORDS: Final = frozenset(
     }
 )
 _INSTALLING: Final = frozenset({"dpkg", "rpm", "installer", "msiexec", "apt", "apt-get", "dnf", "yum"})
+_PUBLIC_KEY: Final = re.compile(r"(?:~|/home/[\w.-]+|/root|/Users/[\w.-]+)/\.ssh/[\w*.-]+\.pub")
 _SWITCHING: Final = frozenset({"su", "runuser", "script"})  # a user or file may stand before the code
 _UNKNOWN: Final = "NOT_KNOWN"  # the variable that stands for what is not known in a text handed back
 _PROGRAM: Final = re.compile(r"[^\W_][\w.+-]*|[\w+-][\w.+-]*[^\W_][\w.+-]*")
@@ -85,7 +86,8 @@ class Execution:
         elif call.name == "ssh":
             for text in call.arguments:
                 if _COMMANDS.search(text):
-                    self._site.derive(text, Context.SHELL, call.command, "ssh")
+                    via = FED_PUBLIC_KEY if _is_own_public_key(before) else "ssh"
+                    self._site.derive(text, Context.SHELL, call.command, via)
         elif call.name in _INSTALLING:
             self._installed(call)
         elif call.program is not None:
@@ -350,6 +352,13 @@ class Execution:
         where = f" from {urls[0][:120]}" if urls else ""
         message = f"a download{where} is run by {call.name}"
         self._site.report("shell-download-execution", span, message, severity=Severity.WARN if known else None)
+
+
+def _is_own_public_key(before: Sequence[Call]) -> bool:
+    """True for ``cat ~/.ssh/id_ed25519.pub |``: what everybody who logs in with a key gives to the other machine."""
+    if len(before) != 1 or before[0].name != "cat" or before[0].command.redirects:
+        return False
+    return bool(before[0].arguments) and all(map(_PUBLIC_KEY.fullmatch, before[0].arguments))
 
 
 def _is_setting(words: Sequence[str]) -> bool:

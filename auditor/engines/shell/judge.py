@@ -13,6 +13,7 @@ from skillkeep.auditor.engines.shell.evaluate import HOLE
 from skillkeep.auditor.engines.shell.execution import Execution
 from skillkeep.auditor.engines.shell.lookup import lookup
 from skillkeep.auditor.engines.shell.model import Command, Pipeline, Script, Substitution, Variable, Word
+from skillkeep.auditor.engines.shell.narrowing import narrows
 from skillkeep.auditor.engines.shell.reach import Reach
 from skillkeep.auditor.engines.shell.site import Call, ShellSite
 from skillkeep.auditor.engines.tables import secrets
@@ -55,12 +56,14 @@ class Judge:
 
     def _pipeline(self, pipeline: Pipeline, flowing: frozenset[str], fed_by: Sequence[Call]) -> frozenset[str]:
         commands = pipeline.commands
+        self._site.narrowed = not commands[0].redirects and narrows(commands[1:])
         if len(commands) == 1:
             return self._command(commands[0], flowing, list(fed_by), None, alone=not fed_by)
         before = list(fed_by)
         for index, command in enumerate(commands):
             feeding = Pipeline(commands[:index]) if 0 < index <= _LONGEST_EVALUATED else None
             flowing = self._command(command, flowing, before, feeding)
+        self._site.narrowed = False
         self._reach.pipeline(before)
         return flowing
 
@@ -223,6 +226,11 @@ class Judge:
             )
             text = known.text if known is not None else HOLE
             scope.assign(call.arguments[1], Word(0, 0, [text], literal=text), _NOTHING, appended=False)
+        elif call.name == "ARG":  # of a Dockerfile, with its default
+            for argument in call.arguments:
+                name, sign, value = argument.partition("=")
+                if sign and name.isidentifier():
+                    scope.assign(name, Word(0, 0, [value], literal=value), _NOTHING, appended=False)
         elif call.name == "alias":
             for argument in call.arguments:
                 name, _, value = argument.partition("=")

@@ -11,7 +11,9 @@ from skillkeep.auditor.engines.shell.files import Files
 from skillkeep.auditor.engines.shell.model import Command, Script, Word
 from skillkeep.auditor.interface import Location, Severity
 
-__all__ = ["Call", "ShellSite"]
+__all__ = ["FED_PUBLIC_KEY", "Call", "ShellSite"]
+
+FED_PUBLIC_KEY = "ssh, given the user's public key"  # how a text was reached that reads such a key from its input
 
 _LONGEST_EXCERPT = 300
 _QUOTING = re.compile(r"[\"'{}]")
@@ -59,6 +61,7 @@ class ShellSite:
     files: Files = field(default_factory=Files)
     requests: list[tuple[int, int, tuple[str, ...]]] = field(default_factory=list)  # span and what is asked for
     only: frozenset[str] = frozenset()  # when set, the rules that count here, and no capabilities
+    narrowed: bool = False  # the pipeline prints, of what it reads, the lines of named settings only
     bare_interpreter: bool = False  # a shell without arguments, as in a function that others are piped into
     programs: set[str] = field(default_factory=set)
     hosts: set[str] = field(default_factory=set)

@@ -90,7 +90,8 @@ class Touching:
         what = self.path(bare) or (self.path(bare.partition("@")[2]) if "=@" in bare else None)
         if what is None or " " in bare.strip():
             return self._gathered(call, text)
-        if call.name in self._path_only or self._is_key_option(call, text):
+        named = self._site.narrowed and call.name in {"cat", "strings"} and bare.endswith("/environ")
+        if named or call.name in self._path_only or self._is_key_option(call, text):
             self._site.report("code-credential-mention", word, f"{call.name} names the place of {what}")
             return _NOTHING
         if call.name in _SEARCHING and text == (call.operands or [""])[0]:
