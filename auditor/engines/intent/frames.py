@@ -28,6 +28,16 @@ _EXCEPT: Final = re.compile(
     r"\b(?:no|without|not|except|excluding|never|minus|redact\w*|mask\w*|anonymi[sz]\w*|free of)"
     r" (?:any |the |your |all )*$"
 )
+_INSTEAD: Final = re.compile(r"\b(?:instead of|rather than|avoids?|avoiding|replac\w+|over) (?:\w+ ){0,2}$")
+_FLAG: Final = re.compile(r"--(?:silent|quiet)")
+_NOBODY: Final = re.compile(  # what stands where the reader's own address belongs
+    r"(?:recipient|attendee|reviewer|user|you|your[.-]?\w*|their[.-]?\w*|alice|someone|name|email|jane|john)(?:[.-]?doe)?\d?"
+    r"@(?:example\.(?:com|org|net)|(?:your-?)?(?:company|domain|email)\.com)"
+    r"|(?:s3|gs)://(?:[<{$]|your[-_]).*"
+)
+_WEAK: Final = "weak"
+_INSTRUMENT: Final = re.compile(r"\b(?:use|using|needs?|requires?) (?:the |an? |your )?(?:\w+ )?$")
+_FOR_THAT: Final = re.compile(r"tokens? (?:to|for) ")
 _SIMPLE: Final = re.compile(r"[a-z-]+")  # an English verb in its base form; its object follows
 
 
@@ -165,6 +175,10 @@ def _stands(frame: Frame, at_hand: Places, lead: str, within: int) -> bool:
     others: list[tuple[str, Sequence[tuple[int, int]]]] = []
     for part in frame.parts:
         places = at_hand.of(part)
+        if part == _WEAK:
+            places = [at for at in places if not _INSTEAD.search(text, max(0, at[0] - 60), at[0])]
+        if part != frame.told:
+            places = [at for at in places if not _NOBODY.fullmatch(text[slice(*at)].rstrip(".,;:"))]
         if not places:
             return False
         if not frame.is_order(part):
@@ -195,12 +209,21 @@ def _near(
     text, broken = between
     if abs(at[0] - order[0]) > within or at == order or _EXCEPT.search(text, max(0, at[0] - 30), at[0]):
         return False
+    if _is_instrument(text, at) or _FLAG.search(text, max(0, at[0] - 2), at[1]):
+        return False
     if broken is None:
         return True
     follows = at[0] >= order[1]
     if broken is _OBJECT_BREAK and not follows and _SIMPLE.fullmatch(text, *order):
         return False
     return not broken.search(text, min(at[1], order[1]), max(at[0], order[0]))
+
+
+def _is_instrument(text: str, at: tuple[int, int]) -> bool:
+    """True for the token in "use the access token to send": it is what the act is done with, not what is sent."""
+    start, end = at
+    mark = text.rfind(" ", 0, end) + 1
+    return _FOR_THAT.match(text, mark) is not None and _INSTRUMENT.search(text, max(0, start - 40), start) is not None
 
 
 @cache

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from skillkeep.auditor.engines.intent.sentences import FLAG, HEADING
+
 __all__ = ["is_told"]
 
 _REACH: Final = 110
@@ -14,7 +16,25 @@ _BASE: Final = re.compile(r"[a-z-]+(?<!ing)(?<!ed)(?<!sent)")
 _GLUE: Final = frozenset("./\\=@$_")  # what is part of a name, path or address
 _GERUND: Final = re.compile(r"[a-z]+ing")
 _ALONE: Final = re.compile(r"[.,;:)]|$")
-_PARTICIPLE: Final = re.compile(r"[a-z]+ed|sent")
+_PARTICIPLE: Final = re.compile(r"(?:[a-z]+ed|sent)(?: (?:on|at|in|into|with|by))?")
+_SUBJECT: Final = re.compile(r"[-*>#\d.) ]*(?:[❌✗✘🚫⛔] ?)?(?:(?:mistake|pitfall|issue|problem|error) \d+: )?")
+_SAID_OF: Final = re.compile(r"[^,.;:]{0,120} (?:is|isn't|was|will|can|may|would|causes?|leads?|means|makes?)\b")
+_FIRST_GERUND: Final = re.compile(r"(?!(?:no|every|any|some)?thing|bring|string|during)[a-z]+ing\b")
+_OWN_SECRET: Final = re.compile(
+    r"(?:never|do not|don't|not|without|avoid) (?:includ|show|display|log|list|print|report)\w* "
+    r"(?:the |any |your |raw )?(?:\w+ )?(?:credentials?|secrets?|tokens?|passwords?|api keys?|private keys?)"
+    r"(?: (?:header|value|string|itself))? (?:in|to)\b"
+)
+_DESCRIBED: Final = re.compile(r"[-*> ]*(?:risk|impact|symptom|cause|consequence|problem): ")
+_DOMAIN: Final = re.compile(r"(?:\.[a-z0-9-]{1,40}){1,3}\.(?:com|org|net|io|dev|app)\b")
+_DOES: Final = re.compile(r"\b(?:does|did|could|would|might|may) $")
+_BEFORE_YOU: Final = re.compile(r"\bbefore you (?:\w+ (?:an?|the|any|your) (?:[\w-]+ ){1,3}(?:or|and) )?$")
+_SWITCHED: Final = re.compile(
+    r"skip|suppress|disable|bypass|ignore|omit|turn off|auto-?\w+|answer yes|assume yes"
+    r"|(?:do not|don't|never) (?:ask|prompt|wait|pause|stop)\b[^.;]{0,60}"
+    r"|without\b[^.;]{0,40}(?:ask|prompt|confirm|question|approv)\w*"
+)
+_NOT_FIRST: Final = re.compile(r"(?:do not|don't|never|no|not|avoid|without|leave|keep|hide|conceal|withhold)\b|[^a-z]")
 _PASSIVE: Final = re.compile(r"\b(?:is|are|be|been|being|gets?|has|have)(?: \w+){0,3} $")
 _COMMANDING: Final = re.compile(
     r"(?:^|[^\w -] ?|(?:^|\s)- |\d+ |\b(?:and|then|or|also|always|please|must|should|shall|will|to|you"
@@ -67,7 +87,7 @@ _OTHERS: Final = re.compile(
     r"|attackers?|adversar\w+|hackers?|malware|actors?|threat actors?|someone|anyone|somebody"
     r"|visitors?|servers?|apps?|application|apis?|browsers?|services?|systems?|libraries|functions?|methods?|which"
     r"|that|who|workers?|jobs?|files?|workflows?|pipelines?|hooks?|skills? (?:that"
-    r"|which)|commands?|endpoints?|requests?|company|companies)"
+    r"|which)|commands?|endpoints?|requests?|company|companies|buttons?|labels?|links?)"
     r"(?: (?:\w+ly|then|also|automatically|will|would|should|must|can|could|may|might|to|often|usually|typically|always"
     r"|first|is|are|be|has|have|had|did|do|does)){0,3} $"
 )
@@ -108,7 +128,7 @@ def is_told(text: str, place: tuple[int, int], lead: str = "") -> bool:
     if text[max(0, start - 1) : start] in _GLUE or (_GERUND.fullmatch(text, start, end) and _ALONE.match(text, end)):
         return False
     clause = _CLAUSE.split(text[max(0, start - _REACH) : start])[-1]
-    if lead and _LEAD_NOT.search(lead):
+    if lead and _silences(lead, text[start:end]):
         return False
     if condition := _CONDITION.match(clause):
         clause = clause[condition.end() :]
@@ -127,9 +147,37 @@ def is_told(text: str, place: tuple[int, int], lead: str = "") -> bool:
         return False
     if text.isascii() and not passive and _OTHERS.search(clause):
         return False
-    if any(pattern.search(clause) for pattern in (_LIST_OF_NOT, _ABLE, _IF, _REPORTED)):
+    if any(pattern.search(clause) for pattern in (_LIST_OF_NOT, _ABLE, _IF, _REPORTED, _BEFORE_YOU)):
         return False
-    return not (_THREAT.search(text[:start]) or text.endswith("?") or _quoted(text, start))
+    return not (
+        _THREAT.search(text[:start])
+        or text.endswith("?")
+        or _quoted(text, start)
+        or _is_subject(text, start)
+        or (text.startswith("not ", start) and _DOES.search(clause))
+        or _OWN_SECRET.match(text, start)
+        or (_DESCRIBED.match(text) and not _NOT_FIRST.match(text, start, end))
+        or _DOMAIN.match(text, end)
+    )
+
+
+def _silences(lead: str, order: str) -> bool:
+    """True when `order` is of a list that `lead` forbids, or of a table's row that says what a flag does.
+
+    A heading forbids what its list tells to do, not what the list itself forbids.
+    """
+    if lead == FLAG:
+        return _SWITCHED.fullmatch(order) is not None
+    if lead.startswith(HEADING) and _NOT_FIRST.match(order):
+        return False
+    return _LEAD_NOT.search(lead) is not None
+
+
+def _is_subject(text: str, start: int) -> bool:
+    """True for "Skipping it is a mistake" and for a heading "Skipping it"."""
+    if not _FIRST_GERUND.match(text, start) or not _SUBJECT.fullmatch(text, 0, start):
+        return False
+    return text.startswith("#") or _SAID_OF.match(text, start) is not None
 
 
 def _quoted(text: str, start: int) -> bool:

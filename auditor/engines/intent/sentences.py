@@ -7,7 +7,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-__all__ = ["Block", "Sentence", "blocks", "plain_text", "sentences"]
+__all__ = ["FLAG", "HEADING", "Block", "Sentence", "blocks", "plain_text", "sentences"]
+
+HEADING: Final = "# "
+"""What a lead starts with that is a heading."""
+FLAG: Final = "flag:"
+"""The lead of what a table says of a flag."""
 
 _START: Final = re.compile(
     r"[ \t]*(?:[-*+•‣◦][ \t]+|\(?\d{1,3}[.)][ \t]+|[a-zA-Z][.)][ \t]+|#{1,6}[ \t]|\||>|<!--|<[a-z]|-->"
@@ -15,9 +20,19 @@ _START: Final = re.compile(
 )
 _ITEM: Final = re.compile(r"[ \t]*(?:>[ \t]*)*(?:[-*+•‣◦][ \t]+|\(?\d{1,3}[.)][ \t]+|[a-zA-Z][.)][ \t]+|\|)")
 _END: Final = re.compile(r"(?<=[.!?])[\"'”’)\]*_`]*\s+(?=[\"'“‘(\[<*_`]*[^\Wa-z])|(?<=[。！？；])")
-_NOISE: Final = re.compile(r"[*`]+|(?<!\w)_{1,3}(?=\w)|(?<=\w)_{1,3}(?!\w)|<!--|-->|</?[a-z][\w-]{0,20}>|\\(?=\W)")
-_NOISY: Final = re.compile(r"[*`_<\\]|-->")  # one of these is in all noise
+_NOISE: Final = re.compile(
+    r"[*`]+|(?<!\w)_{1,3}(?=\w)|(?<=\w)_{1,3}(?!\w)|<!--|-->|</?[a-z][\w-]{0,20}>|\\(?=\W)|(?<=\n)[ \t]*>[> \t]*"
+)
+_NOISY: Final = re.compile(r"[*`_<\\]|-->|\n[ \t]*>")  # one of these is in all noise
 _STRAIGHT: Final = str.maketrans({"’": "'", "‘": "'", "“": '"', "”": '"', "–": "-", "—": "-", "\u00a0": " "})
+_QUOTE: Final = re.compile(r"[ \t]*>[> \t]*")
+_FLAG: Final = re.compile(r"[ \t`]*-{1,2}[a-zA-Z][\w-]*[^|]{0,40}")
+_FORBIDS: Final = re.compile(
+    r"#+ (?:\W+ )?(?:(?:(?:you )?(?:must|should|do|shall) not|don't|never|avoid)"
+    r"(?: do| use)?(?: this| these| the following)?"
+    r"|don'ts|(?:common |frequent |typical |known )?(?:mistakes|anti-?patterns)(?: to avoid)?|(?:things|what) to avoid"
+    r"|what not to do|(?:prohibited|forbidden)(?: \w+)?):?"
+)
 _LONGEST: Final = 1_200
 _OVERLAP: Final = 300
 
@@ -54,7 +69,9 @@ def blocks(text: str) -> Iterator[Block]:
         block = Block(start, end, lead if item else "", before)
         yield block
         before = Block(start, end, block.lead, None)
-        if not item and raw.rstrip(" *_`\n").endswith((":", "：")):
+        if raw.startswith("#") and _FORBIDS.fullmatch(heading := plain_text(raw[:_LONGEST])):
+            lead = f"{HEADING}{heading.rstrip(':')}:"
+        elif not item and raw.rstrip(" *_`\n").endswith((":", "：")):
             lead = plain_text(raw[-200:])
 
 
@@ -62,11 +79,12 @@ def sentences(text: str, block: Block) -> Iterator[Sentence]:
     """The sentences of one block of `text`. Takes linear time; one longer than 1200 characters comes in pieces."""
     raw = text[block.start : block.end]
     cells = raw.split("|") if raw.lstrip().startswith("|") else [raw]
+    lead = block.lead or (FLAG if len(cells) > 1 and any(map(_FLAG.fullmatch, cells)) else "")
     for piece in (piece for cell in cells for piece in _END.split(cell)):
         plain = plain_text(piece)
         if len(plain) > 3:
             for part in _pieces(plain):
-                yield Sentence(part, block.start, block.end, block.lead)
+                yield Sentence(part, block.start, block.end, lead)
 
 
 def plain_text(text: str) -> str:
@@ -84,12 +102,23 @@ def _spans(text: str) -> Iterator[tuple[int, int]]:
             if begin < at:
                 yield begin, at
             begin = after
-        elif begin < at and (_START.match(line) or text.startswith("#", begin)):
+        elif begin < at and (
+            _starts(line, quoted=_QUOTE.match(text, begin) is not None) or text.startswith("#", begin)
+        ):
             yield begin, at
             begin = at
         at = after
     if begin < len(text):
         yield begin, len(text)
+
+
+def _starts(line: str, *, quoted: bool) -> bool:
+    """True when a block starts with `line`; with `quoted` the block before is a quotation, which may go on."""
+    mark = _QUOTE.match(line) if quoted else None
+    if mark is None:
+        return _START.match(line) is not None
+    rest = line[mark.end() :]
+    return not rest.strip() or _START.match(rest) is not None
 
 
 def _pieces(text: str) -> Iterator[str]:
