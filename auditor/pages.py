@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from skillkeep.auditor.engines.tables import table
 
-__all__ = ["looked_up_pages"]
+__all__ = ["is_of_reference", "looked_up_pages"]
 
 _NEAR = 80
 _NAMED = re.compile(r"[^\s()\[\]<>\"'`|,;]{1,200}\.(?:mdx?|markdown|rst|adoc|asc|txt)\b", re.IGNORECASE)
@@ -34,6 +34,11 @@ def looked_up_pages(texts: Mapping[str, str]) -> frozenset[str]:
     return frozenset(pages - found)
 
 
+def is_of_reference(path: str) -> bool:
+    """True for a page in a folder of reference that does not instruct by its name."""
+    return bool(_patterns().reference.search(path)) and not _patterns().instructing.search(path)
+
+
 def _sent_to(text: str) -> set[str]:
     """Names of the pages that stand beside a word such as "run" or "before", within `_NEAR` characters of a line."""
     found = set()
@@ -53,9 +58,10 @@ class _Patterns(NamedTuple):
     page: re.Pattern[str]
     instructing: re.Pattern[str]
     order: re.Pattern[str]
+    reference: re.Pattern[str]
 
 
 @cache
 def _patterns() -> _Patterns:
     words = table("verdict")
-    return _Patterns(*(re.compile(words[name]) for name in ("pages", "instructing_pages", "orders")))
+    return _Patterns(*(re.compile(words[name]) for name in ("pages", "instructing_pages", "orders", "reference_pages")))

@@ -11,6 +11,7 @@ from functools import cache
 from skillkeep.auditor.collect import Raw
 from skillkeep.auditor.engines.tables import secrets, table
 from skillkeep.auditor.interface import Capability, Finding, Severity, Verdict, fingerprint_of
+from skillkeep.auditor.pages import is_of_reference
 from skillkeep.auditor.rulebook import Rulebook
 from skillkeep.auditor.services import services
 
@@ -76,8 +77,10 @@ def _is_weak(found: Finding, looked_up: frozenset[str]) -> bool:
     """True for a finding that does not block alone: of a rule of that kind, or what pages of reference show."""
     if found.rule in table("verdict")["weak_alone"]:
         return True
-    shown, never_shown = _in_pages()
-    return found.location.path in looked_up and bool(shown.search(found.rule)) and not never_shown.search(found.rule)
+    path, (shown, never_shown) = found.location.path, _in_pages()
+    if found.engine == "intent" and is_of_reference(path):
+        return True
+    return path in looked_up and bool(shown.search(found.rule)) and not never_shown.search(found.rule)
 
 
 @cache
