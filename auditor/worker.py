@@ -21,6 +21,7 @@ from skillkeep.auditor.engines import file_engines
 from skillkeep.auditor.engines.interface import Engine, SourceFile, SourceTree
 from skillkeep.auditor.interface import AuditOptions, EngineRun, LedgerEntry, Location, Observation
 from skillkeep.auditor.logins import own_logins
+from skillkeep.auditor.own_installers import own_installers
 from skillkeep.auditor.pages import looked_up_pages
 from skillkeep.auditor.rulebook import Rulebook, default_rulebook
 from skillkeep.auditor.sources import cut_file, decode, derived_file, source_file
@@ -212,7 +213,9 @@ def _answer(audit: _Audit, tree: SourceTree, digest: str) -> dict[str, Any]:
     if not cut and any(raw.subject for raw in collector.raws):
         own = own_services(collector.raws, collector.capabilities)
         own |= own_logins(collector.raws, collector.capabilities)
-        own |= implied(collector.raws, collector.capabilities, named_services(tree.files), tree.declared)
+        named = named_services(tree.files)
+        own |= implied(collector.raws, collector.capabilities, named, tree.declared)
+        own |= own_installers(collector.raws, named)
     looked_up = looked_up_pages({file.path: file.text for file in tree.files if file.text is not None})
     findings, left_out = listed(settle(collector.raws, tree.declared | own, audit.rulebook, looked_up))
     more = [LedgerEntry("", "audit", "skipped", f"{count} more of {rule}") for rule, count in left_out.items()]

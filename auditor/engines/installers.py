@@ -1,4 +1,4 @@
-"""Whether an address is an installer that its vendor documents; the list is in the tables of shell and powershell."""
+"""Whether an address is an installer that its vendor documents (tables of shell and powershell), or the tool's own."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Final
 from skillkeep.auditor.engines.tables import table
 from skillkeep.auditor.engines.values import HOLE
 
-__all__ = ["is_installer", "runs_installer", "saves_installer"]
+__all__ = ["is_installer", "is_own_address", "piped_address", "saves_installer"]
 
 _UNSAFE: Final = re.compile(r"[0-9a-fA-F]{40}|/pull/|\.\.|[%$@`{}\\" + re.escape(HOLE) + "]")
 _ENDING: Final = re.compile(r"(?:\.(?:sh|bash|ps1|cmd|bat))?(?:[?#].*)?")
@@ -17,6 +17,8 @@ _ADDRESS: Final = re.compile(r"https?://[^\s\"'`|;)>]+")
 _FETCHING: Final = re.compile(
     r"(?i)\b(?:curl|wget|irm|iwr|Invoke-(?:RestMethod|WebRequest)|DownloadFile|urlretrieve)\b"
 )
+_OWN: Final = re.compile(r"https://(?P<host>[A-Za-z0-9.-]{1,200}\.[A-Za-z]{2,10})(?:/[\w./-]*)?")
+_SHORTEST_NAME: Final = 4
 _PIPED: Final = re.compile(
     r"(?i)(?:curl|wget|irm|iwr|Invoke-(?:RestMethod|WebRequest))"
     r"(?: +(?:-[\w-]+|--proto|'?=https'?|--tlsv1\.\d|-O ?-))* +[\"']?(?P<url>[\w.:/?=&-]+)[\"']?(?: +-[\w-]+)*"
@@ -36,10 +38,28 @@ def is_installer(url: str) -> bool:
     return any(whole == known or _is_below(whole, known) for known in _installers())
 
 
-def runs_installer(command: str) -> bool:
-    """True for a plain ``curl address | sh``, in any shell, of one such address."""
+def is_own_address(url: str, words: frozenset[str]) -> bool:
+    """True for https at a host that is registered under one of `words` (upper case), below an ending that is not odd.
+
+    ``https://get.acme.dev/cli.sh`` is that of ACME; ``https://acme.pages.dev/cli.sh`` is that of anybody.
+    """
+    found = _OWN.fullmatch(url)
+    if found is None or _UNSAFE.search(url):
+        return False
+    tables = table("shell")
+    *_, name, ending = found["host"].lower().split(".")
+    return (
+        ending in tables["plain_endings"]
+        and f"{name}.{ending}" not in tables["hosts_of_anybody"]
+        and len(name) >= _SHORTEST_NAME
+        and name.upper() in words
+    )
+
+
+def piped_address(command: str) -> str:
+    """The address of a plain ``curl address | sh``, in any shell; empty for anything else."""
     found = _PIPED.fullmatch(command.strip().strip("`\"'"))
-    return found is not None and is_installer(found["url"])
+    return "" if found is None else found["url"]
 
 
 def saves_installer(text: str, name: str) -> bool:

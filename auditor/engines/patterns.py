@@ -9,7 +9,7 @@ from functools import cached_property
 
 from skillkeep.auditor.engines.examples import example_severity
 from skillkeep.auditor.engines.forbidden import is_forbidden
-from skillkeep.auditor.engines.installers import runs_installer
+from skillkeep.auditor.engines.installers import is_installer, piped_address
 from skillkeep.auditor.engines.interface import Context, Emitter, Engine, Segment, SourceFile
 from skillkeep.auditor.interface import Severity
 from skillkeep.auditor.patterns import Hit
@@ -143,14 +143,15 @@ def _report(found: _Found, emit: Emitter) -> None:
         emit.capability(kind, value, at)
     if not isinstance(rule, CapabilityRule):
         severity = rule.severity if isinstance(rule, RulePatterns) else None
-        if rule.reports == _DOWNLOADED and runs_installer(shown):
+        address = piped_address(shown) if rule.reports == _DOWNLOADED else ""
+        if address and is_installer(address):
             severity = Severity.WARN
         if rule.fallback and rule.reports in _RUN_AS:
             if (given := _GIVEN.match(shown)) is not None:
                 emit.derive(given["text"], _RUN_AS[rule.reports], at, rule.reports, segment)
                 return
             severity = severity or example_severity(segment, shown)
-        subject = _group(data, hit, "subject")
+        subject = _group(data, hit, "subject") or address
         emit.finding(rule.reports, at, shown.strip(), segment=segment, subject=subject, severity=severity)
 
 

@@ -124,7 +124,8 @@ class Execution:
         known = bool(urls) and all(map(is_installer, urls))
         where = f" from {urls[-1][:120]}" if urls else ""
         severity = Severity.WARN if known else None
-        self._site.report("shell-download-execution", node, f"a download{where} is run by {by}", severity=severity)
+        message, subject = f"a download{where} is run by {by}", " ".join(urls)
+        self._site.report("shell-download-execution", node, message, subject=subject, severity=severity)
 
     def started(self, file: Value, node: Node, place: Node | None, by: str) -> None:
         """`file` is run, if it came from elsewhere that matters."""

@@ -351,7 +351,8 @@ class Execution:
         known = bool(urls) and all(map(is_installer, urls))
         where = f" from {urls[0][:120]}" if urls else ""
         message = f"a download{where} is run by {call.name}"
-        self._site.report("shell-download-execution", span, message, severity=Severity.WARN if known else None)
+        severity = Severity.WARN if known else None
+        self._site.report("shell-download-execution", span, message, subject=" ".join(urls), severity=severity)
 
 
 def _is_own_public_key(before: Sequence[Call]) -> bool:
