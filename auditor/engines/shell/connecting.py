@@ -16,6 +16,7 @@ _NOTHING: Final[frozenset[str]] = frozenset()
 _REMOTE_PATH: Final = re.compile(r"^(?:[\w.-]+@)?((?:[\w-]+\.)+[\w-]+):")
 _MISLEADING: Final = ("-x", "-K", "-k", "--proxy", "--config", "--insecure", "--resolve", "--connect-to", "--url", "-e")
 _ASKING_VERSION: Final = frozenset({("--version",), ("-V",), ("--help",), ("-h",)})
+_OBJECT: Final = re.compile(r"\s*[\[{][\s\[{]*\"")  # JSON to be sent; no program takes an address that begins so
 _QUIET: Final = frozenset({"-s", "-S", "-sS", "-f", "-L", "-fsSL", "-sL", "-i", "-v"})
 _VALUED: Final = frozenset({"-H", "--header", "-X", "--request"})
 _JOINING: Final = ("-e", "-c", "--exec", "--sh-exec", "-lvpe", "-ce", "-lve", "-nve", "-ne")
@@ -77,6 +78,8 @@ class Connecting:
     def _hosts(self, call: Call, program: dict[str, Any]) -> list[Host]:
         found: list[Host] = []
         for argument in call.arguments:
+            if _OBJECT.match(argument):
+                continue
             if "://" in argument:
                 address = argument[max(argument.find("http"), 0) :] if "=" in argument[:8] else argument
                 found.append(host_of(address, HOLE))
