@@ -35,7 +35,6 @@ _NOBODY: Final = re.compile(  # what stands where the reader's own address belon
     r"@(?:example\.(?:com|org|net)|(?:your-?)?(?:company|domain|email)\.com)"
     r"|(?:s3|gs)://(?:[<{$]|your[-_]).*"
 )
-_WEAK: Final = "weak"
 _INSTRUMENT: Final = re.compile(r"\b(?:use|using|needs?|requires?) (?:the |an? |your )?(?:\w+ )?$")
 _FOR_THAT: Final = re.compile(r"tokens? (?:to|for) ")
 _SIMPLE: Final = re.compile(r"[a-z-]+")  # an English verb in its base form; its object follows
@@ -50,6 +49,7 @@ class Frame:
     No end of a clause lies between the order and the parts that `tight` or `object` names, and those of `object`
     follow the order. With `english`, the order is an English word.
     With `stranger`, an address counts only when the tool does not tell of it.
+    A word of the part `replaced` does not count after "instead of" and the like.
     """
 
     rule: str
@@ -63,6 +63,7 @@ class Frame:
     object: str = ""
     english: bool = False
     stranger: bool = False
+    replaced: str = ""
 
     @cached_property
     def masks(self) -> tuple[int, ...]:
@@ -175,7 +176,7 @@ def _stands(frame: Frame, at_hand: Places, lead: str, within: int) -> bool:
     others: list[tuple[str, Sequence[tuple[int, int]]]] = []
     for part in frame.parts:
         places = at_hand.of(part)
-        if part == _WEAK:
+        if part == frame.replaced:
             places = [at for at in places if not _INSTEAD.search(text, max(0, at[0] - 60), at[0])]
         if part != frame.told:
             places = [at for at in places if not _NOBODY.fullmatch(text[slice(*at)].rstrip(".,;:"))]
