@@ -46,11 +46,10 @@ def is_own_address(url: str, words: frozenset[str]) -> bool:
     found = _OWN.fullmatch(url)
     if found is None or _UNSAFE.search(url):
         return False
-    tables = table("shell")
     *_, name, ending = found["host"].lower().split(".")
     return (
-        ending in tables["plain_endings"]
-        and f"{name}.{ending}" not in tables["hosts_of_anybody"]
+        ending in table("shell")["plain_endings"]
+        and f"{name}.{ending}" not in _hosts_of_anybody()
         and len(name) >= _SHORTEST_NAME
         and name.upper() in words
     )
@@ -74,6 +73,11 @@ def _is_below(url: str, known: str) -> bool:
         return True
     is_path = known.count("/") > 2 and not known.endswith("/")
     return is_path and url.startswith(known) and bool(_ENDING.fullmatch(url, len(known)))
+
+
+@cache
+def _hosts_of_anybody() -> frozenset[str]:
+    return frozenset((*table("shell")["hosts_of_anybody"], *table("acts")["platforms"]))
 
 
 @cache

@@ -8,6 +8,7 @@ import pytest
 from support.audited import audited
 
 from skillkeep.auditor.engines.installers import is_own_address
+from skillkeep.auditor.engines.tables import table
 from skillkeep.auditor.interface import Verdict
 
 NAME, ABOUT = "quoddle-notes", "Keeps notes with Quoddle."
@@ -82,6 +83,16 @@ def test_a_program_or_a_setting_is_excused_by_no_name(path: str) -> None:
 )
 def test_beside_another_way_in_it_blocks(text: str) -> None:
     assert verdict(text) is Verdict.FAIL
+
+
+@pytest.mark.parametrize("host", ["repl.co", "discord.com", "github.io", "vercel.app"])
+def test_below_a_host_of_everybody_nobody_is_at_home(host: str) -> None:
+    name = host.partition(".")[0].upper()
+    assert not is_own_address(f"https://quoddle.{host}/i.sh", frozenset({name, "QUODDLE"}))
+
+
+def test_no_host_of_anybody_stands_in_two_tables() -> None:
+    assert not set(table("shell")["hosts_of_anybody"]) & set(table("acts")["platforms"])
 
 
 def test_the_name_of_a_host_is_taken_whole() -> None:
