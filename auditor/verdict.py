@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import cache
 
@@ -34,11 +34,14 @@ def verdict_of(findings: Iterable[Finding]) -> Verdict:
 
 
 def settle(
-    raws: Sequence[Raw], declared: frozenset[str], rulebook: Rulebook, looked_up: frozenset[str] = frozenset()
+    raws: Sequence[Raw],
+    declared: frozenset[str],
+    rulebook: Rulebook,
+    looked_up: Callable[[], frozenset[str]] = frozenset,
 ) -> tuple[Finding, ...]:
     """Findings in order of severity and place, each rule once a line, secrets judged by what is declared.
 
-    `looked_up` are the pages that nobody is told to carry out (`pages`).
+    `looked_up` tells the pages that nobody is told to carry out (`pages`). It is asked only where that decides.
     """
     kept: dict[tuple[str, str, int, str], Finding] = {}
     for raw in raws:
@@ -48,11 +51,11 @@ def settle(
         before = kept.get(key)
         if before is None or finding.severity.rank > before.severity.rank:
             kept[key] = finding
-    found = _corroborated(list(kept.values()), looked_up)
+    found = _corroborated(list(kept.values()), cache(looked_up))
     return tuple(sorted(found, key=lambda f: (-f.severity.rank, f.location, f.rule)))
 
 
-def _corroborated(found: list[Finding], looked_up: frozenset[str]) -> list[Finding]:
+def _corroborated(found: list[Finding], looked_up: Callable[[], frozenset[str]]) -> list[Finding]:
     """Findings that say little by themselves are warnings while nothing else blocks, or nothing at that place."""
     words = table("verdict")
     places: dict[tuple[str, int], set[str]] = defaultdict(set)
@@ -73,14 +76,14 @@ def _corroborated(found: list[Finding], looked_up: frozenset[str]) -> list[Findi
     return [replace(each, severity=min(each.severity, Severity.WARN, key=lambda s: s.rank)) for each in judged]
 
 
-def _is_weak(found: Finding, looked_up: frozenset[str]) -> bool:
+def _is_weak(found: Finding, looked_up: Callable[[], frozenset[str]]) -> bool:
     """True for a finding that does not block alone: of a rule of that kind, or what pages of reference show."""
     if found.rule in table("verdict")["weak_alone"]:
         return True
     path, (shown, never_shown) = found.location.path, _in_pages()
     if found.engine == "intent" and is_of_reference(path):
         return True
-    return path in looked_up and bool(shown.search(found.rule)) and not never_shown.search(found.rule)
+    return bool(shown.search(found.rule)) and not never_shown.search(found.rule) and path in looked_up()
 
 
 @cache

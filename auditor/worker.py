@@ -195,6 +195,10 @@ def _digest(audit: _Audit, view: TreeView) -> str:
         return ""
 
 
+def _looked_up(tree: SourceTree) -> frozenset[str]:
+    return looked_up_pages({file.path: file.text for file in tree.files if file.text is not None})
+
+
 def _answer(audit: _Audit, tree: SourceTree, digest: str) -> dict[str, Any]:
     collector = audit.collector
     runs = [
@@ -216,8 +220,8 @@ def _answer(audit: _Audit, tree: SourceTree, digest: str) -> dict[str, Any]:
         named = named_services(tree.files)
         own |= implied(collector.raws, collector.capabilities, named, tree.declared)
         own |= own_installers(collector.raws, named)
-    looked_up = looked_up_pages({file.path: file.text for file in tree.files if file.text is not None})
-    findings, left_out = listed(settle(collector.raws, tree.declared | own, audit.rulebook, looked_up))
+    settled = settle(collector.raws, tree.declared | own, audit.rulebook, partial(_looked_up, tree))
+    findings, left_out = listed(settled)
     more = [LedgerEntry("", "audit", "skipped", f"{count} more of {rule}") for rule, count in left_out.items()]
     return {
         "digest": digest,
