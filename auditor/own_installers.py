@@ -22,12 +22,10 @@ def own_installers(raws: Sequence[Raw], named: frozenset[str]) -> frozenset[str]
     page then also owns the host, as far as can be seen. A word that stands for a service of many tools, or for
     nobody, counts for nothing; and only what a page shows is excused, never a program or a setting.
     """
-    known, nobody = services(), frozenset(table("shell")["names_of_nobody"])
-    words = frozenset(
-        word[1:]
-        for word in named
-        if word.startswith("=") and word[1:] not in nobody | known.generic and not known.is_shared(word[1:])
-    )
+    known = services()
+    nobody = known.generic.union(table("shell")["names_of_nobody"])
+    own = {word[1:] for word in named if word.startswith("=")}
+    words = frozenset(word for word in own - nobody if not known.is_shared(word))
     found = {raw.subject for raw in raws if raw.finding.rule == _RULE and raw.subject and _is_shown(raw)}
     return frozenset(subject for subject in found if all(is_own_address(url, words) for url in subject.split(" ")))
 
