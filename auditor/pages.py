@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import NamedTuple
 
@@ -12,7 +14,9 @@ from skillkeep.auditor.engines.tables import table
 __all__ = ["is_of_reference", "looked_up_pages"]
 
 _NEAR = 80
-_NAMED = re.compile(r"[^\s()\[\]<>\"'`|,;]{1,200}\.(?:mdx?|markdown|rst|adoc|asc|txt)\b", re.IGNORECASE)
+_LONGEST = 200
+_TOKEN = re.compile(r"[^\s()\[\]<>\"'`|,;]+")
+_ENDING = re.compile(r"\.(?:mdx?|markdown|rst|adoc|asc|txt)\b", re.IGNORECASE)
 
 
 def looked_up_pages(texts: Mapping[str, str]) -> frozenset[str]:
@@ -26,10 +30,13 @@ def looked_up_pages(texts: Mapping[str, str]) -> frozenset[str]:
     found = {path for path in pages if words.instructing.search(path)}
     if not found:
         return frozenset()
+    left: dict[str, set[str]] = defaultdict(set)
+    for path in pages - found:
+        left[path.rpartition("/")[2].lower()].add(path)
     fresh = found
     while fresh:
         named = {name for path in fresh for name in _sent_to(texts[path])}
-        fresh = {path for path in pages - found if path.rpartition("/")[2].lower() in named}
+        fresh = {path for name in named for path in left.pop(name, ())}
         found |= fresh
     return frozenset(pages - found)
 
@@ -43,15 +50,34 @@ def _sent_to(text: str) -> set[str]:
     """Names of the pages that stand beside a word such as "run" or "before", within `_NEAR` characters of a line."""
     found = set()
     for line in text.splitlines():
-        names = list(_NAMED.finditer(line))
+        names = list(_names(line))
         if names:
-            at = [order.start() for order in _patterns().order.finditer(line)]
-            found |= {
-                re.split(r"[/\\]", name[0])[-1].lower()
-                for name in names
-                if any(name.start() - _NEAR <= place <= name.end() + _NEAR for place in at)
-            }
+            orders = [order.start() for order in _patterns().order.finditer(line)]
+            for start, end in names:
+                place = bisect_left(orders, start - _NEAR)
+                if place < len(orders) and orders[place] <= end + _NEAR:
+                    found.add(re.split(r"[/\\]", line[start:end])[-1].lower())
     return found
+
+
+def _names(line: str) -> Iterator[tuple[int, int]]:
+    """Where names of pages start and end: each as long as can be, `_LONGEST` characters before its ending at most.
+
+    The endings are looked for first, so that a long line takes linear time.
+    """
+    if not _ENDING.search(line):
+        return
+    for token in _TOKEN.finditer(line):
+        begin, start, end = token.start(), 0, 0
+        for ending in _ENDING.finditer(line, *token.span()):
+            if end and ending.start() > start + _LONGEST:
+                yield start, end
+                begin, end = end, 0
+            if ending.start() > begin:
+                start = start if end else max(begin, ending.start() - _LONGEST)
+                end = ending.end()
+        if end:
+            yield start, end
 
 
 class _Patterns(NamedTuple):

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import re
+import time
 from collections.abc import Mapping
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from support.audited import audited
 
 from skillkeep.auditor.interface import Verdict
-from skillkeep.auditor.pages import looked_up_pages
+from skillkeep.auditor.pages import _names, looked_up_pages
 
 SKILL = "---\nname: notes\ndescription: Formats notes.\n---\n\n# Notes\n\nFormats notes. {}\n"
 LOOKED_UP = SKILL.format("Details of the formats are in [formats](references/formats.md).")
@@ -84,6 +88,35 @@ def test_beside_a_finding_that_blocks_elsewhere_a_page_blocks_too() -> None:
 )
 def test_what_no_harmless_page_has_a_reason_to_show_blocks_anywhere(page: str) -> None:
     assert verdict(LOOKED_UP, page) is Verdict.FAIL
+
+
+@pytest.mark.parametrize("unit", ["a", "/", "a.", "a.md", "a.md ", "run a.md ", "/.mdrun ", "run "])
+def test_a_long_line_takes_linear_time(unit: str) -> None:
+    def seconds(size: int) -> float:
+        texts = {"SKILL.md": unit * (size // len(unit)), "a.md": ""}
+        start = time.process_time()
+        looked_up_pages(texts)
+        return time.process_time() - start
+
+    size = 250_000
+    assert min(seconds(size) for _ in range(3)) < 8 * min(seconds(size // 4) for _ in range(3)) + 0.1
+
+
+def test_a_long_chain_of_pages_takes_linear_time() -> None:
+    texts = {"SKILL.md": "run 0.md", **{f"{number}.md": f"run {number + 1}.md" for number in range(20_000)}, "a.md": ""}
+    start = time.process_time()
+    assert looked_up_pages(texts) == {"a.md"}
+    assert time.process_time() - start < 10
+
+
+@given(
+    st.lists(st.sampled_from(["a", "/", ".md", ".txt", ".mdx", "\\", " ", "(", "*", "é", "a" * 190, "b" * 90])).map(
+        "".join
+    )
+)
+def test_names_of_pages_are_those_of_the_plain_search(line: str) -> None:
+    plain = r"(?i)[^\s()\[\]<>\"'`|,;]{1,200}\.(?:mdx?|markdown|rst|adoc|asc|txt)\b"
+    assert list(_names(line)) == [found.span() for found in re.finditer(plain, line)]
 
 
 def test_a_program_is_no_page() -> None:
