@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
 from skillkeep.auditor.collect import Raw
 from skillkeep.auditor.engines.network import host_of
 from skillkeep.auditor.interface import Capability
-from skillkeep.auditor.services import services
+from skillkeep.auditor.services import hosts_by_place, services
 
 __all__ = ["own_logins"]
 
@@ -33,8 +32,5 @@ def own_logins(raws: Sequence[Raw], capabilities: Iterable[Capability]) -> froze
 
 def _hosts(capabilities: Iterable[Capability]) -> set[str]:
     """All hosts that are not this machine; one unknown at a place that also names one is that one."""
-    places: dict[tuple[str, int], set[str]] = defaultdict(set)
-    for item in capabilities:
-        if item.kind == "network" and not host_of(item.value).local:
-            places[item.evidence.path, item.evidence.line].add(item.value)
-    return {host for named in places.values() for host in (named - {"*"} or named)}
+    away = ({host for host in named if not host_of(host).local} for named in hosts_by_place(capabilities).values())
+    return {host for named in away for host in (named - {"*"} or named)}

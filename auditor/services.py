@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 
 from skillkeep.auditor.engines.tables import table
+from skillkeep.auditor.interface import Capability
 
-__all__ = ["Services", "services"]
+__all__ = ["Services", "hosts_by_place", "services"]
 
 _SHORTEST = 3
 
@@ -62,6 +64,15 @@ class Services:
         joined = "".join(words).lower()
         own = {registered, registered + labels[-1]}
         return any(len(name) >= _SHORTEST and name in own for name in (joined, words[0].lower()))
+
+
+def hosts_by_place(capabilities: Iterable[Capability]) -> Mapping[tuple[str, int], set[str]]:
+    """The hosts that each line connects to, by path and line."""
+    places: dict[tuple[str, int], set[str]] = defaultdict(set)
+    for item in capabilities:
+        if item.kind == "network":
+            places[item.evidence.path, item.evidence.line].add(item.value)
+    return places
 
 
 def _is_below(host: str, domains: Iterable[str]) -> bool:

@@ -13,7 +13,7 @@ from skillkeep.auditor.engines.tables import secrets, table
 from skillkeep.auditor.interface import Capability, Finding, Severity, Verdict, fingerprint_of
 from skillkeep.auditor.pages import is_of_reference
 from skillkeep.auditor.rulebook import Rulebook
-from skillkeep.auditor.services import services
+from skillkeep.auditor.services import hosts_by_place, services
 
 __all__ = ["implied", "listed", "own_services", "settle", "settle_capabilities", "verdict_of"]
 
@@ -161,10 +161,7 @@ def implied(
 
 def _sent(raws: Sequence[Raw], capabilities: Iterable[Capability]) -> list[tuple[str, set[str]]]:
     """Each variable that flows into a connection, with the hosts of that line."""
-    hosts: dict[tuple[str, int], set[str]] = defaultdict(set)
-    for item in capabilities:
-        if item.kind == "network":
-            hosts[item.evidence.path, item.evidence.line].add(item.value)
+    hosts = hosts_by_place(capabilities)
     return [
         (raw.subject, hosts.get((raw.finding.location.path, raw.finding.location.line), set()))
         for raw in raws
