@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from skillkeep.auditor.block_html import UNTIL_BLANK, closing_of, opens_html
 from skillkeep.auditor.block_lines import Lines, lines_of
 
-__all__ = ["MAX_DEPTH", "Block", "find_blocks"]
+__all__ = ["FENCE", "MAX_DEPTH", "Block", "find_blocks"]
 
 MAX_DEPTH = 40
 _BULLETS = frozenset("*+-")
@@ -26,7 +26,7 @@ _NUMBERED = re.compile(r"[0-9]{1,9}[.)](?=[ \t]|$)")
 _RULE = re.compile(r"([*_-])(?:[ \t]*+\1){2,}+[ \t]*+$")
 _HEADING = re.compile(r"#{1,6}(?=[ \t]|$)")
 _UNDERLINE = re.compile(r"(?:=+|-+)[ \t]*$")
-_FENCE = re.compile(r"`{3,}+(?=[^`]*$)|~{3,}+")
+FENCE = re.compile(r"`{3,}+(?=[^`]*$)|~{3,}+")
 
 
 @dataclass(frozen=True)
@@ -126,7 +126,7 @@ class _Scan:
 
     def _fence_at(self, line: int) -> int:
         """The length of the fence that opens at `line`, or 0."""
-        match = _FENCE.match(self._at, self._first[line], self._stop[line])
+        match = FENCE.match(self._at, self._first[line], self._stop[line])
         return match.end() - match.start() if match else 0
 
     def _fence(self, line: int, end: int, mark: str, length: int) -> None:

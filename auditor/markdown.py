@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 
-from skillkeep.auditor.blocks import find_blocks
+from skillkeep.auditor.blocks import FENCE, find_blocks
 
 __all__ = ["Fence", "code_blocks", "cut_at_fences", "without_blocks", "without_fences"]
 
-_FENCE = re.compile(r"[ \t]*(?:`{3,}+(?=[^`]*$)|~{3,}+)[ \t]*(?P<label>.*)")
+_FENCE_LINE = re.compile(rf"[ \t]*(?:{FENCE.pattern})[ \t]*(?P<label>.*)")
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ def cut_at_fences(block: Fence) -> list[Fence]:
     rows = block.text.split("\n")
     begin, label, inside = 0, "", False
     for number, row in enumerate([*rows, "```"]):
-        match = _FENCE.fullmatch(row)
+        match = _FENCE_LINE.fullmatch(row)
         if match is None:
             continue
         if any(rows[begin:number]):
@@ -85,7 +85,7 @@ def without_fences(text: str) -> str:
     """`text` with its lines that are fences emptied."""
     if "```" not in text and "~~~" not in text:
         return text
-    return "\n".join("" if _FENCE.fullmatch(line) else line for line in text.split("\n"))
+    return "\n".join("" if _FENCE_LINE.fullmatch(line) else line for line in text.split("\n"))
 
 
 def _indent(lines: list[str], first: int, content: str) -> int:
