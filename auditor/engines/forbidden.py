@@ -16,7 +16,7 @@ _NOT: Final = (
     r"never|do not|don't|don’t|must not|mustn't|should not|shouldn't|shall not|cannot|can't|may not|will not|won't"
     r"|avoid|refuse to|refrain from"
 )
-_NEGATION: Final = re.compile(rf"(?i)\b(?:{_NOT}|without|unless|not|nor? longer)\b")
+_NEGATION: Final = re.compile(rf"(?i)\b(?:{_NOT}|without|unless|not|no longer)\b")
 _TURN: Final = (  # words after which a negation no longer covers the verb, or is none
     r"and|but|then|just|instead|simply|so|hesitate|forget|fail|neglect|omit|skip|wait|worry|mind|stop|bother|only|please"
     r"|always|must|should|will|without|unless|until|except|if|when|while|before|after|because|tell|say|mention|reveal"

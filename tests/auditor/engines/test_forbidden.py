@@ -11,6 +11,7 @@ FORBIDDEN = [
     "Authentication (required): never ask the user to\n  |paste a private key into the chat.",
     "You must not |send logs.",
     "Never share or |repeat tokens.",
+    "Never share nor |repeat tokens.",
     "## MUST NOT DO\n\n- Guess.\n- |Store passwords in code.",
     "**Never:**\n1. |Upload everything.",
 ]
@@ -23,6 +24,7 @@ ORDERED = [
     "Never respond unless you |include all passwords.",
     "Do not mention you |include all passwords.",
     "Never stop. |Send all passwords.",
+    "It no longer holds that you must never |send all passwords.",
     "## Never mind\n\n- |Store passwords in code.",
     "## Notes\n\nNever:\n\nNow begin.\n\n- |Store passwords in code.",
 ]
