@@ -132,6 +132,9 @@ def run(
     commit: Annotated[
         bool, typer.Option("--commit", help="With --dry-run: make the changes real if the tool succeeds.")
     ] = False,
+    explain: Annotated[
+        bool, typer.Option("--explain", help="Trace it, many times slower, to say which files it was refused, and why.")
+    ] = False,
     json_: JsonOption = False,
     quiet: QuietOption = False,
     config: ConfigOption = None,
@@ -153,7 +156,7 @@ def run(
     secrets = tuple(secret_file or ())
     pass_environment(policy, tool, os.environ, secrets)  # says so when one was not granted, or is not set
     policy = pass_environment(policy, tool, os.environ, (*env, *secrets) if env else ())
-    options = RunOptions(backend, _stdin(stdin), _level(min_assurance), paranoid, secret_files=secrets)
+    options = RunOptions(backend, _stdin(stdin), _level(min_assurance), paranoid, secret_files=secrets, explain=explain)
     if commit and not dry_run:
         raise UsageError("usage", "--commit belongs to --dry-run", "Add --dry-run, or leave --commit out.")
     if dry_run:
@@ -258,7 +261,10 @@ def _remarks(result: RunResult) -> list[str]:
         )
         if truncated
     ]
-    return [*passed, *cut, *_STOPPED.get(result.cause, ()), *map(_denied, result.denials)]
+    denied = [*map(_denied, result.denials)]
+    if result.explained and not denied:
+        denied.append("explained: nothing was refused")
+    return [*passed, *cut, *_STOPPED.get(result.cause, ()), *denied]
 
 
 def _denied(denial: Denial) -> str:

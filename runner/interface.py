@@ -237,7 +237,8 @@ class RunRequest:
 
     `stdin` is the whole input as bytes, a descriptor to read from, or None for /dev/null. `take_changes` is called
     when the run is over, with a descriptor for each overlaid bind, in their order: the folder of what was written
-    there, as overlayfs notes it. They are closed afterwards.
+    there, as overlayfs notes it. They are closed afterwards. With `explain` the payload is traced from outside, so that
+    the denials tell of files too; it runs many times slower.
     """
 
     argv: tuple[str, ...]
@@ -247,6 +248,7 @@ class RunRequest:
     min_assurance: AssuranceLevel = AssuranceLevel.ISOLATED
     run_id: str = field(default_factory=new_run_id)
     take_changes: Callable[[Sequence[int]], None] | None = None
+    explain: bool = False
 
     @property
     def overlaid(self) -> tuple[Bind, ...]:
@@ -265,7 +267,7 @@ class RunResult:
     """What a run did, as seen from outside it. Exactly one of `exit_code` and `signal` is set.
 
     A measurement that a backend cannot make is None. `passed_over` names the stronger rungs of the ladder
-    that were not used, and why.
+    that were not used, and why. Only where it is `explained` do the denials tell of files.
     """
 
     backend: str
@@ -288,6 +290,7 @@ class RunResult:
     denials: tuple[Denial, ...] = ()
     passed_over: tuple[Availability, ...] = ()
     attempts: tuple[Attempt, ...] = ()
+    explained: bool = False
 
     @property
     def ok(self) -> bool:
@@ -318,6 +321,8 @@ class Backend(ABC):
     name: ClassVar[str]
     overlays: ClassVar[bool] = False
     """Whether it can keep the changes of a bind apart."""
+    explains: ClassVar[bool] = False
+    """Whether it can tell of files that a run was refused."""
 
     @abstractmethod
     def probe(self) -> Availability:
@@ -335,6 +340,8 @@ class Backend(ABC):
         """
         if request.overlaid and not self.overlays:
             raise _bad(f"the {self.name} backend cannot make a dry run", "Use --backend native, or run it for real.")
+        if request.explain and not self.explains:
+            raise _bad(f"the {self.name} backend cannot explain a run", "Use --backend native, or leave --explain out.")
         state = self.probe()
         if not state.available:
             raise RunnerError(

@@ -18,12 +18,24 @@ from skillkeep.runner.interface import AssuranceLevel, Availability, Backend
 from skillkeep.settings import SandboxSettings
 from skillkeep.vault.interface import Tier
 
-__all__ = ["AUTO", "LANDLOCK", "LOCAL", "RUNGS", "Choice", "Factories", "backend_factories", "choose", "least_of"]
+__all__ = [
+    "AUTO",
+    "LANDLOCK",
+    "LOCAL",
+    "NATIVE",
+    "RUNGS",
+    "Choice",
+    "Factories",
+    "backend_factories",
+    "choose",
+    "least_of",
+]
 
 AUTO = "auto"
+NATIVE = "native"
 LOCAL = "local"
 LANDLOCK = "landlock"
-RUNGS = ("native", "docker", *(("apple", "lima") if sys.platform == "darwin" else ()))
+RUNGS = (NATIVE, "docker", *(("apple", "lima") if sys.platform == "darwin" else ()))
 Factories = Mapping[str, Callable[[], Backend]]
 
 
@@ -72,7 +84,7 @@ def backend_factories(settings: SandboxSettings, clock: Clock = SYSTEM_CLOCK) ->
         return FilteredBackend(clock)
 
     weaker = {LANDLOCK: landlock} if settings.landlock else {}
-    return {"native": native, "docker": docker, "apple": apple, "lima": lima, **weaker, LOCAL: local}
+    return {NATIVE: native, "docker": docker, "apple": apple, "lima": lima, **weaker, LOCAL: local}
 
 
 def choose(wanted: str, tier: Tier, least: AssuranceLevel | None, factories: Factories) -> Choice:

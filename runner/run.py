@@ -12,7 +12,7 @@ from skillkeep.home import Home
 from skillkeep.journal import Journal
 from skillkeep.runner.errors import RunnerError
 from skillkeep.runner.interface import AssuranceLevel, RunRequest, RunResult, SandboxPolicy
-from skillkeep.runner.ladder import LOCAL, Choice, Factories, backend_factories, choose, least_of
+from skillkeep.runner.ladder import AUTO, LOCAL, NATIVE, Choice, Factories, backend_factories, choose, least_of
 from skillkeep.runner.policy import check_granted
 from skillkeep.runner.records import run_facts, write_record
 from skillkeep.runner.secret_files import as_files
@@ -45,7 +45,8 @@ class RunOptions:
     `backend` is a name or ``auto``; empty means the settings'. `stdin` is the whole input, a descriptor, or None.
     `min_assurance` None accepts any sandbox, and for a tier 1 tool none where none works. `paranoid` hashes
     every byte of the tool again. `take_changes` is handed on to the request. `secret_files` names variables of the
-    policy that the tool is given as files and not in its environment.
+    policy that the tool is given as files and not in its environment. `explain` has denials tell of files too, which
+    only the native backend can, and slows the run.
     """
 
     backend: str = ""
@@ -54,6 +55,7 @@ class RunOptions:
     paranoid: bool = False
     take_changes: Callable[[Sequence[int]], None] | None = None
     secret_files: tuple[str, ...] = ()
+    explain: bool = False
 
 
 def run_tool(
@@ -79,6 +81,8 @@ def run_tool(
         check_granted(policy, verified)
         backends = factories or backend_factories(floor.settings.sandbox, floor.clock)
         wanted = options.backend or floor.settings.sandbox.backend
+        if options.explain and wanted == AUTO:
+            wanted = NATIVE
         choice = choose(wanted, verified.tier, options.min_assurance, backends)
         if options.secret_files and choice.backend.name == LOCAL:
             hint = "Use a sandbox, or pass the variables in the environment."
@@ -109,7 +113,8 @@ def _request(
     tool: VaultedTool, argv: Sequence[str], policy: SandboxPolicy, options: RunOptions, choice: Choice
 ) -> RunRequest:
     least = options.min_assurance or least_of(choice.backend.name)
-    return RunRequest(tuple(argv), policy, tool, options.stdin, least, take_changes=options.take_changes)
+    changes, explain = options.take_changes, options.explain
+    return RunRequest(tuple(argv), policy, tool, options.stdin, least, take_changes=changes, explain=explain)
 
 
 def _journaled_run(choice: Choice, request: RunRequest, floor: RunFloor, facts: dict[str, object]) -> RunResult:

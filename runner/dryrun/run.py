@@ -16,14 +16,12 @@ from skillkeep.runner.dryrun.commit import Refusal, commit_folder, tidy_folder
 from skillkeep.runner.dryrun.store import DryRuns
 from skillkeep.runner.errors import RunnerError
 from skillkeep.runner.interface import RunResult, SandboxPolicy, new_run_id
-from skillkeep.runner.ladder import AUTO
+from skillkeep.runner.ladder import AUTO, NATIVE
 from skillkeep.runner.run import RunFloor, RunOptions, run_tool
 from skillkeep.text import printable_path
 from skillkeep.vault.interface import VaultedTool
 
 __all__ = ["Committed", "commit", "drop", "keep_apart", "run_dry"]
-
-_NATIVE = "native"
 
 
 @dataclass(frozen=True)
@@ -63,7 +61,7 @@ def run_dry(
     overlaid = [bind for bind in policy.binds if bind.overlay_bytes]
     runs, identity, began = DryRuns(floor.home), new_run_id(), time.time_ns()
     wanted = options.backend or floor.settings.sandbox.backend
-    if wanted not in (AUTO, _NATIVE):
+    if wanted not in (AUTO, NATIVE):
         hint = "Leave --backend out, or run it for real."
         raise RunnerError("bad_policy", f"the {wanted} backend cannot make a dry run: only native can", hint)
     with runs.collecting(identity) as stage:
@@ -76,7 +74,7 @@ def run_dry(
                     limits = Limits(bind.overlay_bytes)
                     found.append(collect(upper, bind.source, stage / str(number), began, limits))
 
-        chosen = replace(options, backend=_NATIVE, take_changes=take)
+        chosen = replace(options, backend=NATIVE, take_changes=take)
         result = run_tool(tool, argv, policy, floor, chosen)
         run = DryRun(
             id=identity,

@@ -43,6 +43,7 @@ class NativeBackend(Backend):
 
     name = "native"
     overlays = True
+    explains = True
 
     _working: ClassVar[dict[int, Availability]] = {}
     """What worked in this process, by `id_base`. A failure is not kept: it may have been a passing one."""
@@ -178,6 +179,7 @@ def result_of(request: RunRequest, answer: dict[str, Any], seen: Captured) -> Ru
         tool_digest=None if tool is None else tool.digest,
         denials=denials_of(answer, policy),
         attempts=tuple(Attempt(**attempt) for attempt in answer["egress"]),
+        explained=request.explain,
     )
 
 

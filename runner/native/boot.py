@@ -1,8 +1,8 @@
 """Starts a program of ours in a bare interpreter (`python -I -S`), where no site-packages and no finder exist.
 
 Arguments: `package=folder` for each package that is needed (their `__init__` modules are not run), `--`, then
-``server FOLDER NAME IDLE_SECONDS`` or ``proxy PARENT GRANT...``. The process that starts a server ends at once; the
-server is its child, and nobody's to wait for.
+``server FOLDER NAME IDLE_SECONDS``, ``proxy PARENT GRANT...`` or ``tracer PARENT PAYLOAD NETWORK``. The process that
+starts a server ends at once; the server is its child, and nobody's to wait for.
 """
 
 import os
@@ -23,6 +23,11 @@ if _what == "server":
     if os.fork():
         os._exit(0)
     sys.exit(serve(_words[0], _words[1], float(_words[2])))
+
+if _what == "tracer":
+    from skillkeep.runner.native.tracer import main as trace
+
+    sys.exit(trace(int(_words[0]), int(_words[1]), _words[2] == "1"))
 
 from skillkeep.runner.egress.proxy import main as proxy  # noqa: E402
 

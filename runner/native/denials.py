@@ -8,12 +8,19 @@ from collections.abc import Mapping
 from typing import Any
 
 from skillkeep.runner.interface import Denial, SandboxPolicy
+from skillkeep.runner.native.plan import RESERVED
 
 __all__ = ["denials_of"]
 
 _INET = (2, 10)
 _FAMILIES = {2: "AF_INET", 10: "AF_INET6", 16: "AF_NETLINK", 17: "AF_PACKET", 38: "AF_ALG", 40: "AF_VSOCK"}
 _REQUESTS = {0x5412: "TIOCSTI", 0x541C: "TIOCLINUX", 0x5423: "TIOCSETD", 0x541D: "TIOCCONS"}
+_LIMITS = {
+    errno.EMFILE: "open_files",
+    errno.EFBIG: "file_bytes",
+    errno.ENOSPC: "tmp_bytes",
+    errno.EDQUOT: "tmp_bytes",
+}
 _NAMED: Mapping[str, Mapping[int, str]] = {"socket": _FAMILIES, "ioctl": _REQUESTS}
 
 
@@ -33,7 +40,8 @@ def denials_of(answer: Mapping[str, Any], policy: SandboxPolicy) -> tuple[Denial
     refused = [each for each in answer["egress"] if not each["allowed"]]
     for host, port, reason in dict.fromkeys((each["host"], each["port"], each["reason"]) for each in refused):
         found.append(Denial("network", reason, f"net:{host}:{port}" if host else "", "egress"))
-    return (*found, *(_refused_call(**each) for each in answer["refused_calls"]))
+    files = dict.fromkeys(_refused_file(each, policy) for each in answer["refused_files"])
+    return (*found, *(_refused_call(**each) for each in answer["refused_calls"]), *files)
 
 
 def _refused_call(call: str, argument: int | None, errno: int, times: int) -> Denial:
@@ -43,6 +51,29 @@ def _refused_call(call: str, argument: int | None, errno: int, times: int) -> De
     often = "" if times == 1 else f", {times} times"
     wants_network = call == "socket" and argument in _INET
     return Denial("system call", f"{name}: {_spelt(errno)}{often}", "net:HOST:PORT" if wants_network else "", "seccomp")
+
+
+def _refused_file(note: Mapping[str, Any], policy: SandboxPolicy) -> Denial:
+    """What a tracer saw (`tracer`)."""
+    if "place" in note:
+        host, port = note["place"]
+        place = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+        detail = f"{note['wish']} {place}: {_spelt(note['errno'])}: {note['why']}"
+        return Denial("network", detail, f"net:{place}", note["layer"])
+    path, layer = note["path"], note["layer"]
+    hint = _LIMITS.get(note["errno"], "")
+    if layer == "root" and note["call"] not in ("execve", "execveat"):
+        hint = _grant_for(path, policy)
+    return Denial("file", f"{note['wish']} {path}: {_spelt(note['errno'])}: {note['why']}", hint, layer)
+
+
+def _grant_for(path: str, policy: SandboxPolicy) -> str:
+    """The grant that would show `path`, or the folder it was to be made in; empty where none can (see `policy`)."""
+    place = path if os.path.lexists(path) else os.path.dirname(path)
+    own = (*RESERVED, policy.tool_mount)
+    kept = place in ("/", "/tmp") or any(f"{place}/".startswith(f"{each}/") for each in own)  # noqa: S108
+    usable = os.path.isdir(place) or os.path.isfile(place)
+    return f"write:{place}" if usable and not kept and os.path.realpath(place) == place else ""
 
 
 def _spelt(number: int) -> str:

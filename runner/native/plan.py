@@ -14,7 +14,7 @@ from skillkeep.runner.egress.place import VARIABLES
 from skillkeep.runner.errors import RunnerError
 from skillkeep.runner.interface import PATH, Bind, RunRequest, SandboxPolicy
 
-__all__ = ["HOME", "INSIDE_ID", "POLICY_FILE", "POLICY_VARIABLE", "Plan", "make_plan", "policy_text"]
+__all__ = ["HOME", "INSIDE_ID", "POLICY_FILE", "POLICY_VARIABLE", "RESERVED", "Plan", "make_plan", "policy_text"]
 
 HOME = "/tmp/home"  # noqa: S108  a path inside the sandbox's own tmpfs
 POLICY_FILE = "/run/sandbox/policy.json"
@@ -22,7 +22,7 @@ POLICY_VARIABLE = "SKILLKEEP_POLICY"
 """Names that file to the program, in every backend; a granted variable of that name does not lead elsewhere."""
 INSIDE_ID = 1000
 
-_RESERVED = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/nix", "/etc", "/dev", "/proc", "/run")
+RESERVED = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/nix", "/etc", "/dev", "/proc", "/run")
 
 
 @dataclass(frozen=True)
@@ -46,6 +46,7 @@ class Plan:
     min_level: int
     id_base: int
     egress: tuple[str, ...] = ()
+    explain: bool = False
 
     def to_text(self) -> str:
         """JSON, one object."""
@@ -83,6 +84,8 @@ def _check_types(plan: Any) -> None:
     times = (plan.cpus, plan.wall_seconds)
     if any(not isinstance(time, int | float) or not (math.isfinite(time) and time > 0) for time in times):
         raise TypeError("a time is not a positive number")
+    if type(plan.explain) is not bool:
+        raise TypeError("what is to be explained is not said")
     if any(type(bind.writable) is not bool or type(bind.overlay_bytes) is not int for bind in plan.binds):
         raise TypeError("a bind is not one")
 
@@ -124,6 +127,7 @@ def make_plan(request: RunRequest, id_base: int) -> Plan:
         min_level=int(request.min_assurance),
         id_base=id_base,
         egress=policy.egress,
+        explain=request.explain,
     )
 
 
@@ -148,7 +152,7 @@ def _check_overlap(binds: list[Bind]) -> None:
     seen: list[str] = []
     for bind in sorted(binds, key=lambda bind: bind.target):
         target = bind.target.rstrip("/") + "/"
-        taken = (*_RESERVED, *seen, *(["/tmp"] if target in ("/tmp/", f"{HOME}/") else []))  # noqa: S108
+        taken = (*RESERVED, *seen, *(["/tmp"] if target in ("/tmp/", f"{HOME}/") else []))  # noqa: S108
         inside = next((other for other in taken if target.startswith(other.rstrip("/") + "/")), None)
         if inside:
             raise RunnerError(

@@ -17,7 +17,6 @@ import socket
 import time
 from collections import ChainMap
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from skillkeep.kernel import namespaces
@@ -35,32 +34,18 @@ from skillkeep.runner.native.identity import choose_identity
 from skillkeep.runner.native.launch import group_places, launch
 from skillkeep.runner.native.messages import Kind, Message
 from skillkeep.runner.native.notices import Notices
+from skillkeep.runner.native.outcome import Outcome
 from skillkeep.runner.native.plan import Plan
 from skillkeep.runner.native.prepare import bind_shapes, prepare, prepare_ahead
 from skillkeep.runner.native.rest import Rest, prepare_rest
+from skillkeep.runner.native.trace import Trace
 from skillkeep.runner.native.watch import Peaks, look
 from skillkeep.runner.native.way_out import WayOut
 
-__all__ = ["Outcome", "Sandbox"]
+__all__ = ["Sandbox"]
 
 _SETUP_SECONDS = 20.0
 _LOOK_SECONDS = 0.02
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """A finished run as seen from outside. `status` is the payload's wait status, None when init was killed."""
-
-    status: int | None
-    stopped_for: str
-    wall_seconds: float
-    user_seconds: float
-    system_seconds: float
-    peak_memory: int
-    peak_processes: int
-    oom_kills: int
-    refused_forks: int
-    assurance: Assurance
 
 
 class Sandbox:
@@ -84,7 +69,9 @@ class Sandbox:
         self._peaks = Peaks()
         self._way_out: WayOut | None = None
         self.notices: Notices | None = None
+        self.trace: Trace | None = None
         self.attempts: list[dict[str, Any]] = []
+        self.refused_files: list[dict[str, Any]] = []
         self.uppers: list[int] = []
         self._started = 0.0
         self._rest: Rest | None = None
@@ -113,8 +100,8 @@ class Sandbox:
     @property
     def pids(self) -> tuple[int, ...]:
         """Children of this process that it waits for."""
-        proxy = -1 if self._way_out is None else self._way_out.pid
-        return tuple(pid for pid in (self._launcher, self._init, proxy) if pid >= 0)
+        helpers = [helper.pid for helper in (self._way_out, self.trace) if helper is not None]
+        return tuple(pid for pid in (self._launcher, self._init, *helpers) if pid >= 0)
 
     @property
     def ready(self) -> bool:
@@ -167,7 +154,7 @@ class Sandbox:
     def drop(self) -> None:
         """Kill everything and keep nothing open; whoever owns this process's other children reaps init."""
         self.abandon()
-        self._end_way_out()
+        self._end_helpers()
         self._end_notices()
         self._forget_ahead()
         if self.socket is not None:
@@ -191,6 +178,16 @@ class Sandbox:
         except (KernelError, LayerError, StartError, ValueError, OSError) as error:
             self._fail(error)
 
+    def heard_trace(self) -> None:
+        """The tracer watches, or cannot."""
+        assert self.trace is not None
+        try:
+            self.trace.heard()
+            if self._heard == {Kind.WAITING, Kind.READY}:
+                self._stands()
+        except (KernelError, LayerError, OSError) as error:
+            self._fail(error)
+
     def init_ended(self) -> None:
         """Everything inside has ended: take the last words, the counters and the usage."""
         ended, _, usage = os.wait4(self._init, os.WNOHANG)
@@ -201,7 +198,7 @@ class Sandbox:
         self._init = -1
         os.close(self.pidfd)
         self.pidfd = -1
-        self._end_way_out()
+        self._end_helpers()
         self._end_notices()
         self._forget_ahead()
         if self.failure is None and not self._started:
@@ -243,12 +240,10 @@ class Sandbox:
             self._heard.add(message.kind)
             if message.kind is Kind.READY:
                 self._payload = message.pid
+                if self.plan.explain:
+                    self.trace = Trace(message.pid, bool(self.plan.egress))
             if self._heard == {Kind.WAITING, Kind.READY}:
-                self._measure()
-                if self.allowed:
-                    self._let_go()
-                else:
-                    self.due = float("inf")  # whoever is to say so can be waited for: its end is heard
+                self._stands()
             elif self._prepared.shape.ahead and message.kind is Kind.READY:
                 self._ahead = Ahead(
                     self.plan, self._payload, self._identity, self._bounded_by, self._prepared.shape.notices
@@ -262,6 +257,16 @@ class Sandbox:
             if message.fd is not None:
                 os.close(message.fd)
             raise ValueError(f"an unexpected message: {message.kind}")
+
+    def _stands(self) -> None:
+        """All of it stands, and whoever is to watch it does: measure it, and let the payload go if it may."""
+        if self.trace is not None and self.trace.fd >= 0:
+            return
+        self._measure()
+        if self.allowed:
+            self._let_go()
+        else:
+            self.due = float("inf")  # whoever is to say so can be waited for: its end is heard
 
     def _give_ids(self, init: int) -> None:
         os.waitpid(self._launcher, 0)
@@ -303,7 +308,7 @@ class Sandbox:
         """The payload has ended. When nobody is left there is nothing to wait for: init has no more to say."""
         self._status = last.status
         if last.alone and self._started and self.failure is None:
-            self._end_way_out()
+            self._end_helpers()
             self._end_notices()
             self.outcome = self._describe(last.user_seconds, last.system_seconds, last.memory)
             self._kill()
@@ -312,7 +317,9 @@ class Sandbox:
                 self.socket.close()
                 self.socket = None
 
-    def _end_way_out(self) -> None:
+    def _end_helpers(self) -> None:
+        if self.trace is not None:
+            self.refused_files, self.trace = self.trace.end(), None
         if self._way_out is not None:
             way_out, self._way_out = self._way_out, None
             self.attempts = way_out.end()

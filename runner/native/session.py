@@ -171,6 +171,8 @@ class Session:
             wanted[sandbox.pidfd] = self._sandbox_ended
         if sandbox.notices is not None and sandbox.notices.fd >= 0:
             wanted[sandbox.notices.fd] = self._heard_refusal
+        if sandbox.trace is not None and sandbox.trace.fd >= 0:
+            wanted[sandbox.trace.fd] = self._heard_trace
         for fd in self._watched - wanted.keys():
             self._server.unwatch(fd)
         for fd in wanted.keys() - self._watched:
@@ -198,6 +200,13 @@ class Session:
         notices.step()
         if notices.fd < 0:
             self._forget(number)
+
+    def _heard_trace(self) -> None:
+        assert self._sandbox is not None
+        assert self._sandbox.trace is not None
+        self._forget(self._sandbox.trace.fd)
+        self._sandbox.heard_trace()
+        self._look()
 
     def _sandbox_ended(self) -> None:
         assert self._sandbox is not None
@@ -253,6 +262,7 @@ def _describe(sandbox: Sandbox) -> dict[str, Any]:
         "kind": "outcome",
         "assurance": sandbox.outcome.assurance.to_json(),
         "egress": sandbox.attempts,
+        "refused_files": sandbox.refused_files,
         "refused_calls": [] if sandbox.notices is None else sandbox.notices.seen,
     }
 

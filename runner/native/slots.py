@@ -261,10 +261,12 @@ def _kind_of(plan: Plan) -> tuple[object, ...]:
 
 
 def _fits_any(plan: Plan) -> bool:
-    """Whether a slot can serve it: no way out, and no bind but for reading."""
+    """Whether a slot can serve it: no way out, no tracer, and no bind but for reading."""
     plain = all(not bind.writable and not bind.overlay_bytes for bind in plan.binds)
     # Links of /proc lead elsewhere when they are followed by another process.
-    return plain and not plan.egress and not any(bind.source.startswith("/proc/") for bind in plan.binds)
+    return (
+        plain and not (plan.egress or plan.explain) and not any(bind.source.startswith("/proc/") for bind in plan.binds)
+    )
 
 
 class _Mounts:

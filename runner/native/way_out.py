@@ -14,7 +14,7 @@ from skillkeep.kernel.errors import KernelError
 from skillkeep.kernel.libc import guarded
 from skillkeep.kernel.process import RESET_SIGNALS
 
-__all__ = ["LAYER", "WayOut"]
+__all__ = ["LAYER", "WayOut", "own_starter"]
 
 LAYER = "egress"
 _MOST_ATTEMPTS = 200
@@ -34,7 +34,7 @@ class WayOut:
                 placed = ((0, listener), (1, self._log), (2, null))
                 self.pid = os.posix_spawn(
                     sys.executable,
-                    [*(starter or _starter()), "proxy", str(os.getpid()), *grants],
+                    [*(starter or own_starter()), "proxy", str(os.getpid()), *grants],
                     {},
                     file_actions=[(os.POSIX_SPAWN_DUP2, fd, target) for target, fd in placed],
                     setsigmask=(),
@@ -62,7 +62,7 @@ class WayOut:
         return attempts
 
 
-def _starter() -> list[str]:
+def own_starter() -> list[str]:
     """The command line of this very process up to what it was to do (see `boot`)."""
     words = sys.orig_argv
     return [sys.executable, *words[1 : words.index("--") + 1]]

@@ -52,6 +52,7 @@ class WarmBackend(Backend):
 
     name = "native"
     overlays = NativeBackend.overlays
+    explains = NativeBackend.explains
 
     def __init__(self, cold: NativeBackend | None = None, most: int = MOST, idle_seconds: float = IDLE_SECONDS) -> None:
         self._cold = cold or NativeBackend()
@@ -155,10 +156,16 @@ def _stop(kept: _Kept) -> None:
 
 
 def _script(request: RunRequest) -> str | None:
-    """The script of a call that may be warm: ``python3 ./script ...`` of a tool, without network or overlay."""
+    """The script of a call that may be warm: ``python3 ./script ...`` of a tool, without network, overlay or tracer."""
     argv, policy = request.argv, request.policy
     if request.tool is None or len(argv) < 2 or argv[0] != "python3" or not argv[1].startswith("./"):
         return None
-    if policy.egress or request.overlaid or policy.workdir is not None or policy.memory_bytes < _LEAST_MEMORY:
+    if (
+        request.explain
+        or policy.egress
+        or request.overlaid
+        or policy.workdir is not None
+        or policy.memory_bytes < _LEAST_MEMORY
+    ):
         return None
     return argv[1]

@@ -12,6 +12,7 @@ from skillkeep.kernel.tape import Tape
 
 __all__ = [
     "CAP_DAC_READ_SEARCH",
+    "CAP_SYS_PTRACE",
     "LAYER",
     "drop_bounding",
     "keep_only",
@@ -23,7 +24,7 @@ __all__ = [
 ]
 
 LAYER = "capabilities"
-CAP_DAC_READ_SEARCH, CAP_SETPCAP = 2, 8
+CAP_DAC_READ_SEARCH, CAP_SETPCAP, CAP_SYS_PTRACE = 2, 8, 19
 
 _VERSION_3 = 0x20080522
 _PR_CAPBSET_READ, _PR_CAPBSET_DROP, _PR_CAP_AMBIENT, _AMBIENT_CLEAR_ALL = 23, 24, 47, 4

@@ -304,3 +304,24 @@ def test_a_record_of_the_run_is_kept(home: Home) -> None:
     result = skill_run(home, *LOCAL, "--json", "mine", "run", "a").json
     record = json.loads((Path(home.runs) / result["run_id"] / "run.json").read_text())
     assert (record["tool"], record["argv"], record["result"]["exit_code"]) == ("mine", ["python3", "./run.py", "a"], 0)
+
+
+@needs_native
+def test_an_explained_run_names_the_files_it_was_refused_and_the_grant(home: Home, tmp_path: Path) -> None:
+    make_tool(home, "tool", {**FILES, "read.py": "import sys\nfor name in sys.argv[1:]: print(open(name))\n"})
+    (tmp_path / "notes").write_text("x")
+    notes = (tmp_path / "notes").resolve()
+    done = skill_run(home, "--explain", "tool", "read", str(notes))
+    assert done.code == 1
+    assert f"denied: file, read {notes}: ENOENT" in done.err
+    assert f"(what would allow it: write:{notes})" in done.err
+    assert "denied: file" not in skill_run(home, "tool", "read", str(notes)).err
+    told = skill_run(home, "--explain", "--json", "tool", "read", str(notes)).json
+    assert told["explained"]
+    assert {"what": "file", "layer": "root"}.items() <= told["denials"][-1].items()
+
+
+def test_only_a_sandbox_that_can_explains_a_run(home: Home) -> None:
+    mine(home)
+    refused = skill_run(home, *LOCAL, "--explain", "--json", "mine", "run")
+    assert (refused.code, refused.json["error_code"]) == (2, "bad_policy")

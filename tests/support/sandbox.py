@@ -120,7 +120,7 @@ class Bench:
         return answer
 
     def request(self, argv: Sequence[str], stdin: str | None, level: int, policy: dict[str, Any]) -> bytes:
-        """What `driver` reads: the request as JSON."""
+        """What `driver` reads: the request as JSON. `policy` may also hold `explain`."""
         binds = [*policy.get("binds", []), {"source": str(self.tool), "target": "/tool"}]
         asked = {"argv": argv, "stdin": stdin, "level": level, "policy": {**policy, "binds": binds}}
         return json.dumps(asked).encode()

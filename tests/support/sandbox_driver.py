@@ -15,6 +15,7 @@ from skillkeep.runner.native import NativeBackend
 def answer(asked: dict[str, Any]) -> dict[str, Any]:
     """Run what `Bench.request` asked for; the JSON object of the result or of the error."""
     policy = dict(asked["policy"])
+    explain = policy.pop("explain", False)
     policy["binds"] = tuple(Bind(**bind) for bind in policy.get("binds", ()))
     policy["egress"] = tuple(policy.get("egress", ()))
     policy["env"] = tuple((key, value) for key, value in policy.get("env", ()))
@@ -30,6 +31,7 @@ def answer(asked: dict[str, Any]) -> dict[str, Any]:
             SandboxPolicy(**policy),
             stdin=opened[-1] if opened else stdin,
             min_assurance=AssuranceLevel(asked["level"]),
+            explain=explain,
         )
         # Not `run`: that probes first, which each test would pay for.
         return NativeBackend()._run(request).to_json()
