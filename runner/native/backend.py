@@ -25,7 +25,7 @@ from skillkeep.runner.interface import (
     SandboxPolicy,
 )
 from skillkeep.runner.native import explain
-from skillkeep.runner.native.client import Line, held_lately, receive
+from skillkeep.runner.native.client import Line, Unread, held_lately, receive
 from skillkeep.runner.native.denials import denials_of
 from skillkeep.runner.native.feed import Feeder
 from skillkeep.runner.native.identity import DEFAULT_ID_BASE
@@ -89,10 +89,22 @@ class NativeBackend(Backend):
 
     def _outcome(self, request: RunRequest, changes: list[int]) -> RunResult:
         """The run; descriptors of what its overlays took are added to `changes`."""
+        try:
+            return self._asked(request, changes)
+        except Unread:  # nothing of it ran: another server is asked
+            pass
+        try:
+            return self._asked(request, changes)
+        except Unread as error:
+            raise _died(error) from error
+
+    def _asked(self, request: RunRequest, changes: list[int]) -> RunResult:
         with Line() as line:  # whoever serves is woken while the plan is made
             return self._served(request, make_plan(request, self._id_base), line, changes)
 
     def _served(self, request: RunRequest, plan: Plan, line: Line, changes: list[int]) -> RunResult:
+        """Raises Unread where the run can be asked for again: nothing ran, and its input is there yet."""
+        seen = Captured()
         try:
             with Pipe() as feed, Pipe() as out, Pipe() as err:
                 line.ask(plan.to_text(), (feed.read_end, out.write_end, err.write_end))
@@ -105,6 +117,10 @@ class NativeBackend(Backend):
             return result_of(request, answer, seen)
         except KernelError as error:
             raise _layer_failed(error.layer, error.what, error.hint, str(error.context["errno"])) from error
+        except Unread as error:
+            if seen.truncated or isinstance(request.stdin, int):
+                raise _died(error) from error
+            raise
         except (EOFError, OSError, ValueError, KeyError, TypeError) as error:
             raise _died(error) from error
 

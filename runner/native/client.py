@@ -25,7 +25,7 @@ from skillkeep.kernel.libc import guarded
 from skillkeep.runner.native.asking import GO, PREPARE, RUN, heard
 from skillkeep.runner.native.place import LAYER, alone, rights, server_folder, server_name
 
-__all__ = ["IDLE_SECONDS", "Line", "ask", "connected", "receive", "starter"]
+__all__ = ["IDLE_SECONDS", "Line", "Unread", "ask", "connected", "receive", "starter"]
 
 IDLE_SECONDS = 120.0
 """How long a server waits for the next caller."""
@@ -53,6 +53,10 @@ def connected() -> Iterator[socket.socket]:
     """A connection to this user's server. Raises KernelError("fork_server")."""
     with _reached(_right_server()) as connection:
         yield connection
+
+
+class Unread(EOFError):
+    """The server ended before it read our last word: nothing was let go by it."""
 
 
 class Line:
@@ -83,9 +87,15 @@ class Line:
         right = _right_server()
         if asked and right == self._guess and self._may_go():
             return
-        self.close()
-        self._connection = _reached(right)
-        ask(self._connection, plan, streams)
+        for tries_left in (1, 0):
+            self.close()
+            self._connection = _reached(right)
+            try:
+                ask(self._connection, plan, streams)
+                break
+            except (BrokenPipeError, ConnectionResetError):  # it ended just now
+                if not tries_left:
+                    raise
         Line._last = right
 
     def _may_go(self) -> bool:
@@ -134,12 +144,17 @@ def held_lately(id_base: int) -> dict[str, Any] | None:
 def receive(connection: socket.socket, fds: list[int]) -> dict[str, Any]:
     """The server's answer; the descriptors of what overlays wrote are added to `fds`.
 
-    Raises EOFError when it has ended, ValueError for nonsense.
+    Raises EOFError when it has ended, Unread when it had not read our last word, ValueError for nonsense.
     """
-    data, given, _, _ = heard(lambda: socket.recv_fds(connection, _MOST, _MOST_FDS, _CLOEXEC_FDS))
+    unread = False
+    try:
+        data, given, _, _ = socket.recv_fds(connection, _MOST, _MOST_FDS, _CLOEXEC_FDS)
+    except ConnectionResetError:  # the kernel says so once, before what is there to be read
+        unread = True
+        data, given, _, _ = socket.recv_fds(connection, _MOST, _MOST_FDS, _CLOEXEC_FDS)
     fds += given
     if not data:
-        raise EOFError("the fork server ended")
+        raise Unread("the fork server ended") if unread else EOFError("the fork server ended")
     answer = json.loads(data)
     if not isinstance(answer, dict) or "kind" not in answer:
         raise ValueError("the fork server's answer is not one")

@@ -49,12 +49,8 @@ def main(folder: str, name: str, idle_seconds: float) -> int:
     enter_own_scope()  # where there is none, each result says what no control group bounds
     _remove_stale(folder)
     path = f"{folder}/{name}"
-    with contextlib.suppress(FileNotFoundError):
-        os.unlink(path)
-    listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET | socket.SOCK_NONBLOCK)
     os.umask(0o077)
-    listener.bind(path)
-    listener.listen(_BACKLOG)
+    listener = listen_at(path)
     os.write(1, b"ready\n")
     null = os.open("/dev/null", os.O_RDWR)
     os.dup2(null, 1)
@@ -65,6 +61,16 @@ def main(folder: str, name: str, idle_seconds: float) -> int:
     server.serve(path, idle_seconds)
     _remove(folder, name)
     return 0
+
+
+def listen_at(path: str) -> socket.socket:
+    """A listening socket at `path`, in the place of what is there."""
+    with contextlib.suppress(FileNotFoundError):
+        os.unlink(path)
+    listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET | socket.SOCK_NONBLOCK)
+    listener.bind(path)
+    listener.listen(_BACKLOG)
+    return listener
 
 
 def _locked(path: str) -> int | None:
@@ -161,18 +167,23 @@ class Server:
             self._groups.append(group)
 
     def serve(self, path: str, idle_seconds: float) -> None:
-        """Serve until nobody has connected for `idle_seconds`; whoever connects in the last moment is served."""
+        """Serve until nobody has connected for `idle_seconds`; whoever connects in the last moment is served.
+
+        Nobody is left waiting: from one moment on the kernel refuses connections, and those before it are accepted.
+        """
         while self._listening or self._sessions or self._groups:
             now = time.monotonic()
             if self._sessions:
                 self._last_use = now
             idle = self._last_use + idle_seconds - now
             if self._listening and idle <= 0:
-                os.unlink(path)
-                self._accept()
-                self.unwatch(self._listener.fileno())
-                self._listening = False
-                self.slots.drop_all()
+                self._stop_listening()
+                if self._sessions:  # others may come while they last
+                    self._listener = listen_at(path)
+                    self.watch(self._listener.fileno(), self._accept)
+                else:
+                    self._listening = False
+                    self.slots.drop_all()
                 continue
             events = self._poll.poll(self._pause(now, idle if self._listening else float("inf")))
             self._dispatch([fd for fd, _ in events])
@@ -187,6 +198,13 @@ class Server:
             if now >= self._sweep_at:
                 self._sweep(now)
             self._reap_strangers()
+
+    def _stop_listening(self) -> None:
+        """Whoever has connected is accepted, and whoever would is refused by the kernel, and starts another server."""
+        self._listener.shutdown(socket.SHUT_RD)
+        self._accept()
+        self.unwatch(self._listener.fileno())
+        self._listener.close()
 
     def _dispatch(self, readable: list[int]) -> None:
         """Call the handlers of what was `readable`; a number that was closed and given away meanwhile is not."""
@@ -228,7 +246,7 @@ class Server:
                 connection, _ = self._listener.accept()
             except BlockingIOError:
                 return
-            except OSError:  # out of descriptors: it stays in the backlog until a session has left
+            except OSError:  # it has ended; or out of descriptors: it stays in the backlog until a session has left
                 self.unwatch(self._listener.fileno())
                 return
             uid = _CREDENTIALS.unpack(connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size))[

@@ -10,13 +10,15 @@ import resource
 import secrets
 import select
 import socket
+import subprocess
+import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from support.sandbox import Bench, marked_processes
+from support.sandbox import Bench, marked_processes, staged_packages
 from support.slots import at_rest, children, mounts_change
 from support.waiting import kill, later, until
 
@@ -27,7 +29,7 @@ from skillkeep.runner.native import NativeBackend, asking, backend, client, plac
 from skillkeep.runner.native.identity import DEFAULT_ID_BASE
 from skillkeep.runner.native.plan import make_plan
 from skillkeep.runner.native.server import _LATELY_SECONDS as LATELY_SECONDS
-from skillkeep.runner.native.server import Server
+from skillkeep.runner.native.server import Server, listen_at
 
 
 def run(*argv: str, **policy: object) -> RunResult:
@@ -278,6 +280,103 @@ def test_a_server_ends_by_itself_and_leaves_no_file(own: Bench, monkeypatch: pyt
     assert until(lambda: own.servers() == [])
     assert until(lambda: os.listdir(own.runtime / "skillkeep") == [])
     assert run("true").exit_code == 0
+
+
+@contextlib.contextmanager
+def dying(reads: int, waits: bool) -> Iterator[None]:
+    """Takes the place of this process's server, which was killed, and ends when it has read `reads` of the words of its
+    next caller; with `waits`, when there is one more.
+    """
+    found = client._right_server()
+    listener = listen_at(f"{found.folder}/{found.name}")
+
+    def end() -> None:
+        with listener:
+            select.select([listener], [], [], 60)
+            if reads:
+                connection, _ = listener.accept()
+                with connection:
+                    for _ in range(reads):
+                        connection.recv(4096)
+                    if waits:
+                        select.select([connection], [], [], 60)
+
+    thread = threading.Thread(target=end)
+    thread.start()
+    yield
+    thread.join()
+
+
+@pytest.mark.parametrize(("known", "reads"), [(True, 0), (True, 1), (False, 0)])
+def test_a_run_asked_of_a_server_in_the_instant_of_its_end_is_asked_of_the_next_one(
+    own: Bench, marker: Path, monkeypatch: pytest.MonkeyPatch, known: bool, reads: int
+) -> None:
+    assert run("true").exit_code == 0
+    kill(server(own))
+    if not known:
+        monkeypatch.setattr(client.Line, "_last", None)
+    binds = (Bind(str(marker), "/data", writable=True),)
+    with dying(reads, waits=True):
+        assert run("mktemp", "-p", "/data", binds=binds).exit_code == 0
+    assert len(os.listdir(marker)) == 1
+
+
+def test_a_run_that_may_have_begun_is_not_asked_for_again(own: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert run("true").exit_code == 0
+    kill(server(own))
+    monkeypatch.setattr(client.Line, "_last", None)
+    with dying(1, waits=False), pytest.raises(RunnerError) as caught:
+        run("true")
+    assert caught.value.code == "sandbox_died"
+
+
+IDLE = """
+import socket, sys, threading, time
+sys.path.insert(0, sys.argv[1])
+from skillkeep.runner.native import server
+
+def caller():
+    connection = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    try:
+        connection.connect(sys.argv[2])
+    except OSError as error:
+        return type(error).__name__
+    return connection
+
+def come_again(early):
+    while isinstance(found := caller(), str):
+        time.sleep(0.01)
+    print("served again", flush=True)
+    early.close()
+    found.close()
+
+class Late(server.Server):
+    ending, ends = False, 0
+
+    def _stop_listening(self):
+        self.ends += 1
+        self.ending = self.ends == 1
+        early = caller() if self.ending else None
+        super()._stop_listening()
+        self.ending = False
+        print("came:", len(self._sessions), flush=True)
+        if early is not None:
+            threading.Thread(target=come_again, args=(early,)).start()
+
+    def _accept(self):
+        super()._accept()
+        if self.ending:
+            print("too late:", caller(), flush=True)
+
+Late(server.listen_at(sys.argv[2])).serve(sys.argv[2], 0.05)
+"""
+
+
+def test_whoever_comes_in_the_last_instant_is_served_or_refused_and_never_left_waiting(tmp_path: Path) -> None:
+    command = [sys.executable, "-I", "-c", IDLE, str(staged_packages()), str(tmp_path / "server")]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    told = ["too late: ConnectionRefusedError", "came: 1", "served again", "came: 0"]
+    assert (done.returncode, done.stdout.splitlines()) == (0, told), done.stderr
 
 
 def test_a_folder_that_others_could_enter_is_not_used(own: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
