@@ -34,6 +34,7 @@ from skillkeep.vault.store import Vault
 
 if TYPE_CHECKING:
     from skillkeep.runner.dryrun.change import DryRun
+    from skillkeep.runner.native.terminal import Terminal
 
 __all__ = ["TIMEOUT_EXIT", "PassingCommand", "add_run", "doctor", "exit_code_of", "run", "runner_app"]
 
@@ -132,6 +133,7 @@ def run(
     commit: Annotated[
         bool, typer.Option("--commit", help="With --dry-run: make the changes real if the tool succeeds.")
     ] = False,
+    tty: Annotated[bool, typer.Option("--tty", help="Give it a terminal of its own, joined to yours.")] = False,
     explain: Annotated[
         bool, typer.Option("--explain", help="Trace it, many times slower, to say which files it was refused, and why.")
     ] = False,
@@ -156,7 +158,16 @@ def run(
     secrets = tuple(secret_file or ())
     pass_environment(policy, tool, os.environ, secrets)  # says so when one was not granted, or is not set
     policy = pass_environment(policy, tool, os.environ, (*env, *secrets) if env else ())
-    options = RunOptions(backend, _stdin(stdin), _level(min_assurance), paranoid, secret_files=secrets, explain=explain)
+    terminal = _terminal(tty, json_, stdin)
+    options = RunOptions(
+        backend,
+        None if tty else _stdin(stdin),
+        _level(min_assurance),
+        paranoid,
+        secret_files=secrets,
+        explain=explain,
+        terminal=terminal,
+    )
     if commit and not dry_run:
         raise UsageError("usage", "--commit belongs to --dry-run", "Add --dry-run, or leave --commit out.")
     if dry_run:
@@ -297,6 +308,18 @@ def _doctor_text(found: list[Availability], parts: Sequence[Mechanism]) -> str:
         lines += ["", columns(rows, ("mechanism", "works", "seen"))]
         lines += [f"{each.name}, to mend: {escape(each.mend)}" for each in parts if each.mend]
     return "\n".join(lines)
+
+
+def _terminal(wanted: bool, as_json: bool, stdin: bool | None) -> Terminal | None:
+    """This process's terminal, if it is wanted."""
+    if not wanted:
+        return None
+    if as_json or stdin is not None or not (is_terminal(sys.stdin) and is_terminal(sys.stdout)):
+        hint = "Run it at a terminal, without --json and --stdin; or leave --tty out."
+        raise UsageError("usage", "--tty joins a terminal, and there is none", hint)
+    from skillkeep.runner.native.terminal import Terminal
+
+    return Terminal(sys.stdin.fileno(), sys.stdout.fileno())
 
 
 def _stdin(wanted: bool | None) -> int | None:

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from skillkeep.runner.errors import RunnerError
 
 if TYPE_CHECKING:
+    from skillkeep.runner.native.terminal import Terminal
     from skillkeep.vault.interface import VaultedTool
 
 __all__ = [
@@ -238,7 +239,8 @@ class RunRequest:
     `stdin` is the whole input as bytes, a descriptor to read from, or None for /dev/null. `take_changes` is called
     when the run is over, with a descriptor for each overlaid bind, in their order: the folder of what was written
     there, as overlayfs notes it. They are closed afterwards. With `explain` the payload is traced from outside, so that
-    the denials tell of files too; it runs many times slower.
+    the denials tell of files too; it runs many times slower. With `terminal` it gets a terminal of its own, joined to
+    that one: its output is shown, and not in the result.
     """
 
     argv: tuple[str, ...]
@@ -249,6 +251,7 @@ class RunRequest:
     run_id: str = field(default_factory=new_run_id)
     take_changes: Callable[[Sequence[int]], None] | None = None
     explain: bool = False
+    terminal: Terminal | None = None
 
     @property
     def overlaid(self) -> tuple[Bind, ...]:
@@ -323,6 +326,8 @@ class Backend(ABC):
     """Whether it can keep the changes of a bind apart."""
     explains: ClassVar[bool] = False
     """Whether it can tell of files that a run was refused."""
+    terminals: ClassVar[bool] = False
+    """Whether it can give a run a terminal."""
 
     @abstractmethod
     def probe(self) -> Availability:
@@ -338,10 +343,13 @@ class Backend(ABC):
         Raises RunnerError: `bad_policy`, `sandbox_unavailable`, `assurance_too_low`, `sandbox_layer_failed`,
         `program_not_found`, `program_not_runnable`, `sandbox_died`.
         """
-        if request.overlaid and not self.overlays:
-            raise _bad(f"the {self.name} backend cannot make a dry run", "Use --backend native, or run it for real.")
-        if request.explain and not self.explains:
-            raise _bad(f"the {self.name} backend cannot explain a run", "Use --backend native, or leave --explain out.")
+        for asked, can, what in (
+            (request.overlaid, self.overlays, "make a dry run"),
+            (request.explain, self.explains, "explain a run"),
+            (request.terminal, self.terminals, "give a run a terminal"),
+        ):
+            if asked and not can:
+                raise _bad(f"the {self.name} backend cannot {what}", "Use --backend native, or leave that option out.")
         state = self.probe()
         if not state.available:
             raise RunnerError(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from skillkeep.clock import Clock, timestamp
 from skillkeep.errors import SkillkeepError
@@ -19,6 +19,9 @@ from skillkeep.runner.secret_files import as_files
 from skillkeep.settings import Settings
 from skillkeep.vault.interface import VaultedTool
 from skillkeep.vault.store import Vault
+
+if TYPE_CHECKING:
+    from skillkeep.runner.native.terminal import Terminal
 
 __all__ = ["RunFloor", "RunOptions", "run_tool"]
 
@@ -46,7 +49,7 @@ class RunOptions:
     `min_assurance` None accepts any sandbox, and for a tier 1 tool none where none works. `paranoid` hashes
     every byte of the tool again. `take_changes` is handed on to the request. `secret_files` names variables of the
     policy that the tool is given as files and not in its environment. `explain` has denials tell of files too, which
-    only the native backend can, and slows the run.
+    only the native backend can, and slows the run. `terminal` is a person's, for a tool that is talked to (native too).
     """
 
     backend: str = ""
@@ -56,6 +59,7 @@ class RunOptions:
     take_changes: Callable[[Sequence[int]], None] | None = None
     secret_files: tuple[str, ...] = ()
     explain: bool = False
+    terminal: Terminal | None = None
 
 
 def run_tool(
@@ -81,7 +85,7 @@ def run_tool(
         check_granted(policy, verified)
         backends = factories or backend_factories(floor.settings.sandbox, floor.clock)
         wanted = options.backend or floor.settings.sandbox.backend
-        if options.explain and wanted == AUTO:
+        if (options.explain or options.terminal) and wanted == AUTO:
             wanted = NATIVE
         choice = choose(wanted, verified.tier, options.min_assurance, backends)
         if options.secret_files and choice.backend.name == LOCAL:
@@ -113,8 +117,8 @@ def _request(
     tool: VaultedTool, argv: Sequence[str], policy: SandboxPolicy, options: RunOptions, choice: Choice
 ) -> RunRequest:
     least = options.min_assurance or least_of(choice.backend.name)
-    changes, explain = options.take_changes, options.explain
-    return RunRequest(tuple(argv), policy, tool, options.stdin, least, take_changes=changes, explain=explain)
+    request = RunRequest(tuple(argv), policy, tool, options.stdin, least, take_changes=options.take_changes)
+    return replace(request, explain=options.explain, terminal=options.terminal)
 
 
 def _journaled_run(choice: Choice, request: RunRequest, floor: RunFloor, facts: dict[str, object]) -> RunResult:

@@ -26,7 +26,6 @@ from skillkeep.text import escape
 __all__ = ["ShellCommand", "env_app", "shell"]
 
 _SEARCHED = "/usr/local/bin:/usr/bin:/bin"
-_TERM = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,63}\Z")
 _DURATION = re.compile(r"(\d{1,9})([smhd]?)\Z")
 _UNITS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400}
 
@@ -213,9 +212,11 @@ def _environments(base: Ground) -> Environments:
 
 def _at_terminal(environment: Environment, words: list[str], how: How) -> int:
     from skillkeep.runner.environments.terminal import run_at_terminal
+    from skillkeep.runner.native.terminal import Terminal
 
     command = environment.command(words, how, terminal=True)
-    return _code(run_at_terminal(environment, command, sys.stdin.fileno(), sys.stdout.fileno(), how.seconds))
+    terminal = Terminal(sys.stdin.fileno(), sys.stdout.fileno())
+    return _code(run_at_terminal(environment, command, terminal, how.seconds))
 
 
 def _through_pipes(environment: Environment, words: list[str], how: How) -> int:
@@ -289,8 +290,9 @@ def _spell(seconds: float) -> str:
 def _passed_on(names: list[str], at_terminal: bool, name: str) -> tuple[tuple[str, str], ...]:
     found = {}
     if at_terminal:
-        term = os.environ.get("TERM", "")
-        found = {"TERM": term if _TERM.match(term) else "dumb", "PS1": f"[{name}] \\w\\$ "}
+        from skillkeep.runner.native.terminal import terminal_kind
+
+        found = {"TERM": terminal_kind(), "PS1": f"[{name}] \\w\\$ "}
     for wanted in names:
         if wanted not in os.environ:
             raise UsageError("usage", f"the variable {escape(wanted)} is not set", "Set it, or leave --env out.")

@@ -33,6 +33,7 @@ from skillkeep.runner.native.steps import (
     restrict_files,
     say,
     take_cores,
+    take_terminal,
     tell_end_of,
     tell_failure,
     wait_for_word,
@@ -44,7 +45,7 @@ HOLDER_AT = GROUPS_AT + 4
 """Descriptor of the holder's pidfd; the control groups' are below it."""
 _NEW = {"mnt": 0x00020000, "uts": 0x04000000, "ipc": 0x08000000, "user": 0x10000000, "pid": 0x20000000}
 _NET, _CGROUP, _PARENT = 0x40000000, 0x02000000, 0x8000
-_TIOCSCTTY, _SET_FD, _CLOEXEC = 0x540E, 2, 1
+_SET_FD, _CLOEXEC = 2, 1
 
 
 @dataclass(frozen=True)
@@ -150,7 +151,7 @@ class EntranceBuilder:
         tape, shape = self.tape, self.shape
         tape.call("descriptors", "setsid")
         if shape.terminal:
-            tape.call("terminal", "ioctl", 0, _TIOCSCTTY, 0, why="take the terminal")
+            take_terminal(tape)
         close_above_socket(tape)
         tape.call("descriptors", "fcntl", SOCKET, _SET_FD, _CLOEXEC, why="close the socket on execve")
         capabilities.tape_bounding(tape)

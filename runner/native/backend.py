@@ -9,8 +9,9 @@ import signal
 import socket
 import sys
 import time
+from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from skillkeep.kernel.errors import KernelError
 from skillkeep.runner.errors import RunnerError
@@ -25,12 +26,15 @@ from skillkeep.runner.interface import (
     SandboxPolicy,
 )
 from skillkeep.runner.native import explain
-from skillkeep.runner.native.client import Line, Unread, held_lately, receive
+from skillkeep.runner.native.client import Line, UnreadError, held_lately, receive
 from skillkeep.runner.native.denials import denials_of
 from skillkeep.runner.native.feed import Feeder
 from skillkeep.runner.native.identity import DEFAULT_ID_BASE
 from skillkeep.runner.native.plan import Plan, make_plan
 from skillkeep.runner.native.streams import Captured, Pipe, capture
+
+if TYPE_CHECKING:
+    from skillkeep.runner.native.terminal import Terminal
 
 __all__ = ["NativeBackend", "result_of"]
 
@@ -44,6 +48,7 @@ class NativeBackend(Backend):
     name = "native"
     overlays = True
     explains = True
+    terminals = True
 
     _working: ClassVar[dict[int, Availability]] = {}
     """What worked in this process, by `id_base`. A failure is not kept: it may have been a passing one."""
@@ -91,11 +96,11 @@ class NativeBackend(Backend):
         """The run; descriptors of what its overlays took are added to `changes`."""
         try:
             return self._asked(request, changes)
-        except Unread:  # nothing of it ran: another server is asked
+        except UnreadError:  # nothing of it ran: another server is asked
             pass
         try:
             return self._asked(request, changes)
-        except Unread as error:
+        except UnreadError as error:
             raise _died(error) from error
 
     def _asked(self, request: RunRequest, changes: list[int]) -> RunResult:
@@ -103,9 +108,11 @@ class NativeBackend(Backend):
             return self._served(request, make_plan(request, self._id_base), line, changes)
 
     def _served(self, request: RunRequest, plan: Plan, line: Line, changes: list[int]) -> RunResult:
-        """Raises Unread where the run can be asked for again: nothing ran, and its input is there yet."""
+        """Raises UnreadError where the run can be asked for again: nothing ran, and its input is there yet."""
         seen = Captured()
         try:
+            if request.terminal is not None:
+                return result_of(request, _at_terminal(request.terminal, plan, line, changes), seen)
             with Pipe() as feed, Pipe() as out, Pipe() as err:
                 line.ask(plan.to_text(), (feed.read_end, out.write_end, err.write_end))
                 for pipe, end in ((feed, feed.read_end), (out, out.write_end), (err, err.write_end)):
@@ -117,12 +124,37 @@ class NativeBackend(Backend):
             return result_of(request, answer, seen)
         except KernelError as error:
             raise _layer_failed(error.layer, error.what, error.hint, str(error.context["errno"])) from error
-        except Unread as error:
-            if seen.truncated or isinstance(request.stdin, int):
+        except UnreadError as error:
+            if seen.truncated or isinstance(request.stdin, int) or request.terminal is not None:
                 raise _died(error) from error
             raise
         except (EOFError, OSError, ValueError, KeyError, TypeError) as error:
             raise _died(error) from error
+
+
+def _at_terminal(terminal: Terminal, plan: Plan, line: Line, changes: list[int]) -> dict[str, Any]:
+    """The server's answer to a run at a terminal."""
+    with terminal.pair() as pair:
+        line.ask(plan.to_text(), (pair.theirs, pair.theirs, pair.theirs))
+        pair.give()
+        terminal.join(pair, _Run(line.connection))
+        return receive(line.connection, changes)
+
+
+@dataclass(frozen=True)
+class _Run:
+    """A run under way, as a terminal sees it."""
+
+    connection: socket.socket
+
+    @property
+    def pidfd(self) -> int:
+        """Readable when the server has answered."""
+        return self.connection.fileno()
+
+    def kill(self) -> None:
+        """End it."""
+        _tell(self.connection, b"caller")
 
 
 def _captured(request: RunRequest, connection: socket.socket, feed: Pipe, outputs: tuple[int, int]) -> Captured:

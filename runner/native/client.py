@@ -25,7 +25,7 @@ from skillkeep.kernel.libc import guarded
 from skillkeep.runner.native.asking import GO, PREPARE, RUN, heard
 from skillkeep.runner.native.place import LAYER, alone, rights, server_folder, server_name
 
-__all__ = ["IDLE_SECONDS", "Line", "Unread", "ask", "connected", "receive", "starter"]
+__all__ = ["IDLE_SECONDS", "Line", "UnreadError", "ask", "connected", "receive", "starter"]
 
 IDLE_SECONDS = 120.0
 """How long a server waits for the next caller."""
@@ -55,7 +55,7 @@ def connected() -> Iterator[socket.socket]:
         yield connection
 
 
-class Unread(EOFError):
+class UnreadError(EOFError):
     """The server ended before it read our last word: nothing was let go by it."""
 
 
@@ -144,7 +144,7 @@ def held_lately(id_base: int) -> dict[str, Any] | None:
 def receive(connection: socket.socket, fds: list[int]) -> dict[str, Any]:
     """The server's answer; the descriptors of what overlays wrote are added to `fds`.
 
-    Raises EOFError when it has ended, Unread when it had not read our last word, ValueError for nonsense.
+    Raises EOFError when it has ended, UnreadError when it had not read our last word, ValueError for nonsense.
     """
     unread = False
     try:
@@ -154,7 +154,7 @@ def receive(connection: socket.socket, fds: list[int]) -> dict[str, Any]:
         data, given, _, _ = socket.recv_fds(connection, _MOST, _MOST_FDS, _CLOEXEC_FDS)
     fds += given
     if not data:
-        raise Unread("the fork server ended") if unread else EOFError("the fork server ended")
+        raise UnreadError("the fork server ended") if unread else EOFError("the fork server ended")
     answer = json.loads(data)
     if not isinstance(answer, dict) or "kind" not in answer:
         raise ValueError("the fork server's answer is not one")

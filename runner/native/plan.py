@@ -47,6 +47,7 @@ class Plan:
     id_base: int
     egress: tuple[str, ...] = ()
     explain: bool = False
+    terminal: bool = False
 
     def to_text(self) -> str:
         """JSON, one object."""
@@ -84,8 +85,8 @@ def _check_types(plan: Any) -> None:
     times = (plan.cpus, plan.wall_seconds)
     if any(not isinstance(time, int | float) or not (math.isfinite(time) and time > 0) for time in times):
         raise TypeError("a time is not a positive number")
-    if type(plan.explain) is not bool:
-        raise TypeError("what is to be explained is not said")
+    if type(plan.explain) is not bool or type(plan.terminal) is not bool:
+        raise TypeError("it is not said whether it is explained, or has a terminal")
     if any(type(bind.writable) is not bool or type(bind.overlay_bytes) is not int for bind in plan.binds):
         raise TypeError("a bind is not one")
 
@@ -108,6 +109,10 @@ def make_plan(request: RunRequest, id_base: int) -> Plan:
     _check_overlap(binds)
     env = {"PATH": ":".join(path), "HOME": HOME, "TMPDIR": "/tmp", "LANG": "C.UTF-8"}  # noqa: S108
     env |= VARIABLES if policy.egress else {}
+    if request.terminal is not None:
+        from skillkeep.runner.native.terminal import terminal_kind
+
+        env["TERM"] = terminal_kind()
     env |= {**dict(policy.env), POLICY_VARIABLE: POLICY_FILE}
     return Plan(
         argv=request.argv,
@@ -128,6 +133,7 @@ def make_plan(request: RunRequest, id_base: int) -> Plan:
         id_base=id_base,
         egress=policy.egress,
         explain=request.explain,
+        terminal=request.terminal is not None,
     )
 
 

@@ -46,6 +46,7 @@ def prepare(plan: Plan, group: Group) -> Prepared:
     """The tape for one run of `plan` inside `group`. Raises KernelError."""
     paths = candidates(plan)
     shape = replace(_shape(plan, group), binds=bind_shapes(plan), candidates=len(paths), egress=bool(plan.egress))
+    shape = replace(shape, terminal=plan.terminal)
     program = _program(shape)
     values = _cells(limits_of(plan, group.enforces))
     tail = Tail(program.tail)

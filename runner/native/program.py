@@ -44,6 +44,7 @@ from skillkeep.runner.native.steps import (
     restrict_files,
     say,
     take_cores,
+    take_terminal,
     tell_end_of,
     tell_failure,
     wait_for_ids,
@@ -95,6 +96,8 @@ class Shape:
     """Refused calls are told to the starter."""
     ahead: bool = False
     """Built before its run is known: no binds, no candidates."""
+    terminal: bool = False
+    """The streams are a terminal's, which becomes the payload's own."""
 
 
 def make_program(shape: Shape) -> Program:
@@ -185,6 +188,8 @@ class _Builder:
     def _payload(self) -> None:
         tape, shape = self.tape, self.shape
         tape.call("descriptors", "setsid")
+        if shape.terminal:
+            take_terminal(tape)
         close_above_socket(tape)
         tape.call("descriptors", "fcntl", SOCKET, 2, 1, why="close the socket on execve")
         capabilities.tape_bounding(tape)

@@ -261,11 +261,13 @@ def _kind_of(plan: Plan) -> tuple[object, ...]:
 
 
 def _fits_any(plan: Plan) -> bool:
-    """Whether a slot can serve it: no way out, no tracer, and no bind but for reading."""
+    """Whether a slot can serve it: no way out, no tracer, no terminal, and no bind but for reading."""
     plain = all(not bind.writable and not bind.overlay_bytes for bind in plan.binds)
     # Links of /proc lead elsewhere when they are followed by another process.
     return (
-        plain and not (plan.egress or plan.explain) and not any(bind.source.startswith("/proc/") for bind in plan.binds)
+        plain
+        and not (plan.egress or plan.explain or plan.terminal)
+        and not any(bind.source.startswith("/proc/") for bind in plan.binds)
     )
 
 

@@ -31,6 +31,7 @@ __all__ = [
     "restrict_files",
     "say",
     "take_cores",
+    "take_terminal",
     "tell_end_of",
     "tell_failure",
     "wait_for_ids",
@@ -49,6 +50,7 @@ _CORES_BYTES = 128
 _ALL = 0xFFFF_FFFF
 _STREAMS = 3
 _ALL_CHILDREN = 0x4000_0000  # __WALL
+_TIOCSCTTY = 0x540E
 _SELF, _CHILDREN = 0, -1  # RUSAGE_
 
 
@@ -106,6 +108,11 @@ def give_up_streams(tape: Tape) -> None:
     tape.call("descriptors", "openat", AT_FDCWD, b"/dev/null", os.O_RDWR, 0, into=null)
     for stream in range(_STREAMS):
         tape.call("descriptors", "dup3", Word(null), stream, 0)
+
+
+def take_terminal(tape: Tape) -> None:
+    """Have the terminal behind descriptor 0 control the session that this process has just begun."""
+    tape.call("terminal", "ioctl", 0, _TIOCSCTTY, 0, why="take the terminal")
 
 
 def make_folders(tape: Tape, layer: str, path: str) -> None:

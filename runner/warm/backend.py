@@ -53,6 +53,7 @@ class WarmBackend(Backend):
     name = "native"
     overlays = NativeBackend.overlays
     explains = NativeBackend.explains
+    terminals = NativeBackend.terminals
 
     def __init__(self, cold: NativeBackend | None = None, most: int = MOST, idle_seconds: float = IDLE_SECONDS) -> None:
         self._cold = cold or NativeBackend()
