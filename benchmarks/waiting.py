@@ -10,8 +10,8 @@ from pathlib import Path
 from skillkeep.runner.interface import RunRequest
 from skillkeep.runner.native.identity import DEFAULT_ID_BASE
 from skillkeep.runner.native.plan import make_plan
-from skillkeep.runner.native.sandbox import Sandbox
 from skillkeep.runner.native.server import detach
+from skillkeep.runner.native.waiting import Waiting
 
 _KERNEL = ("Slab:", "KernelStack:", "PageTables:", "Percpu:")
 
@@ -22,11 +22,11 @@ def kernel_kilobytes() -> int:
     return sum(int(row[1]) for row in rows if row[0] in _KERNEL)
 
 
-def build(count: int) -> list[Sandbox]:
+def build(count: int) -> list[Waiting]:
     """Sandboxes that all wait for their run."""
     built = []
     for _ in range(count):
-        sandbox = Sandbox(make_plan(RunRequest(("/bin/true",)), DEFAULT_ID_BASE), None)
+        sandbox = Waiting(make_plan(RunRequest(("/bin/true",)), DEFAULT_ID_BASE))
         while not sandbox.ready:
             assert sandbox.socket is not None
             select.select([sandbox.socket], [], [])
@@ -35,7 +35,7 @@ def build(count: int) -> list[Sandbox]:
     return built
 
 
-def pss_kilobytes(sandbox: Sandbox) -> int:
+def pss_kilobytes(sandbox: Waiting) -> int:
     """PSS of init and payload."""
     (init,) = sandbox.pids
     payload = Path(f"/proc/{init}/task/{init}/children").read_text(encoding="ascii").split()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeVar
 
-__all__ = ["GO", "PREPARE", "RUN", "heard"]
+__all__ = ["GO", "LENT", "PREPARE", "ROOM", "RUN", "TELL", "heard"]
 
 _T = TypeVar("_T")
 
@@ -13,6 +13,12 @@ RUN = b"run"
 """Run this plan."""
 PREPARE = b"prepare"
 """Run this plan, but let its payload go only after `GO`."""
+ROOM = b"room "
+"""Lend a sandbox that stands furnished; the name of its room follows (`Plan.room`)."""
+LENT = b"lent "
+"""The answer to `ROOM`: what is lent, as JSON, follows; the descriptors come along. Anything else: there is none."""
+TELL = b"tell "
+"""Say how a lent sandbox's run ended; init's last words follow, if it said any."""
 GO = b"go"
 """Let the payload go."""
 

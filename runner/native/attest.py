@@ -56,7 +56,11 @@ class Ahead:
             self._groups = self._kept(os.open(f"/proc/{payload}/cgroup", os.O_RDONLY | os.O_CLOEXEC))
             checks = _lasting(plan, payload, identity, bounded_by, noticed)
             self.layers = {name: check() for name, check in checks.items()}
+            self._changes = select.poll()
+            self._changes.register(self._mounts, select.POLLPRI)
             self._known = {line: _mount(line) for line in _lines(read_again(self._mounts))}
+            self._seen_root: Layer | None = None
+            self._seen_group: tuple[str, Layer] | None = None
         except (OSError, KeyError, ValueError) as error:
             self.close()
             raise _unmeasured(error) from error
@@ -81,10 +85,19 @@ class Ahead:
         return found
 
     def _root(self) -> Layer:
-        return _root([self._known.get(line) or _mount(line) for line in _lines(read_again(self._mounts))])
+        """Read again when a mount has come, gone or changed; the kernel says so (proc_pid_mountinfo(5))."""
+        if self._changes.poll(0) or self._seen_root is None:
+            self._seen_root = None
+            self._seen_root = _root(
+                [self._known.get(line) or _mount(line) for line in _lines(read_again(self._mounts))]
+            )
+        return self._seen_root
 
     def _cgroup(self, bounded_by: Mapping[str, str]) -> Layer:
-        return _cgroup(read_again(self._groups), bounded_by)
+        membership = read_again(self._groups)
+        if self._seen_group is None or self._seen_group[0] != membership:
+            self._seen_group = membership, _cgroup(membership, bounded_by)
+        return self._seen_group[1]
 
     def _require_life(self) -> None:
         """Raise LayerError when the process has ended; it has not become another one else."""

@@ -30,7 +30,7 @@ from skillkeep.runner.native.client import Line, UnreadError, held_lately, recei
 from skillkeep.runner.native.denials import denials_of
 from skillkeep.runner.native.feed import Feeder
 from skillkeep.runner.native.identity import DEFAULT_ID_BASE
-from skillkeep.runner.native.plan import Plan, make_plan
+from skillkeep.runner.native.plan import make_plan
 from skillkeep.runner.native.streams import Captured, Pipe, capture
 
 if TYPE_CHECKING:
@@ -104,21 +104,29 @@ class NativeBackend(Backend):
             raise _died(error) from error
 
     def _asked(self, request: RunRequest, changes: list[int]) -> RunResult:
-        with Line() as line:  # whoever serves is woken while the plan is made
-            return self._served(request, make_plan(request, self._id_base), line, changes)
+        with Line(make_plan(request, self._id_base)) as line:
+            return self._served(request, line, changes)
 
-    def _served(self, request: RunRequest, plan: Plan, line: Line, changes: list[int]) -> RunResult:
+    def _served(self, request: RunRequest, line: Line, changes: list[int]) -> RunResult:
         """Raises UnreadError where the run can be asked for again: nothing ran, and its input is there yet."""
         seen = Captured()
         try:
             if request.terminal is not None:
-                return result_of(request, _at_terminal(request.terminal, plan, line, changes), seen)
+                return result_of(request, _at_terminal(request.terminal, line, changes), seen)
             with Pipe() as feed, Pipe() as out, Pipe() as err:
-                line.ask(plan.to_text(), (feed.read_end, out.write_end, err.write_end))
-                for pipe, end in ((feed, feed.read_end), (out, out.write_end), (err, err.write_end)):
-                    pipe.close(end)
-                seen = _captured(request, line.connection, feed, (out.read_end, err.read_end))
-                answer = receive(line.connection, changes)
+                lent = line.ask((feed.read_end, out.write_end, err.write_end))
+                try:
+                    for pipe, end in ((feed, feed.read_end), (out, out.write_end), (err, err.write_end)):
+                        pipe.close(end)
+                    answered = (lent or line.connection).fileno()
+                    seen = _captured(request, line.connection, answered, feed, (out.read_end, err.read_end))
+                    if lent is None:
+                        answer = receive(line.connection, changes)
+                    else:
+                        answer = lent.answer(unusual=bool(seen.truncated))
+                finally:
+                    if lent is not None:
+                        lent.close()
             if answer["kind"] == "outcome" and len(changes) != len(request.overlaid):
                 raise ValueError("the changes of an overlay are missing")
             return result_of(request, answer, seen)
@@ -132,10 +140,10 @@ class NativeBackend(Backend):
             raise _died(error) from error
 
 
-def _at_terminal(terminal: Terminal, plan: Plan, line: Line, changes: list[int]) -> dict[str, Any]:
+def _at_terminal(terminal: Terminal, line: Line, changes: list[int]) -> dict[str, Any]:
     """The server's answer to a run at a terminal."""
     with terminal.pair() as pair:
-        line.ask(plan.to_text(), (pair.theirs, pair.theirs, pair.theirs))
+        line.ask((pair.theirs, pair.theirs, pair.theirs))
         pair.give()
         terminal.join(pair, _Run(line.connection))
         return receive(line.connection, changes)
@@ -157,7 +165,9 @@ class _Run:
         _tell(self.connection, b"caller")
 
 
-def _captured(request: RunRequest, connection: socket.socket, feed: Pipe, outputs: tuple[int, int]) -> Captured:
+def _captured(
+    request: RunRequest, connection: socket.socket, answered: int, feed: Pipe, outputs: tuple[int, int]
+) -> Captured:
     source = b"" if request.stdin is None else request.stdin
     if isinstance(source, int):
         _check_open(source)
@@ -165,7 +175,7 @@ def _captured(request: RunRequest, connection: socket.socket, feed: Pipe, output
     deadline = time.monotonic() + min(request.policy.wall_seconds, _LONGEST_SECONDS) + _GRACE_SECONDS
     try:
         return capture(
-            connection.fileno(),
+            answered,
             outputs,
             feeder,
             request.policy.output_bytes,
@@ -222,7 +232,9 @@ def result_of(request: RunRequest, answer: dict[str, Any], seen: Captured) -> Ru
         system_seconds=answer["system_seconds"],
         peak_memory_bytes=answer["peak_memory"],
         peak_processes=answer["peak_processes"],
-        assurance=Assurance.from_json(answer["assurance"]),
+        assurance=held
+        if isinstance(held := answer.get("held"), Assurance)
+        else Assurance.from_json(answer["assurance"]),
         policy_digest=_digest(policy),
         tool_digest=None if tool is None else tool.digest,
         denials=denials_of(answer, policy),

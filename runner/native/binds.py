@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from contextlib import nullcontext
 
 from skillkeep.kernel.capabilities import without_any
 from skillkeep.kernel.errors import KernelError
@@ -21,7 +22,7 @@ from skillkeep.runner.interface import Bind
 from skillkeep.runner.native.identity import Identity
 from skillkeep.runner.native.plan import Plan
 
-__all__ = ["is_mapped", "open_mapped", "open_read_only"]
+__all__ = ["inodes_of", "is_mapped", "open_mapped", "open_read_only"]
 
 
 def is_mapped(bind: Bind, owner: os.stat_result, as_root: bool) -> bool:
@@ -77,8 +78,7 @@ def open_read_only(sources: Sequence[str]) -> list[int]:
     trees: list[int] = []
     try:
         for source in sources:
-            with without_any(), guarded("bind", f"open {source}"):
-                fd = os.open(source, os.O_PATH | os.O_CLOEXEC)
+            fd = _open_as_init(source)
             try:
                 trees.append(copy_tree_of("bind", fd))
             finally:
@@ -88,3 +88,22 @@ def open_read_only(sources: Sequence[str]) -> list[int]:
             os.close(tree)
         raise
     return trees
+
+
+def inodes_of(sources: Sequence[str]) -> tuple[tuple[int, int], ...]:
+    """Device and inode of what a sandbox's init would open at each path now. Raises KernelError("bind")."""
+    found = []
+    for source in sources:
+        fd = _open_as_init(source)
+        try:
+            state = os.fstat(fd)
+        finally:
+            os.close(fd)
+        found.append((state.st_dev, state.st_ino))
+    return tuple(found)
+
+
+def _open_as_init(source: str) -> int:
+    """The path, walked by ownership and mode alone."""
+    with without_any() if os.geteuid() == 0 else nullcontext(), guarded("bind", f"open {source}"):
+        return os.open(source, os.O_PATH | os.O_CLOEXEC)

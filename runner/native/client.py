@@ -16,14 +16,18 @@ import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import skillkeep
 import skillkeep.kernel
 from skillkeep.kernel.errors import KernelError
 from skillkeep.kernel.libc import guarded
-from skillkeep.runner.native.asking import GO, PREPARE, RUN, heard
+from skillkeep.runner.native.asking import GO, LENT, PREPARE, ROOM, RUN, heard
 from skillkeep.runner.native.place import LAYER, alone, rights, server_folder, server_name
+from skillkeep.runner.native.plan import Plan
+
+if TYPE_CHECKING:
+    from skillkeep.runner.native.lent import Lent
 
 __all__ = ["IDLE_SECONDS", "Line", "UnreadError", "ask", "connected", "receive", "starter"]
 
@@ -65,11 +69,18 @@ class Line:
     _last: ClassVar[_Server | None] = None
     """The server of the last run in this process."""
 
-    def __init__(self) -> None:
+    def __init__(self, plan: Plan) -> None:
+        self._plan = plan
         self._guess, self._connection = self._last, None
+        self._hopes = False
         if self._guess is not None:
             with contextlib.suppress(KernelError, OSError):  # whoever is the right one is found below
                 self._connection = _connect(self._guess.folder, self._guess.name)
+        if self._connection is not None and plan.plain:
+            # A sandbox that stands furnished for it: whoever serves looks for one while the streams are made.
+            with contextlib.suppress(OSError):
+                self._connection.send(ROOM + plan.room.encode())
+                self._hopes = True
 
     @property
     def connection(self) -> socket.socket:
@@ -77,26 +88,59 @@ class Line:
         assert self._connection is not None
         return self._connection
 
-    def ask(self, plan: str, streams: Sequence[int]) -> None:
-        """Ask for a run of `plan` as `ask` does. Raises KernelError("fork_server"), OSError."""
-        asked = False
-        if self._connection is not None:
-            with contextlib.suppress(OSError):
-                ask(self._connection, plan, streams, PREPARE)
-                asked = True
-        right = _right_server()
-        if asked and right == self._guess and self._may_go():
-            return
+    def ask(self, streams: Sequence[int]) -> Lent | None:
+        """Ask for the run as `ask` does; the sandbox that it is in when one was lent.
+
+        Raises KernelError("fork_server"), OSError.
+        """
+        plan = self._plan
+        if self._hopes:
+            right = _right_server()
+            if right == self._guess and (lent := self._borrowed(streams)) is not None:
+                return lent
+            if right == self._guess and self._connection is not None:
+                with contextlib.suppress(OSError):
+                    ask(self._connection, plan.to_text(), streams)
+                    return None
+        else:
+            asked = False
+            if self._connection is not None:
+                with contextlib.suppress(OSError):
+                    ask(self._connection, plan.to_text(), streams, PREPARE)
+                    asked = True
+            right = _right_server()
+            if asked and right == self._guess and self._may_go():
+                return None
         for tries_left in (1, 0):
             self.close()
             self._connection = _reached(right)
             try:
-                ask(self._connection, plan, streams)
+                ask(self._connection, plan.to_text(), streams)
                 break
             except (BrokenPipeError, ConnectionResetError):  # it ended just now
                 if not tries_left:
                     raise
         Line._last = right
+        return None
+
+    def _borrowed(self, streams: Sequence[int]) -> Lent | None:
+        """The sandbox that was hoped for, with the run let go in it; None, and no connection when that has ended."""
+        # They need the tape, which a process that makes a single run does not.
+        from skillkeep.runner.native.lent import Lent
+        from skillkeep.runner.native.rest import prepare_command
+
+        data = b""
+        with contextlib.suppress(OSError, KernelError):  # one that is too long to be sent is built for
+            command = prepare_command(self._plan)
+            self.connection.settimeout(_START_SECONDS)
+            data, fds, _, _ = heard(lambda: socket.recv_fds(self.connection, _MOST, _MOST_FDS, _CLOEXEC_FDS))
+            self.connection.settimeout(None)
+        if data.startswith(LENT):
+            # What breaks from here on ends the run, which is not made twice.
+            return Lent(self.connection, data[len(LENT) :], fds, self._plan, command, streams)
+        if not data:
+            self.close()
+        return None
 
     def _may_go(self) -> bool:
         """Say that the run may go; False when the server has ended, which then has let nothing go."""

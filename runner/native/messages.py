@@ -19,7 +19,19 @@ from skillkeep.kernel.errors import KernelError
 from skillkeep.kernel.tape import BASE, FAILURE, Step
 from skillkeep.runner.native.asking import heard
 
-__all__ = ["GO", "IDS", "USAGE_BYTES", "Kind", "Last", "Message", "is_readable", "pair", "receive", "tell"]
+__all__ = [
+    "GO",
+    "IDS",
+    "USAGE_BYTES",
+    "Kind",
+    "Last",
+    "Message",
+    "is_readable",
+    "last_words",
+    "pair",
+    "receive",
+    "tell",
+]
 
 GO, IDS = b"go......", b"ids....."
 _MOST = 4096
@@ -59,6 +71,10 @@ class Message:
     pid: int
     fd: int | None = None
     """A descriptor that came along, the receiver's to close."""
+
+    def packed(self) -> bytes:
+        """The packet that it was, without the descriptor."""
+        return struct.pack(f"={len(self.numbers) + 1}q", self.kind, *self.numbers)
 
 
 @dataclass(frozen=True)
@@ -118,6 +134,14 @@ def receive(sock: socket.socket, steps: Mapping[int, Step]) -> Message | None:
         if fd is not None:
             os.close(fd)
         raise
+
+
+def last_words(data: bytes, init: int) -> Message:
+    """What the `ENDED` of `init` says, of which somebody else hands on the packet. Raises ValueError for nonsense."""
+    message = _message(data, {}, init, None)
+    if message.kind is not Kind.ENDED or len(message.numbers) != 2 + 2 * _USAGE_WORDS:
+        raise ValueError("no last words")
+    return message
 
 
 def _message(data: bytes, steps: Mapping[int, Step], pid: int, fd: int | None) -> Message:

@@ -20,6 +20,7 @@ from typing import Any
 
 from skillkeep.kernel.seccomp import Filter
 from skillkeep.kernel.syscalls import table
+from skillkeep.runner.native.board import Board
 
 __all__ = ["Notices", "can_be_noticed"]
 
@@ -47,6 +48,8 @@ class Notices:
 
     def __init__(self, fd: int, plain: Filter) -> None:
         self.fd = fd
+        self.board: Board | None = None
+        """Where somebody else reads that there was a refusal."""
         self._plain = plain
         self._names = _names(plain.arch)
         self._seen: Counter[tuple[str, int | None, int]] = Counter()
@@ -81,6 +84,8 @@ class Notices:
             fcntl.ioctl(self.fd, _RECEIVE, room)
             number, call, arguments = _read(room)
             refusal = self._refusal(call, arguments)
+            if self.board is not None:
+                self.board.refuse()
             fcntl.ioctl(self.fd, _SEND, bytearray(_ANSWER.pack(number, 0, -refusal, 0)))
         except OSError as error:
             if error.errno not in (errno.ENOENT, errno.EINTR):  # else it was killed, or interrupted, while it asked

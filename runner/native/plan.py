@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 import os
 import sys
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any
 
@@ -49,6 +50,23 @@ class Plan:
     explain: bool = False
     terminal: bool = False
 
+    @property
+    def plain(self) -> bool:
+        """Whether it needs no way out, no tracer, no terminal, and no bind but for reading."""
+        plain = all(not bind.writable and not bind.overlay_bytes for bind in self.binds)
+        # Links of /proc lead elsewhere when they are followed by another process.
+        alone = not (self.egress or self.explain or self.terminal)
+        return plain and alone and not any(bind.source.startswith("/proc/") for bind in self.binds)
+
+    @property
+    def room(self) -> str:
+        """A name for all that a sandbox has to be and to show for it, whatever the command is: 64 hex digits."""
+        return _room(*(value for name, value in vars(self).items() if name not in _COMMAND))
+
+    def without_command(self) -> Plan:
+        """The same room, for nobody: no word, variable or folder of the run is left."""
+        return replace(self, argv=("true",), env=(("PATH", PATH),), workdir="/", run_id="0")
+
     def to_text(self) -> str:
         """JSON, one object."""
         return json.dumps({**vars(self), "binds": [vars(bind) for bind in self.binds]})
@@ -67,6 +85,15 @@ class Plan:
         except (TypeError, KeyError, AttributeError, RunnerError) as error:
             raise ValueError(f"not a plan: {error}") from error
         return plan
+
+
+_COMMAND = ("argv", "env", "workdir", "run_id", "output_bytes")
+"""What of a plan is of one run alone."""
+
+
+@lru_cache(maxsize=64)
+def _room(*facts: object) -> str:
+    return hashlib.sha256(repr(facts).encode()).hexdigest()
 
 
 def _check_types(plan: Any) -> None:

@@ -28,7 +28,7 @@ from skillkeep.runner.native.rootfs import BindShape, finish_root, forget_host, 
 from skillkeep.runner.native.steps import execute
 from skillkeep.runner.native.tail import Tail, candidates
 
-__all__ = ["MOST_BYTES", "Rest", "prepare_rest"]
+__all__ = ["MOST_BYTES", "Rest", "prepare_command", "prepare_rest"]
 
 MOST_BYTES = 0x1_0000
 """The longest second half that is sent; a longer command line gets a sandbox of its own."""
@@ -48,23 +48,33 @@ def prepare_rest(plan: Plan, binds: tuple[BindShape, ...], as_root: bool) -> Res
 
     As root the binds' trees are sent along, in order; else init opens them.
     """
-    init, payload = _rest_of_init(binds, as_root), _rest_of_payload(len(paths := candidates(plan)))
+    init = _rest_of_init(binds, as_root)
     tail = Tail(init.tail)
     policy = plan.policy_text.encode()
     values = {"policy": tail.text(policy), "policy_size": len(policy)}
     for number, bind in enumerate(() if as_root else plan.binds):
         values[f"source{number}"] = tail.text(os.fsencode(bind.source))
     first = init.patched(values, bytes(tail.data))
+    second, steps = prepare_command(plan)
+    return Rest(_sendable(first), second, {**init.steps, **steps})
+
+
+def prepare_command(plan: Plan) -> tuple[bytes, Mapping[int, Step]]:
+    """The payload's second half for `plan`, and its steps. Raises KernelError when it is too long to be sent."""
+    payload = _rest_of_payload(len(paths := candidates(plan)))
     tail = Tail(payload.tail)
     values = {"workdir": tail.text(os.fsencode(plan.workdir))}
     for number, path in enumerate(paths):
         values[f"program{number}"] = tail.text(path)
     values["argv"] = tail.strings([os.fsencode(word) for word in plan.argv])
     values["env"] = tail.strings([os.fsencode(f"{key}={value}") for key, value in plan.env])
-    second = payload.patched(values, bytes(tail.data))
-    if max(len(first), len(second)) > MOST_BYTES:
+    return _sendable(payload.patched(values, bytes(tail.data))), payload.steps
+
+
+def _sendable(half: bytearray) -> bytes:
+    if len(half) > MOST_BYTES:
         raise KernelError("setup", 0, "too long to be sent")
-    return Rest(bytes(first), bytes(second), {**init.steps, **payload.steps})
+    return bytes(half)
 
 
 @lru_cache(maxsize=16)

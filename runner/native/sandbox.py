@@ -4,8 +4,7 @@ The owner calls `heard` when `socket` is readable, `init_ended` when `pidfd` is,
 `outcome` or `failure` when `over`. The outcome is there as soon as init has said that nobody is left inside; what is
 left then, init itself, ends. Nothing of the payload runs before everything that holds it has been measured.
 
-A sandbox made without streams is built ahead: once it is `ready` it waits for its one run, which `take` gives it. What
-holds its payload for good is measured before that, the rest afterwards, by the same code as any other's (`attest`).
+What is built ahead of its run is in `waiting`.
 """
 
 from __future__ import annotations
@@ -15,7 +14,6 @@ import os
 import signal
 import socket
 import time
-from collections import ChainMap
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -27,7 +25,8 @@ from skillkeep.kernel.tape import Step
 from skillkeep.runner.interface import Assurance
 from skillkeep.runner.native import messages
 from skillkeep.runner.native.attest import Ahead, mark_as_first_to_go, measure
-from skillkeep.runner.native.binds import open_mapped, open_read_only
+from skillkeep.runner.native.binds import open_mapped
+from skillkeep.runner.native.board import Board
 from skillkeep.runner.native.failures import LayerError, StartError, deciding
 from skillkeep.runner.native.filters import payload_filter
 from skillkeep.runner.native.identity import choose_identity
@@ -36,24 +35,26 @@ from skillkeep.runner.native.messages import Kind, Message
 from skillkeep.runner.native.notices import Notices
 from skillkeep.runner.native.outcome import Outcome
 from skillkeep.runner.native.plan import Plan
-from skillkeep.runner.native.prepare import bind_shapes, prepare, prepare_ahead
-from skillkeep.runner.native.rest import Rest, prepare_rest
+from skillkeep.runner.native.prepare import prepare, prepare_ahead
 from skillkeep.runner.native.trace import Trace
 from skillkeep.runner.native.watch import Peaks, look
 from skillkeep.runner.native.way_out import WayOut
 
-__all__ = ["Sandbox"]
+__all__ = ["SETUP_SECONDS", "Sandbox"]
 
-_SETUP_SECONDS = 20.0
+SETUP_SECONDS = 20.0
+"""How long a step of the set-up may take."""
 _LOOK_SECONDS = 0.02
 
 
 class Sandbox:
     """Starts at once. `streams` are the payload's stdin, stdout and stderr; they stay the caller's to close.
 
-    Without streams it is built ahead, for a run that is bounded as `plan` is. Raises LayerError or KernelError when
-    it cannot even be started.
+    Without streams it is built ahead (`waiting`). Raises LayerError or KernelError when it cannot even be started.
     """
+
+    lent: Board | None = None
+    """What is shared with a caller that has borrowed it (`waiting`)."""
 
     def __init__(self, plan: Plan, streams: Sequence[int] | None) -> None:
         self.plan = plan
@@ -74,13 +75,13 @@ class Sandbox:
         self.refused_files: list[dict[str, Any]] = []
         self.uppers: list[int] = []
         self._started = 0.0
-        self._rest: Rest | None = None
+        self._command: bytes | None = None
         self.allowed = True
         """Whether the payload may go when everything stands; until then it waits (`allow`)."""
         self._ahead: Ahead | None = None
         self._assurance: Assurance | None = None
         self._streams: Sequence[int] = ()
-        self.due = time.monotonic() + _SETUP_SECONDS
+        self.due = time.monotonic() + SETUP_SECONDS
         try:
             self._check_watchdog()
             self._prepared = prepare_ahead(plan, self.group) if streams is None else prepare(plan, self.group)
@@ -104,34 +105,9 @@ class Sandbox:
         return tuple(pid for pid in (self._launcher, self._init, *helpers) if pid >= 0)
 
     @property
-    def ready(self) -> bool:
-        """Whether it was built ahead, all of it stands, and it has no run yet."""
-        built = self._prepared.shape.ahead and self._rest is None
-        return built and self._ahead is not None and self.failure is None and self.pidfd >= 0
-
-    @property
     def started(self) -> bool:
         """Whether its payload was let go."""
         return self._started > 0
-
-    def take(self, plan: Plan, streams: Sequence[int]) -> None:
-        """Give a ready sandbox its one run; `streams` have to stay open until it has started or is over.
-
-        `plan` has no more than read-only binds, and the bounds that the sandbox was built with. Raises KernelError.
-        """
-        assert self.ready
-        assert self.socket is not None
-        as_root = self._identity.as_root
-        self._rest = prepare_rest(plan, bind_shapes(plan), as_root)
-        self._steps = ChainMap(self._rest.steps, self._steps)  # type: ignore[arg-type]
-        self.plan, self._streams = plan, streams
-        self.due = time.monotonic() + _SETUP_SECONDS
-        trees = open_read_only([bind.source for bind in plan.binds]) if as_root else []
-        try:
-            messages.tell(self.socket, self._rest.init, trees)
-        finally:
-            for fd in trees:
-                os.close(fd)
 
     def allow(self) -> None:
         """The payload may go, at once when it was waiting for nothing else."""
@@ -263,6 +239,7 @@ class Sandbox:
         if self.trace is not None and self.trace.fd >= 0:
             return
         self._measure()
+        mark_as_first_to_go(self._payload)
         if self.allowed:
             self._let_go()
         else:
@@ -288,18 +265,20 @@ class Sandbox:
         shape = self._prepared.shape
         facts = (shape.landlock, self._identity, self._bounded_by, shape.notices)
         self._assurance = measure(self.plan, self._payload, *facts, ahead=self._ahead)
-        mark_as_first_to_go(self._payload)
 
     def _let_go(self) -> None:
+        assert self.socket is not None
+        if self._command is None:
+            messages.tell(self.socket, messages.GO)
+        else:
+            messages.tell(self.socket, self._command, self._streams)
+        self._begin()
+
+    def _begin(self) -> None:
         self._bounds = (
             None if "memory" in self.group.enforces else self.plan.memory_bytes,
             None if "pids" in self.group.enforces else self.plan.processes,
         )
-        assert self.socket is not None
-        if self._rest is None:
-            messages.tell(self.socket, messages.GO)
-        else:
-            messages.tell(self.socket, self._rest.payload, self._streams)
         self._started = time.monotonic()
         self._set_due(self._started)
         self._forget_ahead()

@@ -255,8 +255,10 @@ class Server:
             if uid != os.geteuid():
                 connection.close()
                 continue
-            self._sessions.add(Session(self, connection))
+            session = Session(self, connection)
+            self._sessions.add(session)
             self._last_use = time.monotonic()
+            self._call(session.begin)
 
     def _reap_strangers(self) -> None:
         """An init that was never heard of ends by itself, and is nobody's to wait for but ours."""

@@ -9,10 +9,11 @@ import socket
 from typing import TYPE_CHECKING, Any
 
 from skillkeep.kernel.errors import KernelError
-from skillkeep.runner.native.asking import GO, PREPARE, RUN
+from skillkeep.runner.native.asking import GO, LENT, PREPARE, ROOM, RUN, TELL
 from skillkeep.runner.native.failures import LayerError, StartError
 from skillkeep.runner.native.plan import Plan
 from skillkeep.runner.native.sandbox import Sandbox
+from skillkeep.runner.native.waiting import Waiting
 
 if TYPE_CHECKING:
     from skillkeep.runner.native.server import Server
@@ -31,6 +32,7 @@ class Session:
     def __init__(self, server: Server, connection: socket.socket) -> None:
         self._server, self._connection = server, connection
         self._sandbox: Sandbox | None = None
+        self._lent: Waiting | None = None
         self._watched: set[int] = set()
         self._plan: Plan | None = None
         self._kept: list[int] = []
@@ -63,6 +65,10 @@ class Session:
         if self._sandbox is not None:
             self._sandbox.drop()
         self._leave()
+
+    def begin(self) -> None:
+        """Take the request, if it is there already."""
+        self._heard_caller()
 
     def _heard_caller(self) -> None:
         try:
@@ -98,11 +104,18 @@ class Session:
             self._sandbox.allow()
             self._look()
             return
+        if self._lent is not None and self._lent.lent is not None and data.startswith(TELL):
+            self._lent.regain(data[len(TELL) :])
+            self._look()
+            return
         self._sandbox.stop("output_cap" if data == b"output_cap" else "caller")
 
     def _start(self, data: bytes, fds: list[int]) -> None:
         if data.startswith(b"held ") and data[5:].isdigit() and not fds:
             self._answer({"kind": "held", "assurance": self._server.held_lately(int(data[5:]))})
+            return
+        if data.startswith(ROOM) and not fds:
+            self._lend(data[len(ROOM) :].decode("ascii", "replace"))
             return
         try:
             if data not in (RUN, PREPARE) or len(fds) != _FDS:
@@ -118,14 +131,38 @@ class Session:
         self._sandbox, self._plan = slot.sandbox, plan
         self._kept, fds[1:] = fds[1:], []
         self._sandbox.allowed = self._may_go
+        slots, furnished = self._server.slots, slot.sandbox.furnished
         try:
-            slot.sandbox.take(plan, self._kept)
-            stale = self._server.slots.are_stale(slot)  # while init is at work on the run's binds
-        except (KernelError, OSError):
+            stale = furnished and slots.are_stale(slot)  # it goes at once
+            if not stale:
+                slot.sandbox.take(plan, self._kept)
+                stale = not furnished and slots.are_stale(slot)  # while init is at work on the run's binds
+        except (LayerError, KernelError, OSError):
             stale = True
         if stale:
             self._build_instead()
         else:
+            self._look()
+
+    def _lend(self, room: str) -> None:
+        """Lend the caller a furnished sandbox, and say what it is; or that there is none."""
+        slot = self._server.slots.take_furnished(room)
+        words, fds = b"none", list[int]()
+        if slot is not None:
+            sandbox = slot.sandbox
+            try:
+                if not self._server.slots.are_stale(slot):
+                    what, fds = sandbox.lend()
+                    words, self._sandbox, self._lent = LENT + what, sandbox, sandbox
+            except (LayerError, KernelError, OSError):
+                pass
+            if self._sandbox is None:
+                sandbox.drop()
+                self._server.bury(sandbox.group)
+        with contextlib.suppress(OSError):  # a caller that is gone is heard to be
+            socket.send_fds(self._connection, [words], fds)
+        if self._lent is not None:
+            self._server.note_held(self._lent.plan.id_base, self._lent.assurance.to_json())
             self._look()
 
     def _build(self, plan: Plan, streams: list[int]) -> None:
@@ -165,9 +202,9 @@ class Session:
             self._build_instead()
             return
         wanted = {}
-        if sandbox.socket is not None:
+        if sandbox.socket is not None and sandbox.lent is None:
             wanted[sandbox.socket.fileno()] = self._heard_sandbox
-        if sandbox.pidfd >= 0:
+        if sandbox.pidfd >= 0 and sandbox.lent is None:
             wanted[sandbox.pidfd] = self._sandbox_ended
         if sandbox.notices is not None and sandbox.notices.fd >= 0:
             wanted[sandbox.notices.fd] = self._heard_refusal

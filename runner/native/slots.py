@@ -11,8 +11,10 @@ Why a run in a slot holds no less than one built for it:
 - The host may have changed meanwhile. What the slot took from it (files by inode, mounts, device files, the server's
   control group, limits, cores and priority) is looked at again, and every slot that saw another host is dropped. The
   limits of its control group are read back.
-- The binds are opened when the run comes. Mounts, the root and membership in control groups are measured then. Before,
-  when the payload begins to wait, and by the same code (`attest`), is measured what nothing gives back to it. Its ids:
+- Binds are mounted when the run comes, or, where a slot is furnished for runs like the last ones, before: then what a
+  mount made now would show is compared with what is mounted (`standing.Shows`).
+- Mounts, the root and membership in control groups are measured when the run comes. Before, when the payload begins
+  to wait, and by the same code (`attest`), is measured what nothing gives back to it. Its ids:
   it has no capability in its user namespace, and none outside. Capabilities: the bounding set is empty. no_new_privs:
   there is no call that clears it. seccomp: a filter can be added only. Namespaces: it has neither the right nor the
   calls to enter others, and nobody enters a process into one. Resource limits: its own hard ones can be lowered only;
@@ -25,33 +27,31 @@ Why a run in a slot holds no less than one built for it:
 from __future__ import annotations
 
 import gc
-import os
-import resource
-import select
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from functools import partial
 from typing import Protocol
 
 from skillkeep.kernel.cgroups import Group
 from skillkeep.kernel.errors import KernelError
 from skillkeep.kernel.process import give_memory_back
-from skillkeep.kernel.procfs import read_text
 from skillkeep.runner.interface import new_run_id
+from skillkeep.runner.native.binds import inodes_of
 from skillkeep.runner.native.failures import LayerError
-from skillkeep.runner.native.layout import Host, look_at_host
 from skillkeep.runner.native.plan import Plan
-from skillkeep.runner.native.sandbox import Sandbox
+from skillkeep.runner.native.standing import Mounts, Shows, Standing, look_around
+from skillkeep.runner.native.waiting import Waiting
 
 __all__ = ["MOST", "Slot", "Slots"]
 
 _EACH = (3, 1)
 """How many slots are kept for the newest kind of run, and for the one before."""
 MOST = sum(_EACH)
+_ROOMS = 2
 _QUIET_SECONDS = 0.002
 _QUIET_BESIDE_RUNS = 0.05
 """How long nothing has to happen while a run lasts: most end sooner, and would wait for what is being built."""
-_LIMIT_KINDS = 16  # RLIM_NLIMITS
 _BUILDING_SECONDS = 0.05
 _AFTER_FAILURE_SECONDS = 5.0
 
@@ -69,35 +69,50 @@ class Owner(Protocol):
         """Remove a group as soon as nothing is in it."""
 
 
-@dataclass(frozen=True)
-class _Standing:
-    """What a slot took from the host and from this process when it was built."""
-
-    host: Host
-    mounts: tuple[str, ...]
-    groups: str
-    cores: frozenset[int]
-    limits: tuple[tuple[int, int], ...]
-    priority: tuple[int, int]
-
-
 class Slot:
     """One sandbox built ahead, and what it is good for."""
 
-    def __init__(self, owner: Owner, plan: Plan, standing: _Standing) -> None:
+    def __init__(self, owner: Owner, plan: Plan, standing: Standing) -> None:
         self._owner, self.standing = owner, standing
         self._plan, self._kind = plan, _kind_of(plan)
-        self.sandbox = Sandbox(plan, None)
+        self.sandbox = Waiting(plan)
         self.sandbox.group.keep_open()
         self._shares_cpu = "cpu" in self.sandbox.group.enforces
+        self.room = ""
+        """The room (`Plan.room`) it is or is being furnished for."""
+        self._shows: Shows | None = None
         self._watched: dict[int, Callable[[], None]] = {}
         self.gone = self.failed = self._stood = False
         self._look()
+
+    @property
+    def is_being_built(self) -> bool:
+        """Whether it does not stand as it is to stand yet."""
+        return not (self.sandbox.furnished if self.room else self.sandbox.ready)
 
     def is_of(self, plan: Plan) -> bool:
         """Whether it was built for runs that are bounded as `plan` is, where this process is bounded as it was."""
         # Without a quota the time limit bounds the CPU time of each process as well.
         return self._kind == _kind_of(plan) and (self._shares_cpu or plan.wall_seconds == self._plan.wall_seconds)
+
+    def furnish(self, plan: Plan, mounts: Mounts) -> None:
+        """Give it the binds of runs in the room of `plan`. Raises KernelError, OSError."""
+        self.room = plan.room
+        sources = tuple(bind.source for bind in plan.binds)
+        try:
+            self._shows = Shows(sources, mounts.all_of_them(), inodes_of(sources))
+            self.sandbox.furnish(plan)
+        except (KernelError, OSError):
+            self.failed = True
+            self.abort()
+            raise
+
+    def still_shows(self, mounts: Mounts) -> bool:
+        """Whether what it has been furnished with is what would be mounted now."""
+        try:
+            return self._shows is not None and self._shows == self._shows.now(mounts)
+        except (KernelError, OSError):
+            return False
 
     def give(self) -> None:
         """From now on its sandbox is the caller's."""
@@ -113,8 +128,8 @@ class Slot:
         self._owner.bury(self.sandbox.group)
 
     def _ended(self) -> None:
-        """It ended by itself: whoever asks sees whether it had ever stood."""
-        self.failed = not self._stood
+        """It ended by itself: whoever asks sees whether it had ever stood, as it was to stand."""
+        self.failed = not self._stood or (bool(self.room) and not self.sandbox.furnished)
         self.abort()
 
     def _look(self) -> None:
@@ -135,6 +150,8 @@ class Slot:
     def _heard(self) -> None:
         self.sandbox.heard()
         self._stood = self._stood or self.sandbox.ready
+        if self._shows is not None and self.sandbox.furnished and not self._shows.mounted_in(self.sandbox):
+            self.sandbox.abandon()  # the path led elsewhere in between
         self._look()
 
     def _unwatch(self) -> None:
@@ -150,7 +167,8 @@ class Slots:
         self._owner, self._most = owner, most
         self._slots: list[Slot] = []
         self._recent: list[Plan] = []
-        self._mounts = _Mounts()
+        self._rooms: list[Plan] = []
+        self._mounts = Mounts()
         self.due = float("inf")
         self._settled = True
         self._not_before = 0.0
@@ -165,11 +183,32 @@ class Slots:
 
         The caller asks `are_stale` before the slot's payload is let go.
         """
-        if not _fits_any(plan) or not self._most:
+        if not plan.plain or not self._most:
             return None
         self._remember(plan)
+        found = self._furnished(plan.room)
+        return self._given(found or next((s for s in self._living() if s.sandbox.ready and s.is_of(plan)), None))
+
+    def take_furnished(self, room: str) -> Slot | None:
+        """A furnished slot of that room, to be lent, or None.
+
+        The caller asks `are_stale` before it lends it.
+        """
+        if (found := self._furnished(room)) is None or not found.sandbox.counted:
+            return None
+        self._remember(found.sandbox.plan)
+        return self._given(found)
+
+    def _furnished(self, room: str) -> Slot | None:
+        """One whose binds are what they were; others are dropped."""
+        for slot in [slot for slot in self._living() if slot.room == room and slot.sandbox.furnished]:
+            if slot.still_shows(self._mounts):
+                return slot
+            slot.abort()
+        return None
+
+    def _given(self, found: Slot | None) -> Slot | None:
         self._settled = False
-        found = next((slot for slot in self._living() if slot.sandbox.ready and slot.is_of(plan)), None)
         if found is not None:
             self._slots.remove(found)
             found.give()
@@ -191,18 +230,18 @@ class Slots:
     def refill(self) -> None:
         """Build one slot, unless one is being built; drop what is broken or too much."""
         now = time.monotonic()
-        overdue = [slot for slot in self._living() if not slot.sandbox.ready and now >= slot.sandbox.due]
+        overdue = [slot for slot in self._living() if slot.is_being_built and now >= slot.sandbox.due]
         for slot in overdue:
             slot.abort()
-        plan = self._lacks()
+        make_next = self._lacks()
         if overdue:
             self._not_before = now + _AFTER_FAILURE_SECONDS
         if now < self._not_before:
             # Where none can be built, building one after the other would take a fifth of a core.
             self.due = self._not_before
             return
-        being_built = any(not slot.sandbox.ready for slot in self._slots)
-        if plan is None or being_built:
+        being_built = any(slot.is_being_built for slot in self._living())
+        if make_next is None or being_built:
             self._settled = not being_built
             self.due = float("inf") if self._settled else now + _BUILDING_SECONDS
             if self._settled:
@@ -210,9 +249,7 @@ class Slots:
                 give_memory_back()
             return
         try:
-            # Its own id: groups are named by it, and one that cannot be made would leave the slot without bounds.
-            own = replace(plan, run_id=new_run_id())
-            self._slots.append(Slot(self._owner, own, _look_around(self._mounts)))
+            make_next()
             self.due = now + _QUIET_SECONDS
         except (KernelError, LayerError, OSError):  # the run that needs it will say what is wrong
             self.due = self._not_before = now + _AFTER_FAILURE_SECONDS
@@ -224,33 +261,64 @@ class Slots:
         self._slots = []
 
     def _living(self) -> list[Slot]:
-        if any(slot.failed for slot in self._slots):
+        if failed := [slot for slot in self._slots if slot.failed]:
             self._not_before = time.monotonic() + _AFTER_FAILURE_SECONDS
+            self._forget_rooms({slot.room for slot in failed})
         self._slots = [slot for slot in self._slots if not slot.gone]
         return self._slots
 
     def _remember(self, plan: Plan) -> None:
+        if self._rooms and self._rooms[0].room == plan.room and _kind_of(self._recent[0]) == _kind_of(plan):
+            return
         kinds = [_kind_of(each) for each in self._recent]
         if _kind_of(plan) in kinds:
             del self._recent[kinds.index(_kind_of(plan))]
         bare = replace(plan, argv=("true",), env=(), binds=(), policy_text="")
         self._recent = [bare, *self._recent][: len(_EACH)]
+        self._forget_rooms({plan.room})
+        self._rooms = [plan.without_command(), *self._rooms][:_ROOMS]
 
-    def _lacks(self) -> Plan | None:
-        """The plan that a slot is to be built for next. Slots for runs that have not come lately are dropped."""
-        left = list(self._living())
-        missing = None
-        for plan, wanted in zip(self._recent, _EACH, strict=False):
-            fitting = [slot for slot in left if slot.is_of(plan)][: min(wanted, self._most)]
-            left = [slot for slot in left if slot not in fitting]
-            missing = missing or (plan if len(fitting) < min(wanted, self._most) else None)
+    def _forget_rooms(self, names: set[str]) -> None:
+        self._rooms = [room for room in self._rooms if room.room not in names]
+
+    def _lacks(self) -> Callable[[], None] | None:
+        """How the next thing that is missing is made. Slots for runs that have not come lately are dropped."""
+        left, missing, pending = list(self._living()), None, []
+        for kind, room in self._wanted():
+            name = "" if room is None else room.room
+            fitting = next((slot for slot in left if slot.is_of(kind) and slot.room == name), None)
+            if fitting is None:
+                pending.append((kind, room))
+            else:
+                left.remove(fitting)
+        for kind, room in pending:
+            bare = next((slot for slot in left if room is not None and slot.is_of(kind) and not slot.room), None)
+            if bare is not None and room is not None:
+                left.remove(bare)
+                missing = missing or partial(bare.furnish, room, self._mounts)
+            else:
+                missing = missing or partial(self._build, kind)
         for slot in left:
             slot.abort()
         return missing
 
+    def _wanted(self) -> list[tuple[Plan, Plan | None]]:
+        """The kinds of slots to keep, and the room of each, None for one without."""
+        wanted: list[tuple[Plan, Plan | None]] = []
+        for kind, count in zip(self._recent, _EACH, strict=False):
+            rooms = [room for room in self._rooms if _kind_of(room) == _kind_of(kind)][: count - 1]
+            rooms += rooms[:1] * (count - 1 - len(rooms))  # two callers may come at once
+            wanted += [(kind, room) for room in [*rooms, *[None] * count][: min(count, self._most)]]
+        return wanted
+
+    def _build(self, plan: Plan) -> None:
+        # Its own id: groups are named by it, and one that cannot be made would leave the slot without bounds.
+        own = replace(plan, run_id=new_run_id())
+        self._slots.append(Slot(self._owner, own, look_around(self._mounts)))
+
     def _host_changed(self, slot: Slot) -> bool:
         try:
-            return slot.standing != _look_around(self._mounts)
+            return slot.standing != look_around(self._mounts)
         except (KernelError, OSError):
             return True
 
@@ -258,54 +326,3 @@ class Slots:
 def _kind_of(plan: Plan) -> tuple[object, ...]:
     """What of a plan the first half of a tape and the control group depend on, besides its resource limits."""
     return plan.memory_bytes, plan.processes, plan.cpus, plan.tmp_bytes, plan.open_files, plan.file_bytes, plan.id_base
-
-
-def _fits_any(plan: Plan) -> bool:
-    """Whether a slot can serve it: no way out, no tracer, no terminal, and no bind but for reading."""
-    plain = all(not bind.writable and not bind.overlay_bytes for bind in plan.binds)
-    # Links of /proc lead elsewhere when they are followed by another process.
-    return (
-        plain
-        and not (plan.egress or plan.explain or plan.terminal)
-        and not any(bind.source.startswith("/proc/") for bind in plan.binds)
-    )
-
-
-class _Mounts:
-    """The mounts of this process that a slot depends on; the kernel says when any has changed (proc_pid_mountinfo(5)).
-
-    As root the binds of a run are opened from these mounts when it comes; else from those that its init has had since
-    it began, so that every mount counts.
-    """
-
-    def __init__(self) -> None:
-        self._file = os.open("/proc/self/mountinfo", os.O_RDONLY | os.O_CLOEXEC)
-        self._changes = select.poll()
-        self._changes.register(self._file, select.POLLPRI)
-        self._known: tuple[str, ...] | None = None
-
-    def shown(self, host: Host) -> tuple[str, ...]:
-        """Their lines."""
-        if self._changes.poll(0) or self._known is None:
-            lines = read_text("/proc/self/mountinfo").splitlines()
-            below = (*host.folders, *host.etc, "/dev")
-            self._known = tuple(line for line in lines if os.geteuid() or _concerns(line.split(" ")[4], below))
-        return self._known
-
-
-def _concerns(mounted_at: str, paths: tuple[str, ...]) -> bool:
-    """Whether a mount is above or below one of `paths`."""
-    place = mounted_at.rstrip("/") + "/"
-    return any(place.startswith(f"{path}/") or f"{path}/".startswith(place) for path in paths)
-
-
-def _look_around(mounts: _Mounts) -> _Standing:
-    host = look_at_host()
-    return _Standing(
-        host,
-        mounts.shown(host),
-        read_text("/proc/self/cgroup"),
-        frozenset(os.sched_getaffinity(0)),
-        tuple(resource.getrlimit(which) for which in range(_LIMIT_KINDS)),
-        (os.getpriority(os.PRIO_PROCESS, 0), os.sched_getscheduler(0)),
-    )

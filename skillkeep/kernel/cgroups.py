@@ -28,6 +28,7 @@ __all__ = [
     "GroupLimits",
     "Part",
     "Place",
+    "number_in",
     "places",
     "write_knob",
 ]
@@ -94,7 +95,7 @@ class Part(ABC):
 
     def facts(self) -> dict[str, int]:
         """What the kernel counted: peak_memory, peak_processes, oom_kills, refused_forks."""
-        found = {name: _number(self._text(file), key) for name, (file, key) in self._counters().items()}
+        found = {name: number_in(self._text(file), key) for name, (file, key) in self._counters().items()}
         return {name: value for name, value in found.items() if value is not None}
 
     def keep_open(self) -> None:
@@ -103,6 +104,11 @@ class Part(ABC):
             if name not in self._kept:
                 with contextlib.suppress(OSError):  # what cannot be read has no value, however it is opened
                     self._kept[name] = os.open(f"{self.path}/{name}", os.O_RDONLY | os.O_CLOEXEC)
+
+    def counters(self) -> list[tuple[str, str | None, int]]:
+        """What `facts` reads of what was kept open: its name, the key in the file, the descriptor."""
+        found = ((name, key, self._kept.get(file, -1)) for name, (file, key) in self._counters().items())
+        return [counter for counter in found if counter[2] >= 0]
 
     def let_go(self) -> None:
         """Close what was kept open."""
@@ -173,6 +179,10 @@ class Group:
     def holds(self) -> bool:
         """Whether every limit of every part is still what it was set to."""
         return all(part.holds() for part in self.parts)
+
+    def counters(self) -> list[tuple[str, str | None, int]]:
+        """Of all parts, what `facts` reads: its name, the key in the file, and the descriptor."""
+        return [counter for part in self.parts for counter in part.counters()]
 
     def keep_open(self) -> None:
         """Keep open what `holds` and `facts` read, until the group is removed."""
@@ -251,7 +261,7 @@ def write_knob(path: str, value: str) -> None:
         write_text(path, value)
 
 
-def _number(text: str | None, key: str | None) -> int | None:
+def number_in(text: str | None, key: str | None) -> int | None:
     """A control file's number, or that of the line `key N`; None when there is none."""
     if text is None:
         return None

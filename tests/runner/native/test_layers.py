@@ -27,12 +27,14 @@ from skillkeep.runner.interface import Bind, RunRequest, SandboxPolicy
 from skillkeep.runner.native import prepare as prepare_module
 from skillkeep.runner.native import rest as rest_module
 from skillkeep.runner.native import sandbox as sandbox_module
+from skillkeep.runner.native import waiting as waiting_module
 from skillkeep.runner.native.failures import LayerError
 from skillkeep.runner.native.plan import Plan, make_plan
 from skillkeep.runner.native.prepare import Prepared
 from skillkeep.runner.native.program import REST_OF_INIT, REST_OF_PAYLOAD
 from skillkeep.runner.native.rest import Rest
 from skillkeep.runner.native.sandbox import Sandbox
+from skillkeep.runner.native.waiting import Waiting
 
 ROW = 80
 NO_SUCH_CALL = 999
@@ -56,10 +58,10 @@ def _run(plan: Plan, when_ready: Callable[[Sandbox], None] | None = None) -> San
     """
     null = os.open("/dev/null", os.O_RDWR | os.O_CLOEXEC)
     try:
-        sandbox = Sandbox(plan, (null, null, null) if when_ready is None else None)
+        sandbox = Sandbox(plan, (null, null, null)) if when_ready is None else Waiting(plan)
         poll = select.poll
         while not sandbox.over:
-            if sandbox.ready and when_ready is not None:
+            if isinstance(sandbox, Waiting) and sandbox.ready and when_ready is not None:
                 when_ready(sandbox)
                 sandbox.take(plan, (null, null, null))
             waiting = poll()
@@ -107,7 +109,7 @@ def _changed(monkeypatch: pytest.MonkeyPatch, change: Callable[[int, Step], int 
         return bytes(here)
 
     for made in (prepare, prepare_ahead, prepare_rest):
-        monkeypatch.setattr(sandbox_module, made.__name__, made)
+        monkeypatch.setattr(waiting_module if made is prepare_rest else sandbox_module, made.__name__, made)
 
 
 @pytest.fixture(name="marker")

@@ -1,0 +1,47 @@
+"""Two numbers that a fork server and the caller of a lent sandbox share, so that neither has to wake the other.
+
+The caller writes when the payload was let go, the server how many calls were refused, before the payload hears of it.
+"""
+
+from __future__ import annotations
+
+import os
+import struct
+
+__all__ = ["Board"]
+
+_BEGAN, _REFUSALS = 0, 8
+_TIME, _COUNT = struct.Struct("=d"), struct.Struct("=Q")
+
+
+class Board:
+    """A memory file; `fd` is one that somebody else made. The owner closes it."""
+
+    def __init__(self, fd: int = -1) -> None:
+        self.fd = fd if fd >= 0 else os.memfd_create("skillkeep-board", os.MFD_CLOEXEC)
+
+    @property
+    def began(self) -> float:
+        """When the payload was let go, in monotonic seconds; 0.0 when it was not yet."""
+        data = os.pread(self.fd, _TIME.size, _BEGAN)
+        return float(_TIME.unpack(data)[0]) if len(data) == _TIME.size else 0.0
+
+    def begin(self, now: float) -> None:
+        """The payload is let go now."""
+        os.pwrite(self.fd, _TIME.pack(now), _BEGAN)
+
+    @property
+    def refusals(self) -> int:
+        """How many calls were refused."""
+        data = os.pread(self.fd, _COUNT.size, _REFUSALS)
+        return int(_COUNT.unpack(data)[0]) if len(data) == _COUNT.size else 0
+
+    def refuse(self) -> None:
+        """One more call is about to be refused."""
+        os.pwrite(self.fd, _COUNT.pack(self.refusals + 1), _REFUSALS)
+
+    def close(self) -> None:
+        """Let go of it."""
+        if self.fd >= 0:
+            os.close(self.fd)
+            self.fd = -1

@@ -1,0 +1,98 @@
+"""What a sandbox that was built ahead took from the host and from the fork server: when its run comes, all of it is
+looked at again, and must be the same.
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+import select
+from dataclasses import dataclass
+
+from skillkeep.kernel.procfs import read_text
+from skillkeep.runner.native.binds import inodes_of
+from skillkeep.runner.native.layout import Host, look_at_host
+from skillkeep.runner.native.waiting import Waiting
+
+__all__ = ["Mounts", "Shows", "Standing", "look_around"]
+
+_LIMIT_KINDS = 16  # RLIM_NLIMITS
+
+
+@dataclass(frozen=True)
+class Standing:
+    """What a slot took from the host and from this process when it was built."""
+
+    host: Host
+    mounts: tuple[str, ...]
+    groups: str
+    cores: frozenset[int]
+    limits: tuple[tuple[int, int], ...]
+    priority: tuple[int, int]
+
+
+@dataclass(frozen=True)
+class Shows:
+    """What a furnished slot was to mount: paths, the mounts they were opened below, and what they led to."""
+
+    sources: tuple[str, ...]
+    mounts: tuple[str, ...]
+    inodes: tuple[tuple[int, int], ...]
+
+    def now(self, mounts: Mounts) -> Shows:
+        """The same paths as they are now. Raises KernelError."""
+        return Shows(self.sources, mounts.all_of_them(), inodes_of(self.sources))
+
+    def mounted_in(self, sandbox: Waiting) -> bool:
+        """Whether that is what is mounted there, as seen from outside."""
+        try:
+            return self.inodes == sandbox.mounted()
+        except OSError:
+            return False
+
+
+class Mounts:
+    """The mounts of this process that a slot depends on; the kernel says when any has changed (proc_pid_mountinfo(5)).
+
+    As root the binds of a run are opened from these mounts when it comes; else from those that its init has had since
+    it began, so that every mount counts.
+    """
+
+    def __init__(self) -> None:
+        self._file = os.open("/proc/self/mountinfo", os.O_RDONLY | os.O_CLOEXEC)
+        self._changes = select.poll()
+        self._changes.register(self._file, select.POLLPRI)
+        self._known: tuple[str, ...] = ()
+        self._all: tuple[str, ...] = ()
+
+    def shown(self, host: Host) -> tuple[str, ...]:
+        """Their lines."""
+        before = self._all
+        if self.all_of_them() is not before:
+            below = (*host.folders, *host.etc, "/dev")
+            self._known = tuple(line for line in self._all if os.geteuid() or _concerns(line.split(" ")[4], below))
+        return self._known
+
+    def all_of_them(self) -> tuple[str, ...]:
+        """The lines of all mounts."""
+        if self._changes.poll(0) or not self._all:
+            self._all = tuple(read_text("/proc/self/mountinfo").splitlines())
+        return self._all
+
+
+def _concerns(mounted_at: str, paths: tuple[str, ...]) -> bool:
+    """Whether a mount is above or below one of `paths`."""
+    place = mounted_at.rstrip("/") + "/"
+    return any(place.startswith(f"{path}/") or f"{path}/".startswith(place) for path in paths)
+
+
+def look_around(mounts: Mounts) -> Standing:
+    host = look_at_host()
+    return Standing(
+        host,
+        mounts.shown(host),
+        read_text("/proc/self/cgroup"),
+        frozenset(os.sched_getaffinity(0)),
+        tuple(resource.getrlimit(which) for which in range(_LIMIT_KINDS)),
+        (os.getpriority(os.PRIO_PROCESS, 0), os.sched_getscheduler(0)),
+    )

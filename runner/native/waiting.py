@@ -1,0 +1,163 @@
+"""A sandbox that is built ahead of its run, in up to three steps, each measured by the same code as any other's.
+
+*Ready*: its payload waits with all its rights laid down, its init for binds. *Furnished*: the binds of runs to come are
+mounted, and only the command is missing. *Lent*: the caller itself gives it the command and hears how it ended
+(`lent`); the server goes on watching the limits and the caller. Each can be skipped but the first.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections import ChainMap
+from collections.abc import Sequence
+
+from skillkeep.runner.interface import Assurance
+from skillkeep.runner.native import messages
+from skillkeep.runner.native.binds import open_read_only
+from skillkeep.runner.native.board import Board
+from skillkeep.runner.native.plan import Plan
+from skillkeep.runner.native.prepare import bind_shapes
+from skillkeep.runner.native.rest import prepare_command, prepare_rest
+from skillkeep.runner.native.sandbox import SETUP_SECONDS, Sandbox
+
+__all__ = ["Waiting"]
+
+
+class Waiting(Sandbox):
+    """Built for a run that is bounded as `plan` is. Raises LayerError or KernelError when it cannot be started."""
+
+    def __init__(self, plan: Plan) -> None:
+        self._has_binds = False
+        self._offer: tuple[Assurance, bytes] | None = None
+        super().__init__(plan, None)
+
+    @property
+    def ready(self) -> bool:
+        """Whether all of it stands, and it has no binds yet."""
+        return self._ahead is not None and not self._has_binds and self._lives
+
+    @property
+    def furnished(self) -> bool:
+        """Whether it has been given binds, has been measured, and waits for its one run."""
+        return self._assurance is not None and self._command is None and not self.started and self._lives
+
+    @property
+    def _lives(self) -> bool:
+        return self.failure is None and self.pidfd >= 0
+
+    @property
+    def counted(self) -> bool:
+        """Whether control groups bound and count all of it, so that nobody has to look at it while it runs."""
+        return {"memory", "pids"} <= set(self.group.enforces)
+
+    @property
+    def assurance(self) -> Assurance:
+        """What was measured last."""
+        assert self._assurance is not None
+        return self._assurance
+
+    def take(self, plan: Plan, streams: Sequence[int]) -> None:
+        """Give a ready or furnished sandbox its one run; `streams` stay open until it has started or is over.
+
+        `plan` has no more than read-only binds, and the bounds and room that the sandbox was built with. Raises
+        KernelError, LayerError.
+        """
+        if not self.furnished:
+            self._command, self._streams = self._give_binds(plan), streams
+            return
+        self._command, steps = prepare_command(plan)
+        self._steps = ChainMap(steps, self._steps)  # type: ignore[arg-type]
+        self.plan, self._streams = plan, streams
+        self._measure()
+        if self.allowed:
+            self._let_go()
+
+    def furnish(self, plan: Plan) -> None:
+        """Give a ready sandbox the binds of runs to come. Raises KernelError."""
+        self.allowed = False
+        self._give_binds(plan)
+
+    def _give_binds(self, plan: Plan) -> bytes:
+        """What the payload is to hear."""
+        assert self.ready
+        assert self.socket is not None
+        as_root = self._identity.as_root
+        rest = prepare_rest(plan, bind_shapes(plan), as_root)
+        self._steps = ChainMap(rest.steps, self._steps)  # type: ignore[arg-type]
+        self.plan, self._has_binds = plan, True
+        self.due = time.monotonic() + SETUP_SECONDS
+        trees = open_read_only([bind.source for bind in plan.binds]) if as_root else []
+        try:
+            messages.tell(self.socket, rest.init, trees)
+        finally:
+            for fd in trees:
+                os.close(fd)
+        return rest.payload
+
+    def _stands(self) -> None:
+        super()._stands()
+        if self.furnished:
+            self._offered()
+
+    def mounted(self) -> tuple[tuple[int, int], ...]:
+        """Device and inode of each bind as the payload sees it. Raises OSError."""
+        found = (os.stat(f"/proc/{self._payload}/root{bind.target}") for bind in self.plan.binds)
+        return tuple((state.st_dev, state.st_ino) for state in found)
+
+    def lend(self) -> tuple[bytes, list[int]]:
+        """From now on the caller talks to it: lets the payload go, and hears the last words.
+
+        What is lent, measured again, as JSON; descriptors of the socket, the board and the counters. The time limit
+        counts from now until the board says better. Raises LayerError.
+        """
+        assert self.furnished
+        assert self.counted
+        assert self.socket is not None
+        self._measure()
+        offer = self._offered()
+        self.lent = Board()
+        if self.notices is not None:
+            self.notices.board = self.lent
+        self._begin()
+        return offer, [self.socket.fileno(), self.lent.fd, *(fd for _, _, fd in self.group.counters())]
+
+    def _offered(self) -> bytes:
+        """What `lend` says, written once for as long as it is true."""
+        if self._offer is None or self._offer[0] != self.assurance:
+            counters = [(name, key) for name, key, _ in self.group.counters()]
+            words = {"init": self._init, "counters": counters, "assurance": self.assurance.to_json()}
+            self._offer = self.assurance, json.dumps(words).encode()
+        return self._offer[1]
+
+    def regain(self, words: bytes) -> None:
+        """The caller does not go on with a lent sandbox; `words` are init's last ones, if it has heard them."""
+        self._note_beginning()
+        self._end_lending()
+        if words:
+            try:
+                self._take(messages.last_words(words, self._init))
+            except ValueError as error:
+                self._fail(error)
+
+    def tick(self) -> None:
+        """As of any sandbox."""
+        self._note_beginning()
+        super().tick()
+
+    def abandon(self) -> None:
+        """Nobody wants it any more."""
+        self._end_lending()
+        super().abandon()
+
+    def _note_beginning(self) -> None:
+        if self.lent is not None:
+            self._started = min(max(self.lent.began, self._started), time.monotonic())
+
+    def _end_lending(self) -> None:
+        if self.lent is not None:
+            if self.notices is not None:
+                self.notices.board = None
+            self.lent.close()
+            self.lent = None

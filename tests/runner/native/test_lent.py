@@ -1,0 +1,344 @@
+"""A run like the last one is let go by its caller in a sandbox that the fork server lends: with the same outcome."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import secrets
+import signal
+import socket
+import subprocess
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.sandbox import Bench, Who, marked_processes, python_for, staged_packages
+from support.sandbox import bench as make_bench
+from support.slots import at_rest, children, groups
+from support.waiting import kill, until
+
+from skillkeep.runner.interface import RunRequest
+from skillkeep.runner.native import NativeBackend, asking, client
+from skillkeep.runner.native.identity import DEFAULT_ID_BASE
+from skillkeep.runner.native.plan import make_plan
+
+SCRIPT = Path(__file__).parents[2] / "support" / "repeating_driver.py"
+
+
+class Caller:
+    """A process that makes one run after the other, for one attacker."""
+
+    def __init__(self, bench: Bench, before: tuple[str, ...] = ()) -> None:
+        code = "import sys; sys.path.insert(0, sys.argv[1]); exec(compile(sys.argv[2], 'driver', 'exec'))"
+        words = [python_for(bench.who.uid), "-I", "-c", code, str(staged_packages()), SCRIPT.read_text()]
+        self.process = subprocess.Popen([*before, *words], stdin=-1, stdout=-1, text=True, **bench.identity())
+        self._bench = bench
+
+    def send(self, *argv: str, **policy: Any) -> None:
+        """Ask for a run."""
+        assert self.process.stdin
+        self.process.stdin.write(json.dumps({"argv": argv, "policy": policy}) + "\n")
+        self.process.stdin.flush()
+
+    def answer(self) -> dict[str, Any]:
+        """How it ended."""
+        assert self.process.stdout
+        answer: dict[str, Any] = json.loads(self.process.stdout.readline())
+        return answer
+
+    def run(self, *argv: str, **policy: Any) -> dict[str, Any]:
+        self.send(*argv, **policy)
+        return self.answer()
+
+    def borrows(self, **policy: Any) -> bool:
+        """Whether runs under this policy are let go by this caller, once the server is at rest."""
+        first = self.run("true", **policy)
+        if first["assurance"]["level"] != "bounded":
+            return False
+        assert until(lambda: at_rest(self._bench.server()) and self.run("true", **policy)["lent"])
+        assert until(lambda: at_rest(self._bench.server()))
+        return True
+
+
+@contextlib.contextmanager
+def calling(bench: Bench, *before: str) -> Iterator[Caller]:
+    if not bench.runtime.exists():
+        bench.own_server()
+    caller = Caller(bench, before)
+    try:
+        yield caller
+    finally:
+        caller.process.kill()
+        caller.process.communicate()
+
+
+FORKS = "import os\nfor _ in range(30):\n  if os.fork() == 0:\n    import time; time.sleep(9)"
+CASES: dict[str, tuple[tuple[str, ...], dict[str, Any]]] = {
+    "output and code": (("sh", "-c", "echo out; echo err >&2; exit 3"), {}),
+    "signal": (("sh", "-c", "kill -9 $$"), {}),
+    "somebody left behind": (("sh", "-c", "sleep 60 & exit 4"), {}),
+    "no such program": (("no-such-program",), {}),
+    "not executable": (("/etc/passwd",), {}),
+    "no such folder": (("true",), {"workdir": "/nowhere"}),
+    "time limit": (("sleep", "60"), {"wall_seconds": 0.2}),
+    "time limit, with children": (("sh", "-c", "sleep 60 & sleep 60"), {"wall_seconds": 0.2}),
+    "too much output": (("yes",), {"output_bytes": 1000}),
+    "refused call": (("unshare", "-U", "true"), {}),
+    "too many processes": (("python3", "-c", FORKS), {"processes": 20}),
+    "too much memory": (("python3", "-c", "b'x' * (1 << 28)"), {"memory_bytes": 1 << 26}),
+    "variables": (("sh", "-c", "echo $MARK; pwd"), {"env": [["MARK", "a b"]], "workdir": "/usr"}),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_the_outcome_is_that_of_a_run_that_the_server_lets_go(bench: Bench, case: str) -> None:
+    argv, policy = CASES[case]
+    with calling(bench) as caller:
+        first = caller.run(*argv, **policy)
+        assert not first["lent"]
+        steady = {key: value for key, value in policy.items() if key not in ("wall_seconds", "workdir")}
+        if case == "no such folder" or "wall_seconds" in policy:
+            assert until(lambda: at_rest(bench.server()))
+            borrows = caller.borrows(**steady)
+            # The room is another one until a run has asked for it.
+            again = caller.run(*argv, **policy)
+            assert until(lambda: at_rest(bench.server()))
+            if borrows:
+                assert until(lambda: at_rest(bench.server()) and caller.run(*argv, **policy)["lent"])
+                assert until(lambda: at_rest(bench.server()))
+        else:
+            borrows = caller.borrows(**policy)
+        again = caller.run(*argv, **policy)
+    assert again["lent"] == borrows
+    assert _steady(again) == _steady(first)
+
+
+def _steady(answer: dict[str, Any]) -> dict[str, Any]:
+    """Without what no two runs share."""
+    changing = {
+        "lent",
+        "run_id",
+        "wall_seconds",
+        "user_seconds",
+        "system_seconds",
+        "peak_memory_bytes",
+        "peak_processes",
+    }
+    kept = {key: value for key, value in answer.items() if key not in changing}
+    if "assurance" in kept:
+        layers = {layer["name"]: (layer["in_force"], layer["facts"]) for layer in kept["assurance"]["layers"]}
+        for name in ("namespaces", "identity", "cgroup"):
+            held, facts = layers[name]
+            layers[name] = held, sorted(facts)
+        kept["assurance"] = {**kept["assurance"], "layers": layers, "payload_host_uid": None}
+    if kept.get("stdout_truncated"):
+        kept["stdout"] = len(kept["stdout"])
+    return kept
+
+
+def test_what_was_used_is_measured(bench: Bench) -> None:
+    code = "import time; held = bytearray(1 << 25); t = time.process_time()\nwhile time.process_time() < t + .2: pass"
+    with calling(bench) as caller:
+        borrows = caller.borrows()
+        answer = caller.run("python3", "-c", code)
+    assert answer["lent"] == borrows
+    assert 0.15 < answer["user_seconds"] + answer["system_seconds"] < 30
+    assert answer["wall_seconds"] > 0.15
+    assert answer["peak_memory_bytes"] > 1 << 25
+    assert answer["peak_processes"] >= 1
+
+
+def test_runs_in_turns_under_two_policies_are_lent_as_well(bench: Bench) -> None:
+    (bench.tool / "who").write_text("tool")
+    shown = {"binds": [[str(bench.tool), "/tool"]]}
+    with calling(bench) as caller:
+        if not caller.borrows() or not caller.borrows(**shown):
+            pytest.skip("no control group can be made by this user here")
+        for _ in range(2):
+            assert until(lambda: caller.run("true")["lent"] and at_rest(bench.server()))
+            assert until(lambda: at_rest(bench.server()) and caller.run("cat", "/tool/who", **shown)["lent"])
+        assert caller.run("cat", "/tool/who", **shown)["stdout"] == "tool"
+        assert caller.run("ls", "/tool")["exit_code"] != 0
+
+
+def test_a_folder_that_was_replaced_is_shown_as_it_is_now(bench: Bench) -> None:
+    now, later = bench.folder / "now", bench.folder / "later"
+    for folder in (now, later):
+        folder.mkdir()
+        (folder / "name").write_text(folder.name)
+    shown = {"binds": [[str(now), "/data"]]}
+    with calling(bench) as caller:
+        caller.borrows(**shown)
+        assert caller.run("cat", "/data/name", **shown)["stdout"] == "now"
+        assert until(lambda: at_rest(bench.server()))
+        caller.run("true", **shown)
+        assert until(lambda: at_rest(bench.server()))
+        os.rename(now, bench.folder / "old")
+        os.rename(later, now)
+        assert caller.run("cat", "/data/name", **shown)["stdout"] == "later"
+
+
+def test_a_folder_that_may_not_be_entered_any_more_is_not_shown(bench: Bench) -> None:
+    outer = bench.folder / "outer"
+    (outer / "inner").mkdir(parents=True)
+    shown = {"binds": [[str(outer / "inner"), "/data"]]}
+    if bench.who.uid is None:
+        os.chown(outer, 65534, 65534)
+    with calling(bench) as caller:
+        caller.borrows(**shown)
+        outer.chmod(0)
+        answer = caller.run("ls", "/data", **shown)
+        outer.chmod(0o755)
+    assert answer.get("error_code") == "sandbox_layer_failed", answer
+    assert "layer bind failed" in answer["error_message"]
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="mounting needs root")
+def test_a_mount_below_a_shown_folder_is_seen_in_the_next_run() -> None:
+    with make_bench(Who("root", None)) as bench:
+        (bench.tool / "below").mkdir()
+        other = bench.folder / "other"
+        other.mkdir()
+        (other / "only-this").write_text("")
+        shown = {"binds": [[str(bench.tool), "/tool"]]}
+        with calling(bench, "unshare", "--mount") as caller:
+            assert caller.borrows(**shown)
+            mount = ["mount", "--bind", str(other), str(bench.tool / "below")]
+            subprocess.run(["nsenter", "-t", str(caller.process.pid), "--mount", *mount], check=True)
+            assert caller.run("ls", "/tool/below", **shown)["stdout"] == "only-this\n"
+
+
+def test_a_lent_sandbox_whose_control_group_was_changed_is_not_used(bench: Bench) -> None:
+    with calling(bench) as caller:
+        if not caller.borrows(processes=5):
+            pytest.skip("no control group can be made by this user here")
+        for place in groups(bench.server()):
+            if os.path.exists(knob := f"{place}/pids.max"):
+                Path(knob).write_text("max", encoding="ascii")
+        answer = caller.run("python3", "-c", FORKS, processes=5)
+    assert not answer["lent"]
+    assert "Resource temporarily unavailable" in answer["stderr"]
+
+
+def test_sandboxes_that_were_killed_while_they_waited_do_no_harm(bench: Bench) -> None:
+    with calling(bench) as caller:
+        caller.borrows()
+        for init in children(bench.server()):
+            for payload in children(init):
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(payload, signal.SIGKILL)
+        assert caller.run("echo", "well")["stdout"] == "well\n"
+
+
+@pytest.mark.parametrize("victim", ["caller", "server", "init"])
+def test_whoever_is_killed_during_a_lent_run_nothing_of_it_stays(bench: Bench, victim: str) -> None:
+    mark = secrets.token_hex(8)
+    code = f"import os, time\nif os.fork() == 0:\n  os.setsid()\ntime.sleep(60)  # {mark}"
+    with calling(bench) as caller:
+        caller.borrows()
+        server = bench.server()
+        caller.send("python3", "-c", code)
+        assert until(lambda: len(marked_processes(mark)) == 2)
+        used = next(init for init in children(server) if set(children(init)) & set(marked_processes(mark)))
+        kill({"caller": caller.process.pid, "server": server, "init": used}[victim])
+        assert until(lambda: marked_processes(mark) == [])
+        if victim == "server":
+            assert caller.answer()["error_code"] == "sandbox_died"
+        if victim == "init":
+            answer = caller.answer()
+            assert (answer["cause"], answer["signal"]) == ("signal", signal.SIGKILL)
+        if victim != "caller":
+            assert caller.run("true")["exit_code"] == 0
+        if victim != "server":
+            assert until(lambda: at_rest(server))
+
+
+def borrow(connection: socket.socket) -> tuple[bytes, list[int]]:
+    """Ask for a sandbox furnished for a run of no tool."""
+    room = make_plan(RunRequest(("true",)), DEFAULT_ID_BASE).room
+    connection.send(asking.ROOM + room.encode())
+    data, fds, _, _ = socket.recv_fds(connection, 1 << 16, 32)
+    return data, fds
+
+
+def lends(own: Bench) -> bool:
+    """Whether the server lends here, once it has something to lend."""
+    if NativeBackend()._run(RunRequest(("true",))).assurance.level.name != "BOUNDED":
+        return False
+
+    def lent() -> bool:
+        assert until(lambda: at_rest(own.server()))
+        with client.connected() as connection:
+            data, fds = borrow(connection)
+            for fd in fds:
+                os.close(fd)
+        return data.startswith(asking.LENT)
+
+    assert until(lent)
+    assert until(lambda: at_rest(own.server()))
+    return True
+
+
+@pytest.mark.parametrize("words", [b"room ", b"room \xff", b"room " + b"0" * 64, b"tell ", b"tell x", b"lent {}"])
+def test_nonsense_about_rooms_is_refused_and_the_server_goes_on(own: Bench, words: bytes) -> None:
+    NativeBackend()._run(RunRequest(("true",)))
+    pid = own.server()
+    with client.connected() as connection:
+        connection.send(words)
+        assert not connection.recv(4096).startswith(asking.LENT)
+    assert NativeBackend()._run(RunRequest(("true",))).exit_code == 0
+    assert own.server() == pid
+
+
+@pytest.mark.parametrize("words", [b"", b"x", b"\x04" + bytes(7), bytes(8), b"\xff" * 312], ids=repr)
+def test_a_lent_sandbox_that_is_handed_back_with_nonsense_is_ended(own: Bench, words: bytes) -> None:
+    if not lends(own):
+        pytest.skip("no control group can be made by this user here")
+    pid = own.server()
+    with client.connected() as connection:
+        data, fds = borrow(connection)
+        for fd in fds:
+            os.close(fd)
+        assert data.startswith(asking.LENT)
+        init = json.loads(data[len(asking.LENT) :])["init"]
+        if words:
+            connection.send(asking.TELL + words)
+            assert client.receive(connection, [])["kind"] == "layer"
+    assert until(lambda: init not in children(pid))
+    assert until(lambda: at_rest(pid))
+
+
+def test_a_lent_sandbox_that_is_never_used_ends_at_its_time_limit(own: Bench) -> None:
+    if not lends(own):
+        pytest.skip("no control group can be made by this user here")
+    with client.connected() as connection:
+        data, fds = borrow(connection)
+        assert data.startswith(asking.LENT)
+        inside, *others = fds
+        for fd in others:
+            os.close(fd)
+        with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET, fileno=inside) as talk:
+            connection.send(b"output_cap")  # any reason to stop it
+            talk.settimeout(20)
+            assert talk.recv(64) == b""
+        connection.send(asking.TELL)
+        assert client.receive(connection, [])["stopped_for"] == "output_cap"
+
+
+def test_threads_of_one_caller_each_get_a_sandbox_of_their_own(own: Bench) -> None:
+    lends(own)
+    outputs: dict[int, bytes] = {}
+
+    def one(number: int) -> None:
+        outputs[number] = NativeBackend()._run(RunRequest(("echo", str(number)))).stdout
+
+    for _ in range(3):
+        threads = [threading.Thread(target=one, args=(number,)) for number in range(6)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert outputs == {number: f"{number}\n".encode() for number in range(6)}
