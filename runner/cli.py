@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from shutil import which
 from typing import TYPE_CHECKING, Annotated, Any, TextIO
 
 import typer
@@ -214,7 +215,7 @@ def doctor(json_: JsonOption = False, config: ConfigOption = None) -> int:
               "hint": hint, "backends": [each.to_json() for each in found],
               "mechanisms": [each.to_json() for each in parts]})  # fmt: skip
     else:
-        write(_doctor_text(found, parts))
+        write(_doctor_text(found, parts, bool(usable)))
         say(hint or f"Runs use: {usable[0]}")
     return Exit.OK if usable else Exit.TOOL_FAILURE
 
@@ -297,12 +298,32 @@ def exit_code_of(result: RunResult) -> int:
     return 128 + result.signal if result.signal is not None else int(result.exit_code or 0)
 
 
-def _doctor_text(found: list[Availability], parts: Sequence[Mechanism]) -> str:
-    rows = [(each.backend, "yes" if each.available else "no", each.level.name.lower()) for each in found]
+_LEVELS = {
+    AssuranceLevel.BOUNDED: "own namespaces, filtered system calls, and the kernel bounds memory, processes and CPU",
+    AssuranceLevel.ISOLATED: "own namespaces, filtered system calls; limits for each process, and a watchdog over all",
+    AssuranceLevel.FILTERED: "filtered system calls and files, without namespaces",
+    AssuranceLevel.NONE: "an ordinary process of yours: for your own tools (tier 1) alone, and no sandbox",
+}
+_ELSEWHERE = {"apple": "container", "lima": "limactl"}
+"""Sandboxes for macOS, and the program that each needs."""
+
+
+def _concerns(state: Availability) -> bool:
+    """Whether somebody at this machine wants to hear of that backend."""
+    return state.available or state.backend in (*RUNGS, LANDLOCK, LOCAL) or bool(which(_ELSEWHERE[state.backend]))
+
+
+def _doctor_text(found: list[Availability], parts: Sequence[Mechanism], usable: bool) -> str:
+    shown = [each for each in found if _concerns(each)]
+    rows = [(each.backend, *(("yes", each.level.name.lower()) if each.available else ("no", "-"))) for each in shown]
     lines = [columns(rows, ("backend", "works", "assurance"))]
-    for each in found:
-        facts = [f"not here: {each.reason}", f"to mend: {each.mend}"] if not each.available else []
-        lines += [f"{each.backend}: {escape(text)}" for text in (*facts, *(f"loses: {loss}" for loss in each.losses))]
+    held = {each.level for each in shown if each.available}
+    lines += [f"{level.name.lower()}: {_LEVELS[level]}" for level in sorted(held, reverse=True)]
+    for each in shown:
+        wanted = "to have it too" if usable else "to mend"
+        facts = [f"not here: {each.reason}", f"{wanted}: {each.mend}"] if not each.available else []
+        losses = () if each.backend == LOCAL else each.losses
+        lines += [f"{each.backend}: {escape(text)}" for text in (*facts, *(f"loses: {loss}" for loss in losses))]
     if parts:
         rows = [(each.name, "yes" if each.works else "no", escape(each.seen)) for each in parts]
         lines += ["", columns(rows, ("mechanism", "works", "seen"))]

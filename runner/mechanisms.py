@@ -114,7 +114,8 @@ def _core_dumps() -> Mechanism:
     pattern, hard = _read("/proc/sys/kernel/core_pattern"), resource.getrlimit(resource.RLIMIT_CORE)[1]
     works = not pattern.startswith("|") or hard != 0 or os.geteuid() == 0
     mend = "" if works else "raise the hard core limit from 0 (ulimit -Hc): 1 keeps the host's handler from running"
-    return Mechanism("no core dumps", works, f"core_pattern {pattern!r}, hard limit {hard}", mend)
+    seen = f"a crash leaves none (core_pattern {pattern!r})" if works else f"a crash starts the host's {pattern!r}"
+    return Mechanism("no core dumps", works, seen, mend)
 
 
 def _read(path: str) -> str:

@@ -11,7 +11,7 @@ from skillkeep.cli.options import ConfigOption, JsonOption, QuietOption, Verbose
 from skillkeep.cli.output import emit, say, write
 from skillkeep.errors import Exit, UsageError
 from skillkeep.runner.interface import Availability, Backend
-from skillkeep.runner.ladder import LOCAL, backend_factories
+from skillkeep.runner.ladder import LOCAL, RUNGS, backend_factories
 from skillkeep.runner.selftest.row import Row, Verdict
 from skillkeep.settings import Settings
 
@@ -72,7 +72,7 @@ def _attacked(backends: list[Backend], only: list[str], *, quiet: bool) -> list[
         raise UsageError("usage", f"there is no attack {unknown[0]!r}", "`runner selftest --verbose` lists them.")
     rows: list[Row] = []
     for each in backends:
-        say(f"attacking {each.name} ...", quiet=quiet)
+        say(f"attacking {each.name} (assurance here: {each.probe().level.name.lower()}) ...", quiet=quiet)
         with laid_out() as bait:
             rows += attack_all(each, bait, only)
             if each.name == "native" and not only:
@@ -88,5 +88,11 @@ def _show(rows: list[Row], absent: list[Availability], seconds: float, *, everyt
         write("")
         write(summary(rows))
     for state in absent:
-        say(f"{state.backend}: not tested, it does not work here: {state.reason}")
-    say(f"{seconds} s; nothing was left behind" if rows else "no sandbox works here; `runner doctor` says why")
+        if state.backend in RUNGS:
+            say(f"{state.backend}: not tested, it does not work here: {state.reason}")
+    if not rows:
+        say("no sandbox works here; `runner doctor` says why")
+        return
+    doors = sum(row.verdict is Verdict.OPEN for row in rows)
+    found = "no door is open that should not be" if not doors else f"{doors} doors are open that should not be"
+    say(f"{found}; {len(rows)} attacks in {seconds} s")

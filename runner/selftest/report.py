@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
+from skillkeep.cli.output import columns
 from skillkeep.runner.selftest.row import Row, Verdict
 from skillkeep.text import escape
 
@@ -12,25 +13,26 @@ __all__ = ["matrix", "summary"]
 
 _SIGNS = {Verdict.CLOSED: "closed", Verdict.OPEN: "OPEN", Verdict.INTENDED: "intended", Verdict.UNTESTED: "-"}
 
+_HEADS = {
+    Verdict.OPEN: "OPEN, and should not be:",
+    Verdict.INTENDED: "open on purpose, and why that harms nobody (intended):",
+    Verdict.UNTESTED: "not testable here (-):",
+}
+
 
 def matrix(rows: Sequence[Row], *, everything: bool) -> str:
-    """One line for each attack, one column for each sandbox; without `everything` only areas and what is not closed."""
+    """A line for each area, a column for each sandbox; below it the attacks that are not closed, or `everything`."""
     backends = list(dict.fromkeys(row.backend for row in rows))
-    by_attack: dict[str, dict[str, Row]] = {}
-    for row in rows:
-        by_attack.setdefault(row.attack, {})[row.backend] = row
-    wide = max((len(name) for name in by_attack), default=0)
-    head = f"{'attack':<{wide}}  " + "  ".join(f"{name:<8}" for name in backends)
-    lines = [head.rstrip()]
+    table: list[tuple[str, ...]] = []
     for area in dict.fromkeys(row.area for row in rows):
-        mine = {name: found for name, found in by_attack.items() if next(iter(found.values())).area == area}
-        counts = [_count([found[name] for found in mine.values() if name in found]) for name in backends]
-        lines.append(f"{area}: " + "; ".join(f"{name} {count}" for name, count in zip(backends, counts, strict=True)))
-        for name, found in mine.items():
+        mine = [row for row in rows if row.area == area]
+        table.append((area, *(_count([row for row in mine if row.backend == name]) for name in backends)))
+        for attack in dict.fromkeys(row.attack for row in mine):
+            found = {row.backend: row for row in mine if row.attack == attack}
             if everything or any(row.verdict is not Verdict.CLOSED for row in found.values()):
-                cells = [_SIGNS[found[each].verdict] if each in found else "" for each in backends]
-                lines.append((f"{name:<{wide}}  " + "  ".join(f"{cell:<8}" for cell in cells)).rstrip())
-    return "\n".join(lines + _reasons(rows))
+                cells = (_SIGNS[found[name].verdict] if name in found else "" for name in backends)
+                table.append((f"  {attack}", *cells))
+    return "\n".join([columns(table, ("attack", *backends)), *_reasons(rows)])
 
 
 def summary(rows: Sequence[Row]) -> str:
@@ -52,8 +54,8 @@ def _reasons(rows: Sequence[Row]) -> list[str]:
         texts: dict[str, list[str]] = {}
         for row in chosen:
             why = row.title + ": " + row.seen if verdict is Verdict.OPEN else row.reason or row.seen
-            texts.setdefault(f"{row.backend}: {why}", []).append(row.attack)
+            texts.setdefault(f"{why} [{row.backend}]", []).append(row.attack)
         if texts:
-            lines += ["", f"{verdict.value}:"]
-            lines += [escape(f"  {', '.join(names)} ({why})") for why, names in texts.items()]
+            lines += ["", _HEADS[verdict]]
+            lines += [escape(f"  {', '.join(names)}: {why}") for why, names in texts.items()]
     return lines

@@ -231,6 +231,18 @@ def test_doctor_names_each_backend_and_what_would_mend_it(home: Home) -> None:
     assert "docker" in run_command("runner", "doctor", home=home.root).out
 
 
+@needs_native
+def test_doctor_says_what_its_words_mean_and_nothing_of_other_systems(home: Home) -> None:
+    said = run_command("runner", "doctor", home=home.root, env={"DOCKER_HOST": "unix:///nowhere.sock", "PATH": "/bin"})
+    lines = said.out.splitlines()
+    level = NATIVE.level.name.lower()
+    assert any(line.startswith(f"{level}: own namespaces") for line in lines)
+    assert ["docker", "no", "-"] in [line.split() for line in lines]
+    assert any(line.startswith("docker: to have it too: ") for line in lines)
+    assert not any(line.startswith(("apple", "lima", "local: loses")) for line in lines)
+    assert said.err == "Runs use: native\n"
+
+
 def test_help_explains_where_options_end(home: Home) -> None:
     shown = skill_run(home, "--help")
     assert shown.code == 0
