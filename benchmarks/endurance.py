@@ -46,7 +46,8 @@ LINGERERS = {
 }
 CALLER = (
     "import sys; from skillkeep.runner.native import NativeBackend; from skillkeep.runner.interface import *;"
-    "NativeBackend()._run(RunRequest(('python3', '-c', sys.argv[1])))"
+    "words = [('true',)] * int(sys.argv[2]) + [('python3', '-c', sys.argv[1])];"
+    "[NativeBackend()._run(RunRequest(each)) for each in words]"
 )
 
 
@@ -93,7 +94,9 @@ def deaths(runtime: str, rounds: int) -> bool:
     slow, mounts = 0, _mounts()
     for number in range(rounds):
         mark = secrets.token_hex(8)
-        caller = subprocess.Popen([sys.executable, "-c", CALLER, f"{FORKS}  # {mark}"], stderr=subprocess.DEVNULL)
+        before = str(number % 2)  # after a run of its own a caller is lent its sandbox
+        words = [sys.executable, "-c", CALLER, f"{FORKS}  # {mark}", before]
+        caller = subprocess.Popen(words, stderr=subprocess.DEVNULL)
         time.sleep(random.uniform(0.0, 0.6))
         known |= set(servers(runtime))
         for victim in _victims(("caller", "server", "init")[number % 3], caller.pid, runtime):

@@ -5,7 +5,8 @@ loop and once with a pause between rounds, which shows the price of moving proce
 that needs no more than read-only binds takes a sandbox built ahead ("native"); one with a writable bind has it built.
 Then the runs a second of two workers, the CPU that one run costs its caller and the fork server, what a sandbox costs
 that waits for its run, what happens at a time limit, and (`--growth`, minutes) whether a run costs more with a large
-caller, vault, or number of environments. Report only.
+caller, vault, or number of environments. What the kernel alone takes for the same sandboxes is "floor" (`floors`).
+Report only.
 
 `--peers` adds other sandboxes that are on the PATH and can run /bin/true here: firejail, systemd-nspawn, Docker (with
 an image of the name skillkeep-benchmark) and srt (@anthropic-ai/sandbox-runtime of npm).
@@ -30,6 +31,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from floors import floors
 from standing import standing_ways
 
 from skillkeep.runner.interface import Bind, RunRequest, SandboxPolicy
@@ -108,12 +110,16 @@ def ways(backend: NativeBackend) -> dict[str, Callable[[], object]]:
     return found | standing_ways()
 
 
-def compare(compared: dict[str, Callable[[], object]], rounds: int, spacing: str) -> list[Row]:
-    """All ways in turn, `rounds` times."""
-    taken: dict[str, list[float]] = {name: [] for name in compared}
+def compare(
+    compared: dict[str, Callable[[], object]], timed: dict[str, Callable[[], float]], rounds: int, spacing: str
+) -> list[Row]:
+    """All ways in turn, `rounds` times; those of `timed` say themselves how long they took."""
+    taken: dict[str, list[float]] = {name: [] for name in (*compared, *timed)}
     for _ in range(rounds):
         for name, work in compared.items():
             taken[name].append(seconds(work))
+        for name, timing in timed.items():
+            taken[name].append(timing())
         if spacing == "sparse":
             time.sleep(SPARSE_SECONDS)
     unit = next(iter(taken.values()))
@@ -190,7 +196,8 @@ def main() -> int:
         print(f"no native sandbox here: {state.reason}; {state.mend}")
         return 0
     compared = ways(backend) | (peers() if wanted.peers else {})
-    rows = [row for spacing in ("tight", "sparse") for row in compare(compared, wanted.rounds, spacing)]
+    timed = floors(PLAIN)
+    rows = [row for spacing in ("tight", "sparse") for row in compare(compared, timed, wanted.rounds, spacing)]
     speeds = throughput(backend, max(wanted.rounds // 10, 1))
     costs = processor_seconds(backend, wanted.rounds)
     waiting = waiting_kilobytes()

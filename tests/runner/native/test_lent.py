@@ -211,6 +211,22 @@ def test_a_mount_below_a_shown_folder_is_seen_in_the_next_run() -> None:
             assert caller.run("ls", "/tool/below", **shown)["stdout"] == "only-this\n"
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="mounting needs root")
+def test_a_folder_of_the_system_that_was_replaced_is_shown_as_it_is_now() -> None:
+    own = 'mount -t tmpfs own /etc/ssl && mkdir /etc/ssl/certs && echo now > /etc/ssl/certs/name && exec "$@"'
+    replace = "mv /etc/ssl/certs /etc/ssl/old && mkdir /etc/ssl/certs && echo later > /etc/ssl/certs/name"
+    with make_bench(Who("root", None)) as bench, calling(bench, "unshare", "--mount", "sh", "-c", own, "sh") as caller:
+        borrows = caller.borrows()
+        assert caller.run("cat", "/etc/ssl/certs/name")["stdout"] == "now\n"
+        assert until(lambda: at_rest(bench.server()))
+        assert caller.run("true")["lent"] == borrows
+        assert until(lambda: at_rest(bench.server()))
+        enter = ["nsenter", "-t", str(caller.process.pid), "--mount"]
+        subprocess.run([*enter, "sh", "-c", replace], check=True)
+        answer = caller.run("cat", "/etc/ssl/certs/name")
+        assert (answer["stdout"], answer["lent"]) == ("later\n", False)
+
+
 def test_a_lent_sandbox_whose_control_group_was_changed_is_not_used(bench: Bench) -> None:
     with calling(bench) as caller:
         if not caller.borrows(processes=5):
