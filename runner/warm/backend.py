@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from skillkeep.kernel.errors import KernelError
 from skillkeep.runner.errors import RunnerError
-from skillkeep.runner.interface import Availability, Backend, RunRequest, RunResult
+from skillkeep.runner.interface import AssuranceLevel, Availability, Backend, RunRequest, RunResult
 from skillkeep.runner.native.backend import NativeBackend
 from skillkeep.runner.native.failures import LayerError
 from skillkeep.runner.warm.interpreter import WarmInterpreter, sweep
@@ -60,13 +60,14 @@ class WarmBackend(Backend):
         self._most, self._idle_seconds = most, idle_seconds
         self._kept: OrderedDict[Key, _Kept] = OrderedDict()
         self._lock = threading.Lock()
+        self._holds_less = False
 
     def probe(self) -> Availability:
         return self._cold.probe()
 
     def _run(self, request: RunRequest) -> RunResult:
         script = _script(request)
-        if script is None:
+        if script is None or self._holds_less:
             return self._cold.run(request)
         kept, stale = self._known(request, script)
         for each in stale:
@@ -95,6 +96,10 @@ class WarmBackend(Backend):
             sweep()
             with contextlib.suppress(RunnerError):  # an ordinary run will say what is wrong
                 kept.interpreter = WarmInterpreter(request, script, self._idle_seconds)
+        interpreter = kept.interpreter
+        if interpreter and not interpreter.bounded and self._cold.probe().level >= AssuranceLevel.BOUNDED:
+            self._drop(kept)  # systemd gives control groups to the fork server alone: an ordinary run holds more
+            self._holds_less = True
         return kept.interpreter
 
     def forget(self, tool: str) -> None:

@@ -117,6 +117,11 @@ class WarmInterpreter:
         """Whether the zygote has ended."""
         return self._control is None or self._door is None or started_at(self._zygote) < 0
 
+    @property
+    def bounded(self) -> bool:
+        """Whether control groups bound it, as they bound an ordinary run where there are any."""
+        return self._standing.bounded_by.keys() >= {"memory", "pids", "cpu"}
+
     def run(self, request: RunRequest) -> RunResult:
         """One call of the script with the arguments and the input of `request`; the limits of its policy hold.
 

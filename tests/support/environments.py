@@ -12,6 +12,7 @@ from typing import Any
 from support.sandbox import Bench, python_for, staged_packages
 from support.waiting import kill, until
 
+_SCENE_SECONDS = 1200  # an emulated machine is ten to twenty times slower
 _OPENING = """
 import json, os, sys, time
 sys.path.insert(0, sys.argv[1])
@@ -59,7 +60,7 @@ class Stage:
     def play(self, scene: str, project: str | bytes | None = None) -> dict[str, Any]:
         """What the scene said, all of it together."""
         with self.start(scene, project) as process:
-            output = process.communicate(timeout=120)[0]
+            output = process.communicate(timeout=_SCENE_SECONDS)[0]
         assert process.returncode == 0, output
         said: dict[str, Any] = {}
         for line in output.splitlines():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,7 +12,12 @@ import pytest
 
 from skillkeep.files import remove_tree
 from skillkeep.home import Home
+from skillkeep.runner.errors import RunnerError
+from skillkeep.runner.interface import Bind, RunRequest, SandboxPolicy
 from skillkeep.runner.native import NativeBackend
+
+_FOR_USERS = (6, 6)
+"""The first kernel on which an ordinary user may make one."""
 
 
 @pytest.fixture
@@ -25,6 +32,19 @@ def home() -> Iterator[Home]:
 
 @pytest.fixture(scope="session", autouse=True)
 def _native() -> None:
-    state = NativeBackend().probe()
+    backend = NativeBackend()
+    state = backend.probe()
     if not state.available:
         pytest.skip(f"no native sandbox: {state.reason}")
+    if os.geteuid() == 0 or _kernel() >= _FOR_USERS:
+        return
+    with tempfile.TemporaryDirectory() as name:
+        request = RunRequest(("true",), SandboxPolicy(binds=(Bind(name, name, writable=True, overlay_bytes=1 << 20),)))
+        with pytest.raises(RunnerError) as refused:
+            backend.run(request)
+    assert (refused.value.code, refused.value.context["layer"]) == ("sandbox_layer_failed", "overlay")
+    pytest.skip(f"an ordinary user's dry run: {refused.value.hint}")
+
+
+def _kernel() -> tuple[int, ...]:
+    return tuple(int(word) for word in re.findall(r"\d+", os.uname().release)[:2])

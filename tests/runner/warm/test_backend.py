@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+import pytest
 from support.environments import Stage, next_said
 from support.waiting import until
 from support.warm import OPENING, play
@@ -34,6 +35,26 @@ backend.close()
     said = play(stage, scene, script="import sys; print(sys.argv)")
     assert said["first"] == said["second"] == said["third"] == ["exit", 0, None, "['./script.py', 'x']\n", ""]
     assert (said["none"], said["one"], said["folders"], said["after"]) == (0, 1, 1, [])
+
+
+@pytest.mark.parametrize(
+    "patch", ["", "WarmInterpreter.bounded = property(lambda self: False)"], ids=["here", "patched"]
+)
+def test_where_an_ordinary_run_would_hold_more_nothing_is_warm(cold_stage: Stage, patch: str) -> None:
+    """As for a user who has logged in to a systemd: control groups are given to the fork server alone."""
+    scene = (
+        WATCH
+        + patch
+        + """
+levels = [backend._run(request("./script.py")).assurance.level.name for _ in range(3)]
+said(levels=levels, ordinary=backend.probe().level.name, warm=len(interpreters()), left=left())
+backend.close()
+"""
+    )
+    said = play(cold_stage, scene, script="print('x')")
+    assert set(said["levels"]) == {said["ordinary"]}
+    if patch and said["ordinary"] == "BOUNDED":
+        assert (said["warm"], said["left"]) == (0, [])
 
 
 def test_what_cannot_be_warm_is_an_ordinary_run(stage: Stage) -> None:
