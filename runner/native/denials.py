@@ -69,6 +69,10 @@ def _refused_file(note: Mapping[str, Any], policy: SandboxPolicy) -> Denial:
 
 def _grant_for(path: str, policy: SandboxPolicy) -> str:
     """The grant that would show `path`, or the folder it was to be made in; empty where none can (see `policy`)."""
+    from skillkeep.runner.native.refusals import may_be_looked_at  # few runs are explained
+
+    if not may_be_looked_at(path):
+        return ""
     place = path if os.path.lexists(path) else os.path.dirname(path)
     own = (*RESERVED, policy.tool_mount)
     kept = place in ("/", "/tmp") or any(f"{place}/".startswith(f"{each}/") for each in own)  # noqa: S108

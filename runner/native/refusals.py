@@ -9,6 +9,7 @@ import ctypes
 import errno
 import os
 import posixpath
+import re
 import stat
 import struct
 from collections.abc import Iterator
@@ -20,7 +21,7 @@ from skillkeep.kernel.libc import syscall
 from skillkeep.kernel.procfs import status_of
 from skillkeep.runner.native.path_calls import Want
 
-__all__ = ["Inside", "refuser"]
+__all__ = ["Inside", "may_be_looked_at", "refuser"]
 
 _HOW = struct.pack("=QQQ", os.O_PATH | os.O_CLOEXEC, 0, 0x10)  # struct open_how, RESOLVE_IN_ROOT
 _NOT_HERE = (errno.ENOENT, errno.ENOTDIR)
@@ -31,6 +32,7 @@ _LIMITS = {
     errno.EDQUOT: ("tmp", "the sandbox's scratch space is full"),
 }
 _SCRATCH = ("/tmp/", "/dev/shm/")  # noqa: S108  paths inside
+_ESCAPED = re.compile(r"\\([0-7]{3})")
 _NEEDED = {Want.READ: 4, Want.WRITE: 2, Want.RUN: 1, Want.ENTER: 1, Want.LOOK: 0, Want.CONNECT: 2}
 
 
@@ -95,9 +97,24 @@ def refuser(inside: Inside, path: str, want: Want, number: int) -> tuple[str, st
     return _who_denied(inside, path, want) if number == errno.EACCES else None
 
 
+def may_be_looked_at(path: str) -> bool:
+    """Whether looking for `path` on this machine asks nobody else.
+
+    A name below an automounter's folder would be looked up in a network, and the payload chose it.
+    """
+    with open("/proc/self/mountinfo", encoding="utf-8", errors="surrogateescape") as file:
+        rows = [line.partition(" - ") for line in file]
+    elsewhere = [
+        _ESCAPED.sub(lambda found: chr(int(found[1], 8)), head.split()[4])
+        for head, _, tail in rows
+        if tail.startswith(("autofs ", "fuse"))
+    ]
+    return not any(f"{path}/".startswith(f"{place.rstrip('/')}/") for place in elsewhere)
+
+
 def _is_outside(path: str, want: Want) -> bool:
     """Whether the machine has what is not there inside, or the folder in which it was to be made."""
-    if path.startswith("/proc/"):
+    if path.startswith("/proc/") or not may_be_looked_at(path):
         return False
     return os.path.lexists(path) or (want in (Want.MAKE, Want.MOVE) and os.path.isdir(posixpath.dirname(path)))
 

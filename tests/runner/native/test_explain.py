@@ -18,6 +18,7 @@ from support.waiting import until
 from skillkeep.kernel import landlock
 from skillkeep.runner.native.denials import denials_of
 from skillkeep.runner.native.path_calls import CALLS, Want, wanted
+from skillkeep.runner.native.refusals import may_be_looked_at
 
 TRY = """
 import os, socket, sys
@@ -211,6 +212,25 @@ def test_what_a_call_wants_is_read_from_its_flags() -> None:
     assert wanted(CALLS["access"], os.W_OK) is Want.WRITE
     assert wanted(CALLS["access"], os.X_OK) is Want.RUN
     assert wanted(CALLS["execve"], 0) is Want.RUN
+
+
+def test_nothing_is_looked_up_below_an_automounter_or_a_fuse_mount(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    mounts = tmp_path / "mountinfo"
+    mounts.write_text(
+        "22 1 0:20 / / rw,relatime - ext4 /dev/vda rw\n"
+        "40 22 0:50 / /net rw,relatime shared:1 - autofs /etc/auto.net rw,fd=7\n"
+        "41 22 0:51 / /home/a/re\\040mote rw - fuse.sshfs host: rw\n"
+    )
+    real = open
+    monkeypatch.setattr(
+        "builtins.open", lambda path, *a, **k: real(mounts if "mountinfo" in str(path) else path, *a, **k)
+    )
+    told = {
+        path: may_be_looked_at(path) for path in ("/net", "/net/secret.example/x", "/network", "/home/a/re mote/x", "/")
+    }
+    assert list(told.values()) == [False, False, True, False, True]
 
 
 def test_no_denials_of_files_are_read_from_an_answer_without_any() -> None:
