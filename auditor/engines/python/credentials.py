@@ -118,10 +118,11 @@ class Credentials:
     @cached_property
     def _texts(self) -> dict[int, tuple[ast.Constant, str, str]]:
         """The file's texts that name a secret's place, by their node's id: most files are told by a few looks."""
+        values: list[tuple[ast.Constant, Any]] = [(node, node.value) for node in self._site.found.texts]
         texts = [
-            (node, node.value if isinstance(node.value, str) else node.value.decode("latin-1"))
-            for node in self._site.found.texts
-            if isinstance(node.value, str | bytes) and len(node.value) < _LONGEST_TEXT
+            (node, value if value.__class__ is str else value.decode("latin-1"))
+            for node, value in values
+            if len(value) < _LONGEST_TEXT
         ]
         found: dict[int, tuple[ast.Constant, str, str]] = {}
         for first in range(0, len(texts), _AT_ONCE):
@@ -184,14 +185,17 @@ class Credentials:
     def _named(self, item: ast.expr, scope: Scope, follow: bool) -> tuple[str, str]:
         """The secret path that `item` may hold and what it is, or two empty texts."""
         kind = item.__class__
-        if isinstance(item, ast.Tuple | ast.List):
-            if _names_only(item):
+        if kind is ast.Tuple or kind is ast.List:
+            if _names_only(item):  # type: ignore[arg-type]
                 return "", ""
-            for each in item.elts:
+            elements: list[ast.expr] = item.elts  # type: ignore[attr-defined]
+            for each in elements:
                 if each.__class__ in _MADE and (found := self._named(each, scope, follow))[1]:
                     return found
             return "", ""
         if kind is ast.Constant:
+            if not self._texts:
+                return "", ""
             known_text = self._texts.get(id(item))
             return known_text[1:] if known_text is not None else ("", "")
         if kind is ast.Name and not follow:

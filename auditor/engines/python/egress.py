@@ -70,6 +70,8 @@ class Egress:
         """``anything.post("https://…")``: a client whose type the file does not tell."""
         if not isinstance(call.func, ast.Attribute) or call.func.attr not in _HTTP_METHODS:
             return
+        if not any(map(_may_be_address, call.args[:2])):
+            return
         if any(True for _ in alternatives(self._site.fold(call.func.value, scope))):
             return  # a table or a text has methods of these names too
         for item in call.args[:2]:
@@ -178,3 +180,10 @@ class Egress:
                 self._site.report("code-persistence", call, message, severity=meaning.severity)
             if text.startswith(("/", "~")) or ".." in text.split("/"):
                 self._site.capability("write", text.replace(HOLE, "*")[:200], call)
+
+
+def _may_be_address(item: ast.expr) -> bool:
+    """False for a constant that is none; what is made or named has to be folded."""
+    if not isinstance(item, ast.Constant):
+        return True
+    return isinstance(item.value, str) and item.value.lower().startswith(_SCHEMES)

@@ -40,6 +40,7 @@ _CONSTANTS: Final[dict[str, Any]] = {
 }  # fmt: skip
 
 
+_CONSTANT: Final = frozenset({str, bytes, int, float, bool, type(None)})
 _LINE: Final = operator.attrgetter("line")
 # What binds a name to something that its own scope does not tell.
 UNTOLD: Final = frozenset({"param", "rest", "more", "opaque", "define"})
@@ -103,7 +104,7 @@ class Folder:
         return value, found
 
     def _constant(self, node: ast.Constant, _scope: Scope) -> Value:
-        return bounded(node.value) if isinstance(node.value, str | bytes | int | float | None) else UNKNOWN
+        return bounded(node.value) if node.value.__class__ in _CONSTANT else UNKNOWN
 
     def _name(self, node: ast.Name, scope: Scope) -> Value:
         for frame in reversed(self.frames):

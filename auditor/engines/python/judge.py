@@ -81,9 +81,11 @@ def _part(site: Site, flow: Flow, sinks: dict[str, Any]) -> None:
     plain = _Plain(found.attributes, site.names.program.linked)
     for call, scope in found.calls:
         function = call.func
-        if isinstance(function, ast.Attribute) and plain(function):
-            judges.of_unknown(call, scope, function.attr)
-        elif isinstance(function, ast.Call):
+        kind = function.__class__
+        if kind is ast.Attribute and plain(function):  # type: ignore[arg-type]
+            if call.args or call.keywords:
+                judges.of_unknown(call, scope, function.attr)  # type: ignore[attr-defined]
+        elif kind is ast.Call:
             judges.of_known(_unwrapped(site, call, scope), scope)
         else:
             judges.of_known(call, scope)
@@ -103,11 +105,10 @@ class _Judges:
         self.execution, self.credentials, self.egress = execution, credentials, egress
         self._names = site.names
         self._doing = _Doing()
+        self._does: dict[tuple[str, ...], int] = {}
 
     def of_unknown(self, call: ast.Call, scope: Scope, method: str) -> None:
-        """Judge a call of a method of which nothing is known but its name."""
-        if not (call.args or call.keywords):
-            return
+        """Judge a call, with arguments, of a method of which nothing is known but its name."""
         self.execution.handed_on(call, scope)
         if method not in self.credentials.looking:
             self.credentials.paths(call, scope, ())
@@ -122,7 +123,9 @@ class _Judges:
         else:
             called = names.resolve(function, scope)
             method = function.attr if isinstance(function, ast.Attribute) else ""
-        does = self._doing(called)
+        does = self._does.get(called)
+        if does is None:
+            does = self._does[called] = self._doing(called)
         if does & _RUNS or method == "__subclasses__":
             self.execution.judge(call, scope, called)
         elif call.args or call.keywords:

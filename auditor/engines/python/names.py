@@ -123,6 +123,8 @@ class Names:
 
     def _linked(self, name: str, scope: Scope) -> tuple[str, ...]:
         """`name`, and what stands behind it in another file of the program."""
+        if not self.program.linked:
+            return (name,)
         members = self.program.target(name, scope)
         key = (id(scope.module), f"{name} elsewhere")
         if not members or key in self._open:
@@ -140,6 +142,8 @@ class Names:
 
     def _of_bindings(self, name: str, home: Scope, bindings: list[Binding]) -> tuple[str, ...]:
         """Every value of a name, and of the names plainly assigned to it, however they go in circles."""
+        if len(bindings) == 1 and bindings[0].node.__class__ is not ast.Name:
+            return tuple(dict.fromkeys(self._binding(bindings[0], home)))[:_MAX_NAMES]
         found: dict[str, None] = {}
         seen = {(id(home), name)}
         queue = [(home, binding) for binding in bindings[:_MOST_BINDINGS]]
@@ -157,16 +161,17 @@ class Names:
         return tuple(found)[:_MAX_NAMES]
 
     def _binding(self, binding: Binding, home: Scope) -> tuple[str, ...]:
-        if binding.kind == "import":
+        kind = binding.kind
+        if kind == "value":
+            return self.resolve(binding.node, home) if binding.node is not None else ()
+        if kind == "import":
             return self._linked(_canonical(binding.name), home)
-        if binding.kind == "define":
+        if kind == "define":
             return self.program.name_of(binding, home)
-        if binding.kind == "item" and isinstance(binding.node, ast.Call | ast.Await):
+        if kind == "item" and isinstance(binding.node, ast.Call | ast.Await):
             made = self.resolve(binding.node, home)
             return tuple(f"{name}[{binding.index}]" for name in made if name.endswith("()"))
-        if binding.kind == "value" and binding.node is not None:
-            return self.resolve(binding.node, home)
-        if binding.kind == "element" and isinstance(binding.node, ast.List | ast.Tuple | ast.Set):
+        if kind == "element" and isinstance(binding.node, ast.List | ast.Tuple | ast.Set):
             return self._union(binding.node.elts, home)
         return ()
 

@@ -49,10 +49,13 @@ class OneOf:
 
 
 UNKNOWN: Final = Unknown()
+_MOST: Final = {str: MAX_TEXT, bytes: MAX_TEXT, tuple: MAX_ITEMS, dict: MAX_ITEMS}
 
 
 def one_of(values: list[Value]) -> Value:
     """Join what several assignments give into one value."""
+    if len(values) == 1 and values[0].__class__ is not OneOf:
+        return values[0]
     flat: list[Value] = []
     hashed: set[tuple[type, Value]] = set()
     complete = True
@@ -107,21 +110,21 @@ def is_whole(value: Value) -> bool:
 
 def bounded(value: Value) -> Value:
     """`value`, or `UNKNOWN` when it is larger than the folder may hold."""
-    if isinstance(value, str | bytes) and len(value) > MAX_TEXT:
+    most = _MOST.get(value.__class__)
+    if most is not None and len(value) > most:
         return UNKNOWN
-    if isinstance(value, tuple | dict) and len(value) > MAX_ITEMS:
-        return UNKNOWN
-    if isinstance(value, int) and value.bit_length() > 1 << 16:
+    if value.__class__ is int and value.bit_length() > 1 << 16:
         return UNKNOWN
     return value
 
 
 def lift(function: Callable[..., Value], *arguments: Value) -> Value:
     """Apply `function` to every combination of known alternatives; failures and unknown arguments give `UNKNOWN`."""
-    if not any(isinstance(argument, OneOf | Unknown) for argument in arguments):
-        return _apply(function, arguments)
-    if any(isinstance(argument, Unknown) for argument in arguments):
+    kinds = {argument.__class__ for argument in arguments}
+    if Unknown in kinds:
         return UNKNOWN
+    if OneOf not in kinds:
+        return _apply(function, arguments)
     spread = [argument.values if isinstance(argument, OneOf) else (argument,) for argument in arguments]
     results = [_apply(function, chosen) for chosen in islice(product(*spread), MAX_ALTERNATIVES + 1)]
     if any(isinstance(argument, OneOf) and not argument.complete for argument in arguments):
