@@ -18,6 +18,7 @@ from skillkeep.auditor.errors import AuditError
 __all__ = ["Hit", "Pattern", "PatternSet", "check_pattern"]
 
 _MAX_MEMORY = 1 << 20  # of each; a pattern may have three times the size of the largest of today
+_NOWHERE = (-1, -1)
 
 
 @dataclass(frozen=True)
@@ -69,10 +70,20 @@ class Pattern:
 
     def __init__(self, pattern: str) -> None:
         self._regexp = _compiled(pattern)
+        self._groups: dict[str, int] = dict(self._regexp.groupindex)
 
     def find(self, data: bytes, most: int = 50) -> Iterator[Hit]:
         """The first `most` matches in `data` (UTF-8), from left to right, without overlap."""
         return _hits(0, self._regexp, data, most)
+
+    def spans(self, data: bytes, group: str, most: int = 50) -> list[tuple[int, int]]:
+        """Byte offsets of the first `most` matches; of the named `group` where it took part in one."""
+        named = self._groups.get(group, 0)
+        found = []
+        for match in islice(self._regexp.finditer(data), most):
+            span = match.span(named)
+            found.append(match.span() if span == _NOWHERE else span)
+        return found
 
 
 def _hits(index: int, regexp: Any, data: bytes, most: int) -> Iterator[Hit]:

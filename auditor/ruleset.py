@@ -22,7 +22,7 @@ from skillkeep.auditor.strict_yaml import load_yaml
 
 __all__ = ["INTENT_REQUIREMENTS", "RULES_FOLDER", "Ruleset", "shipped"]
 
-INTENT_REQUIREMENTS: Final = "intent-requirements"
+INTENT_REQUIREMENTS: Final = "intent-lookup"
 """What is derived of the meanings, by the name it is kept under."""
 
 RULES_FOLDER: Final = Path(__file__).resolve().parent.parent / "rules"
@@ -59,6 +59,10 @@ class Ruleset:
         if name not in self._known:
             self._known[name] = load_yaml(self._texts[name].decode("utf-8"))
         return self._known[name]
+
+    def plain(self, name: str) -> Any:
+        """What the JSON file `name` holds. Raises `KeyError` for an unknown name, `ValueError` for what is none."""
+        return json.loads(self._texts[name])
 
     def kept(self, folder: Path) -> Ruleset:
         """The same with the documents as they are kept below `folder`, which are made anew where they do not fit."""

@@ -1,61 +1,74 @@
 """Words that a text must hold for a pattern to match: what lets most text be passed over without a search.
 
-Reads the part of the regular expression syntax that the tables use. In doubt it answers None: search everything.
+Reads the part of the regular expression syntax that the tables use. In doubt it asks for nothing: search everything.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Set as AbstractSet
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
+from math import prod
 from typing import Final
 
-__all__ = ["Piece", "alternatives_of", "pieces_of"]
+__all__ = ["FOREIGN", "Piece", "Way", "alternatives_of", "chance", "ways_of"]
 
+FOREIGN: Final = re.compile("[^\x00-\x7f\xa0-\xbf\u2000-\u2bff\u3000-\u3003\ufe0f\U0001f000-\U0001faff]")
+"""A letter of no English word."""
 _SHORTEST: Final = 3
 _REPEAT: Final = re.compile(r"\{(\d+)(?:,\d*)?\}")
 _LETTERS: Final = re.compile(r"[a-z]+(?![?*+{])")  # each of them comes once
+_PLURAL: Final = re.compile(r"([a-z]*)([a-z])\?(?=[ |)]|$)")  # the last letter of a word may be missing
 _GROUP: Final = re.compile(r"\((?:\?(?:P<\w+>|:))?")
-_ENOUGH: Final = 7
 _BRACKETS: Final = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|[()]")
-_REPEATS: Final = ("?", "*", "+", "{")
 _CLOSES: Final = ("", "|", ")")
+_SHORTHANDS: Final = tuple("\\" + each for each in "abBdDfnrstvwWSzA")
+_NO_LITERAL: Final = (".", "^", "$", *_SHORTHANDS)
+_CHANGED: Final = " *`_<>\\'\"-"  # what plain text may have instead of other characters, or is without
+_NO_ITEM: Final = (*_CLOSES, "(", "?", "*", "+", "{")
+_ANY_LETTER: Final = "abcdefghijklmnopqrstuvwxyz"
+_RARE: Final = 0.001  # a set of pieces that rare needs no other beside it
+_WORTH: Final = 0.5  # what the ways through a group must be rarer by than all of it to be told apart
+_MOST_WAYS: Final = 24
+_MOST_SETS: Final = 6
 
 
 @dataclass(frozen=True)
 class Piece:
-    """Letters inside of a word; with `first` the word starts with them, with `last` it ends with them."""
+    """Letters inside of a word; with `first` the word starts with them, with `last` it ends with them.
+
+    With `spelled`, any text as it stands.
+    """
 
     letters: str
     first: bool = False
     last: bool = False
-
-    @classmethod
-    def spelled(cls, text: str) -> Piece:
-        """The piece that `str` shows as `text`."""
-        return cls(text.strip("^$"), text.startswith("^"), text.endswith("$"))
-
-    def __str__(self) -> str:
-        """Its letters, after ^ when a word starts with them, before $ when one ends with them."""
-        return "^" * self.first + self.letters + "$" * self.last
-
-    @property
-    def worth(self) -> int:
-        """How rare it is, roughly."""
-        return min(len(self.letters) + self.first + self.last, _ENOUGH)
+    spelled: bool = False
 
 
-Pieces = frozenset[Piece] | None
+Pieces = frozenset[Piece]
+Rarity = Callable[[Pieces], float]
+"""The share of texts that hold one of some pieces, roughly."""
+Way = tuple[Pieces, ...]
+"""What a match holds: one piece of each set."""
 
 
-def pieces_of(alternative: str, *, whole: bool = False) -> list[frozenset[Piece]]:
-    """Sets of pieces of words, the rarest first: every ASCII match of `alternative` holds one piece of each set.
+def ways_of(alternative: str, rarity: Rarity, *, whole: bool = False) -> list[Way]:
+    """The ways to match `alternative`: each match holds what one of them asks for, whose rarest set is the first.
 
-    With `whole`, matches start and end where words do.
+    With `whole`, matches start and end where words do. An empty way asks for nothing.
     """
-    found, at = _sequence(alternative, 0, whole, whole)
-    return sorted(found, key=_worth, reverse=True) if at == len(alternative) else []
+    reader = _Reader(alternative, rarity)
+    ways, end = reader.sequence(0, whole, whole)
+    if end != len(alternative):
+        return [()]
+    return [tuple(sorted(dict.fromkeys(way), key=rarity)[:_MOST_SETS]) for way in ways]
+
+
+def chance(ways: Sequence[Way], rarity: Rarity) -> float:
+    """The share of texts that allow one of `ways`, roughly."""
+    return min(1.0, sum(prod(map(rarity, way)) for way in ways))
 
 
 def alternatives_of(pattern: str) -> list[str]:
@@ -64,7 +77,7 @@ def alternatives_of(pattern: str) -> list[str]:
     while at < len(pattern):
         char = pattern[at]
         if char in "\\[":
-            at = _item(pattern, at, first=False)[2]
+            at = _end_of_item(pattern, at)
             continue
         depth += (char == "(") - (char == ")")
         if char == "|" and not depth:
@@ -74,63 +87,137 @@ def alternatives_of(pattern: str) -> list[str]:
     return [*cut, pattern[start:]]
 
 
-def _either(text: str, at: int, first: bool, last: bool) -> tuple[Pieces, int]:
-    """Alternatives: the union of what each needs."""
-    union: frozenset[Piece] = frozenset()
-    known = True
-    while True:
-        found, at = _sequence(text, at, first, last)
-        known = known and bool(found)
-        union |= max(found, key=_worth, default=frozenset())
-        if at >= len(text) or text[at] != "|":
-            return (union if known else None), at
-        at += 1
+class _Reader:
+    """Reads one alternative from left to right."""
 
+    def __init__(self, text: str, rarity: Rarity) -> None:
+        self._text = text
+        self._rarity = rarity
 
-def _sequence(text: str, at: int, first: bool, last: bool) -> tuple[list[frozenset[Piece]], int]:
-    """Things that follow each other: what each of them needs."""
-    needs: list[Pieces] = []
-    run, opened = "", first
-    fresh = first  # a word starts here
-    while at < len(text) and text[at] not in "|)":
-        if letters := _LETTERS.match(text, at):
-            opened = opened if run else fresh
-            run, fresh, at = run + letters[0], False, letters.end()
-            continue
-        start = at
-        single, found, at = _item(text, at, fresh, last)
-        stop = at
-        least, at = _least(text, at)
-        gap = text[start] == " " and least == 1 and at == start + 1
-        needs += (_piece(run, opened, gap), found if least else None)
-        run, opened = (single, fresh) if single and least else ("", False)
-        fresh = gap or ((least > 0 or fresh) and text[start] == "(" and _ends_blank(text, start, stop))
-    needs.append(_piece(run, opened, last))
-    return [need for need in needs if need is not None], at
+    def sequence(self, at: int, first: bool, last: bool) -> tuple[list[Way], int]:
+        """Things that follow each other: the ways through all of them, and where they end."""
+        text = self._text
+        ways: list[Way] = [()]
+        run, opened = "", first
+        fresh = first  # a word starts here
+        begin = at
+        while at < len(text) and text[at] not in "|)":
+            if (plural := _PLURAL.match(text, at)) and (short := run + plural[1]):
+                at = plural.end()
+                whole = last if text[at : at + 1] in _CLOSES else _is_gap(text, at)
+                begins = opened if run else fresh
+                forms = [_piece(form, begins, last=whole) for form in (short, short + plural[2])]
+                ways = ways if None in forms else _with(ways, frozenset().union(*filter(None, forms)))
+                run, fresh = "", False
+                continue
+            if letters := _LETTERS.match(text, at):
+                opened = opened if run else fresh
+                run, fresh, at = run + letters[0], False, letters.end()
+                continue
+            start = at
+            if text[at] == "(":
+                through, stop = self._group(at, fresh, last)
+                least, at = _least(text, stop)
+                ways = _with(ways, _piece(run, opened, last=False))
+                ways = self._across(ways, through) if least else ways
+                run, fresh = "", (least > 0 or fresh) and _ends_blank(text, start, stop)
+                continue
+            stop = _end_of_item(text, at)
+            least, at = _least(text, stop)
+            bare = _is_no_letter(text[start:stop])
+            ways = _with(ways, _piece(run, opened, last=bare and least > 0))
+            single = text[start] if "a" <= text[start] <= "z" else ""
+            if least and FOREIGN.match(text, start):
+                ways = _with(ways, frozenset({Piece(text[start], spelled=True)}))
+            run, opened = (single, fresh) if single and least else ("", False)
+            fresh = bare and (least > 0 or fresh)
+        ways = _with(ways, _piece(run, opened, last=last))
+        if ways == [()] and (literal := _literal(text[begin:at])):
+            ways = [(frozenset({Piece(literal, spelled=True)}),)]
+        return ways, at
 
-
-def _item(text: str, at: int, first: bool, last: bool = False) -> tuple[str, Pieces, int]:
-    """One character, class or group: its letter if it is one, what it needs, and where it ends.
-
-    With `last`, a word ends where the text does, or the group around.
-    """
-    char = text[at]
-    if char == "\\":
-        end = text.index("}", at) + 1 if text[at + 1] in "pP" and text[at + 2 : at + 3] == "{" else at + 2
-        return "", None, end
-    if char == "[":
-        end = at + 2 if text[at + 1] in "^]" else at + 1
-        while text[end] != "]":
-            end += 2 if text[end] == "\\" else 1
-        return "", None, end + 1
-    if char == "(":
+    def _group(self, at: int, first: bool, last: bool) -> tuple[list[Way], int]:
+        """The ways through the group at `at`, and where it ends."""
+        text = self._text
         opened = _GROUP.match(text, at)
-        end = _ends(text)[at]
-        after = text[end + 1 : end + 2]
-        whole = (after == " " and text[end + 2 : end + 3] not in _REPEATS) or (last and after in _CLOSES)
-        found, end = _either(text, opened.end() if opened else at + 1, first, whole)
-        return "", found, end + 1
-    return (char if "a" <= char <= "z" else ""), (None if char.isascii() else frozenset()), at + 1
+        end = _ends(text)[at] + 1
+        whole = last if text[end : end + 1] in _CLOSES else _is_gap(text, end)
+        ways: list[Way] = []
+        at = opened.end() if opened else at + 1
+        while True:
+            found, at = self.sequence(at, first, whole)
+            ways += found
+            if at >= len(text) or text[at] != "|":
+                return ways, end
+            at += 1
+
+    def _across(self, ways: list[Way], through: list[Way]) -> list[Way]:
+        """`ways` and then those `through` a group: one by one where that makes much rarer what is asked for."""
+        if not all(through):
+            return ways
+        union = frozenset().union(*(min(way, key=self._rarity) for way in through))
+        whole = self._rarity(union)
+        apart = len(through) > 1 and len(ways) * len(through) <= _MOST_WAYS and whole > _RARE
+        if len(through) == 1 or (apart and chance(through, self._rarity) < _WORTH * whole):
+            return [way + more for way in ways for more in through]
+        return [(*way, union) for way in ways]
+
+
+def _with(ways: list[Way], piece: Pieces | None) -> list[Way]:
+    return ways if piece is None else [(*way, piece) for way in ways]
+
+
+def _piece(run: str, first: bool, *, last: bool) -> Pieces | None:
+    if not run or (len(run) < _SHORTEST and not (first and last)):
+        return None
+    return frozenset({Piece(run, first, last)})
+
+
+def _literal(text: str) -> str:
+    """The longest text that each match of `text` holds as it stands, of two characters or more that are no word."""
+    runs, at = [""], 0
+    while at < len(text):
+        if text[at] == "(":
+            end, char = _ends(text)[at] + 1, ""
+        else:
+            end = _end_of_item(text, at)
+            char = text[at:end].removeprefix("\\")
+        stop = _least(text, end)[1]
+        if stop == end and len(char) == 1 and char not in _CHANGED and text[at:end] not in _NO_LITERAL:
+            runs[-1] += char
+        else:
+            runs.append("")
+        at = stop
+    return max((run for run in runs if len(run) > 1 and not run.isalpha()), key=len, default="")
+
+
+def _end_of_item(text: str, at: int) -> int:
+    """Where the character, escape or class at `at` ends."""
+    if text[at] == "\\":
+        return text.index("}", at) + 1 if text[at + 1] in "pP" and text[at + 2 : at + 3] == "{" else at + 2
+    if text[at] != "[":
+        return at + 1
+    end = at + 2 if text[at + 1] in "^]" else at + 1
+    while text[end] != "]":
+        end += 2 if text[end] == "\\" else 1
+    return end + 1
+
+
+def _is_gap(text: str, at: int) -> bool:
+    """True when what follows at `at` is there and cannot go on with a word of English letters."""
+    if text[at : at + 1] in _NO_ITEM:
+        return False
+    end = _end_of_item(text, at)
+    return _least(text, end)[0] > 0 and _is_no_letter(text[at:end])
+
+
+@cache
+def _is_no_letter(item: str) -> bool:
+    """True for a character, class or anchor that an English letter cannot stand for, nor stand on both sides of."""
+    if item == r"\B" or item[:2] in (r"\p", r"\P") or r"\p" in item or r"\P" in item:
+        return False
+    spelled = re.compile(item.replace(r"\z", r"\Z"))
+    return not any(map(spelled.fullmatch, _ANY_LETTER))
 
 
 def _ends_blank(text: str, start: int, stop: int) -> bool:
@@ -159,14 +246,3 @@ def _least(text: str, at: int) -> tuple[int, int]:
     elif repeat := _REPEAT.match(text, at):
         least, at = min(int(repeat[1]), 1), repeat.end()
     return least, at + 1 if text[at : at + 1] == "?" and text[at - 1 : at] in "?*+}" else at
-
-
-def _piece(run: str, first: bool, last: bool) -> Pieces:
-    if len(run) < _SHORTEST and not (run and first and last):
-        return None
-    return frozenset({Piece(run, first, last)})
-
-
-def _worth(need: AbstractSet[Piece]) -> tuple[int, int]:
-    """How rare a set of pieces is, roughly."""
-    return min((piece.worth for piece in need), default=_ENOUGH), -len(need)

@@ -4,25 +4,77 @@ from __future__ import annotations
 
 import pytest
 
+from skillkeep.auditor.engines.intent.commonness import rarity
 from skillkeep.auditor.engines.intent.frames import matches
-from skillkeep.auditor.engines.intent.pieces import Piece, pieces_of
-from skillkeep.auditor.engines.intent.words import words
+from skillkeep.auditor.engines.intent.lookup import derive
+from skillkeep.auditor.engines.intent.meanings import meanings
+from skillkeep.auditor.engines.intent.pieces import Piece, Way, ways_of
+from skillkeep.auditor.engines.intent.words import Words, words
+from skillkeep.auditor.rulebook import default_rulebook
+from skillkeep.auditor.rules import Example
+
+
+def _ways(alternative: str) -> list[Way]:
+    return ways_of(alternative, rarity, whole=True)
 
 
 def _letters(alternative: str) -> list[set[str]]:
-    return [{piece.letters for piece in each} for each in pieces_of(alternative, whole=True)]
+    return [{piece.letters for piece in each} for way in _ways(alternative) for each in way]
+
+
+def _letters_of_ways(alternative: str) -> list[set[str]]:
+    return [{piece.letters for each in way for piece in each} for way in _ways(alternative)]
 
 
 def test_short_words_between_blanks_are_asked_for() -> None:
     assert {"it", "them"} in _letters("follow (?:it|them) exactly")
-    assert [{Piece("as", first=True, last=True)}] == [
-        set(each) for each in pieces_of("(?:very |so )?as \\d", whole=True)
-    ]
+    assert _ways("(?:very |so )?as \\d") == [(frozenset({Piece("as", first=True, last=True)}),)]
 
 
 def test_a_short_word_that_may_go_on_is_not_asked_for() -> None:
     assert _letters("follow (?:it|them)\\w* exactly") == _letters("follow \\w+ exactly")
     assert _letters("follow (?:it|them) ?exactly") == _letters("follow \\w+ exactly")
+
+
+def test_a_word_ends_and_starts_at_any_character_that_is_no_letter() -> None:
+    assert any(Piece("key", first=True, last=True) in each for each in _ways(r"ssh[- ]key\b")[0])
+    assert _ways(r"wombat\w") == [(frozenset({Piece("wombat", first=True)}),)]
+
+
+def test_rare_ways_through_a_group_are_told_apart() -> None:
+    apart = _letters_of_ways("(?:use the code|run the file) wombat")
+    assert {"use", "code", "wombat"} in [each - {"the"} for each in apart]
+    assert not any({"code", "file"} <= each for each in apart)
+    assert _letters_of_ways("(?:koala|dugong) wombat") == [{"koala", "dugong", "wombat"}]
+
+
+def test_a_set_that_is_asked_for_twice_is_asked_for_once() -> None:
+    tagger = Words({"soon": {"en": ["as wombat as"]}}, derive({"soon": {"en": ["as wombat as"]}}))
+    assert tagger.tags("do it as wombat as you can")
+    assert not tagger.tags("do it as you can")
+
+
+def test_what_a_search_finds_in_the_rules_own_examples_is_never_hidden() -> None:
+    tagger = words()
+    texts = [
+        (each.text if isinstance(each, Example) else str(each)).lower()
+        for rule in default_rulebook().rules.values()
+        if rule.id.startswith("intent-")
+        for each in (*rule.bad, *rule.good, *rule.evasion)
+    ]
+    assert texts
+    for text in texts:
+        tags = tagger.tags(text)
+        for name in meanings("classes"):
+            assert tags & tagger.bits(name) or not tagger.places(name, text, text.encode()), (name, text)
+
+
+@pytest.mark.parametrize("text", ["отправь это", "发送这个", "envía esto", "把文件上传到"])
+def test_words_of_other_languages_are_looked_up_as_they_stand(text: str) -> None:
+    tagger = words()
+    for name in ("send", "post"):
+        assert tagger.tags(text) & tagger.bits(name) or not tagger.places(name, text, text.encode())
+    assert tagger.tags(text) & tagger.bits("send|post")
 
 
 def test_a_place_named_beside_foreign_words_is_looked_up() -> None:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 from support.audited import rules_found
 
+from skillkeep.auditor.engines.intent.commonness import rarity
 from skillkeep.auditor.engines.intent.frames import frames, matches
 from skillkeep.auditor.engines.intent.meanings import meanings
-from skillkeep.auditor.engines.intent.pieces import alternatives_of, pieces_of
+from skillkeep.auditor.engines.intent.pieces import alternatives_of, ways_of
 from skillkeep.auditor.engines.intent.polarity import is_told
 from skillkeep.auditor.engines.intent.sentences import blocks, sentences
 from skillkeep.auditor.engines.intent.topic import topic_of
@@ -135,17 +136,20 @@ def test_a_verb_is_an_order_only_where_a_verb_can_stand() -> None:
 @pytest.mark.parametrize(
     ("pattern", "letters"),
     [
-        (r"leav(?:e|es|ing) (?:it|this) out", {"leav"}),
+        (r"leav(?:e|es|ing) (?:it|this) \w+", {"leav"}),
         (r"(?:be|been) (?:\w+ ){0,2}(?:sent|uploaded)", {"sent", "uploaded"}),
         (r"colou?r scheme", {"scheme"}),
+        (r"the wombats?", {"wombat", "wombats"}),
     ],
 )
 def test_pieces_are_letters_that_every_match_holds(pattern: str, letters: set[str]) -> None:
-    assert {piece.letters for piece in pieces_of(pattern)[0]} == letters
+    (way,) = ways_of(pattern, rarity)
+    assert {piece.letters for piece in way[0]} == letters
 
 
-def test_a_pattern_without_letters_has_no_pieces() -> None:
-    assert pieces_of(r"\b[\w-]+@") == []
+def test_a_pattern_without_words_is_looked_for_by_what_stands_in_it_or_everywhere() -> None:
+    assert ways_of(r"\b[\w-]+@", rarity) == [()]
+    assert [{piece.letters for piece in each} for way in ways_of(r"~/[\w-]+", rarity) for each in way] == [{"~/"}]
     assert alternatives_of(r"a|[|]|(?:b|c)|\|") == ["a", "[|]", "(?:b|c)", r"\|"]
 
 
