@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 __all__ = ["FLAG", "HEADING", "Block", "Sentence", "blocks", "plain_text", "sentences"]
 
@@ -37,8 +36,7 @@ _LONGEST: Final = 1_200
 _OVERLAP: Final = 300
 
 
-@dataclass(frozen=True)
-class Block:
+class Block(NamedTuple):
     """A paragraph, list item or heading at ``[start, end)``. `lead` introduces the list that it is an item of."""
 
     start: int
@@ -47,8 +45,7 @@ class Block:
     before: Block | None
 
 
-@dataclass(frozen=True)
-class Sentence:
+class Sentence(NamedTuple):
     """`text` is lower-cased without emphasis; ``[start, end)`` is its block, `lead` that of the block."""
 
     text: str
