@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from skillkeep.auditor.engines.tables import table
 
-__all__ = ["is_of_reference", "looked_up_pages"]
+__all__ = ["is_instructing", "is_of_reference", "looked_up_pages"]
 
 _NEAR = 80
 _LONGEST = 200
@@ -43,7 +43,12 @@ def looked_up_pages(texts: Mapping[str, str]) -> frozenset[str]:
 
 def is_of_reference(path: str) -> bool:
     """True for a page in a folder of reference that does not instruct by its name."""
-    return bool(_patterns().reference.search(path)) and not _patterns().instructing.search(path)
+    return bool(_patterns().reference.search(path)) and not is_instructing(path)
+
+
+def is_instructing(path: str) -> bool:
+    """True for a page that tells an agent or its user what to do by its name: ``SKILL.md``, a command, a readme."""
+    return bool(_patterns().instructing.search(path))
 
 
 def _sent_to(text: str) -> set[str]:

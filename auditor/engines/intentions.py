@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator
+from itertools import islice
 from typing import ClassVar, Final
 
 from skillkeep.auditor.engines.intent.frames import Match, matches
+from skillkeep.auditor.engines.intent.learned import Reading, read
 from skillkeep.auditor.engines.intent.topic import Topic, topic_of
 from skillkeep.auditor.engines.interface import Context, Emitter, Engine, Segment, SourceFile, SourceTree
+from skillkeep.auditor.engines.tables import table
 from skillkeep.auditor.interface import Severity
 
 __all__ = ["ENGINE", "IntentionEngine"]
@@ -102,14 +106,33 @@ def _is_prose(text: str) -> bool:
 
 
 def _report(segment: Segment, text: str, offset: int, topic: Topic, emit: Emitter) -> None:
-    for count, match in enumerate(matches(text)):
-        if count >= _MOST:
-            return
-        at = segment.locate(offset + match.sentence.start, offset + match.sentence.end)
+    reading = read(text)
+    found = list(islice(matches(text), _MOST))
+    meanings = table("intent")
+    kinds = {(m.sentence.start, m.sentence.end, m.frame.rule) for m in found if m.frame.rule not in meanings["slight"]}
+    rules = Counter((start, end) for start, end, _ in kinds)
+    shown = segment.anchor is None and segment.context in _PROSE  # what is decoded or in code has no excuse
+    for match in found:
+        span = match.sentence.start, match.sentence.end
+        excused = shown and rules[span] < 2 and match.frame.rule not in meanings["never_excused"]
+        harmless = _declared(match, topic) or (excused and reading.is_plain(match.sentence))
         emit.finding(
-            match.frame.rule, at, match.text[:300], segment=segment,
-            severity=Severity.WARN if _declared(match, topic) else None,
+            match.frame.rule, segment.locate(offset + span[0], offset + span[1]), match.text[:300], segment=segment,
+            severity=Severity.WARN if harmless else None,
         )  # fmt: skip
+    _report_learned(segment, reading, offset, emit)
+
+
+def _report_learned(segment: Segment, reading: Reading, offset: int, emit: Emitter) -> None:
+    for passage, blocks in reading.hostile()[:_MOST]:
+        emit.finding(
+            "intent-learned",
+            segment.locate(offset + passage.start, offset + passage.end),
+            reading.text[passage.start : passage.end][:300],
+            "words that speak against it most: " + ", ".join(reading.weights.strongest(passage.features)),
+            segment=segment,
+            severity=None if blocks else Severity.WARN,
+        )
 
 
 def _declared(match: Match, topic: Topic) -> bool:

@@ -1,0 +1,239 @@
+"""Learn the weights of ``rules/learned/intent.json`` from labelled passages and honest pages.
+
+    python scripts/train_intent.py HONEST... [--write]
+
+HONEST are folders of honest tools, ``<repository>/<tool>/``, such as `benchmarks/score.py` stages. The labelled
+passages are the ``tune-*passages*`` of ``benchmarks/samples``. Needs scikit-learn, which nothing else here does:
+install it where you run this.
+
+Prints what carries over: recall on passages of writers, and alarms on tools of repositories, that a model was not
+shown. With --write a model is fitted to everything and written, with the thresholds that were found that way.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import os
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_matrix, vstack
+from sklearn.linear_model import LogisticRegression
+
+from skillkeep.auditor.engines.intent.learned import FEW, passages
+from skillkeep.auditor.pages import is_instructing
+
+ROOT = Path(__file__).resolve().parents[1]
+SAMPLES = ROOT / "benchmarks" / "samples"
+WEIGHTS = ROOT / "rules" / "learned" / "intent.json"
+HEAD = re.compile(r"\A---\n.*?\n---\n\s*(?:# Page\n\nHelps with the task at hand\.\n\n)?", re.DOTALL)
+WRITER = re.compile(r"tune-p(\d+)-")
+
+FOLDS = 3
+REPOSITORIES = 12  # a word that no labelled passage has counts when honest pages of so many repositories have it
+HARD = 60_000  # passages of honest pages that look most like attacks count three times
+SHOWN = 150_000
+BLOCKING, DOUBTFUL = 0.014, 0.03  # shares of unseen honest tools that reach a threshold
+PLAIN = -3.0  # a score; seven in ten honest tools have no passage above it, one attack in twenty has none
+SMALLEST = 0.8  # weights nearer to nothing are left out
+SCALE = 100
+WEIGHT_OF_ATTACK, WEIGHT_OF_NEAR = 12.0, 5.0
+REGULAR = 30.0
+
+
+@dataclass(frozen=True)
+class Labelled:
+    """One passage of a writer: the features of all of it, and of each passage in it."""
+
+    writer: int
+    whole: frozenset[str]
+    parts: list[frozenset[str]]
+
+
+@dataclass(frozen=True)
+class Honest:
+    """One tool of a repository, with the features of each passage of its instructing pages."""
+
+    repository: str
+    name: str
+    parts: list[np.ndarray[Any, Any]]  # hashes
+
+
+def labelled(label: str) -> list[Labelled]:
+    """The labelled passages that may be read."""
+    found = []
+    for path in sorted(SAMPLES.glob("tune-passages*.jsonl")):
+        for line in path.read_text().splitlines():
+            sample = json.loads(line)
+            writer = WRITER.match(sample["id"])
+            if sample["label"] != label:
+                continue
+            for text in sample["files"].values():
+                parts = [each.features for each in passages(HEAD.sub("", text))]
+                if parts:
+                    found.append(Labelled(int(writer[1]) if writer else 0, frozenset().union(*parts), parts))
+    return found
+
+
+def honest(folders: Iterable[Path]) -> Iterator[Honest]:
+    """Tools below `folders`."""
+    for folder in folders:
+        for tool in sorted(folder.glob("*/*/")):
+            parts = []
+            for place, _, names in os.walk(tool):
+                for name in sorted(names):
+                    path = Path(place) / name
+                    if is_instructing(path.relative_to(tool).as_posix()) and path.suffix.lower() in {".md", ".mdx"}:
+                        text = path.read_text(errors="replace")[:200_000]
+                        parts += [hashes(each.features) for each in passages(text)]
+            if parts:
+                yield Honest(tool.parent.name, tool.name, parts)
+
+
+def hashes(found: Iterable[str]) -> np.ndarray[Any, Any]:
+    """What a feature is counted under here; alike only within one process."""
+    return np.fromiter((hash(each) for each in found), dtype=np.int64)
+
+
+class Space:
+    """Columns for features."""
+
+    def __init__(self, known: np.ndarray[Any, Any]) -> None:
+        self.known = np.unique(known)
+
+    def rows(self, many: Sequence[np.ndarray[Any, Any]]) -> csr_matrix:
+        """One row a passage: each feature 1 / sqrt(number of features, unknown ones too, but `FEW` at least)."""
+        sizes = np.fromiter((len(each) for each in many), dtype=np.int64, count=len(many))
+        flat = np.concatenate(many) if many else np.zeros(0, dtype=np.int64)
+        owner = np.repeat(np.arange(len(many)), sizes)
+        at = np.minimum(np.searchsorted(self.known, flat), len(self.known) - 1)
+        keep = self.known[at] == flat
+        data = (1 / np.sqrt(np.maximum(sizes, FEW)))[owner[keep]].astype(np.float32)
+        return csr_matrix((data, (owner[keep], at[keep])), shape=(len(many), len(self.known)))
+
+
+def space_of(attacks: Sequence[Labelled], near: Sequence[Labelled], tools: Sequence[Honest]) -> Space:
+    """Features of labelled passages, and those that honest pages of many repositories have."""
+    by_repository: dict[str, list[np.ndarray[Any, Any]]] = {}
+    for tool in tools:
+        by_repository.setdefault(tool.repository, []).append(np.unique(np.concatenate(tool.parts)))
+    each, counts = np.unique(
+        np.concatenate([np.unique(np.concatenate(some)) for some in by_repository.values()]), return_counts=True
+    )
+    own = [hashes(passage.whole) for passage in (*attacks, *near)]
+    return Space(np.concatenate([each[counts >= REPOSITORIES], *own]))
+
+
+def fitted(space: Space, attacks: Sequence[Labelled], near: Sequence[Labelled], rows: csr_matrix) -> LogisticRegression:
+    """A model of these passages and of honest `rows`, of which those that a first one takes for attacks count more."""
+    random = np.random.default_rng(1)
+    first = rows[np.sort(random.choice(rows.shape[0], min(SHOWN, rows.shape[0]), replace=False))]
+    bad, good = (space.rows([hashes(each.whole) for each in some]) for some in (attacks, near))
+
+    def fit(of_honest: csr_matrix) -> LogisticRegression:
+        data = vstack([bad, good, of_honest])
+        labels = np.concatenate([np.ones(bad.shape[0]), np.zeros(good.shape[0] + of_honest.shape[0])])
+        costs = np.ones(data.shape[0])
+        costs[: bad.shape[0]] = WEIGHT_OF_ATTACK
+        costs[bad.shape[0] : bad.shape[0] + good.shape[0]] = WEIGHT_OF_NEAR
+        return LogisticRegression(C=REGULAR, solver="liblinear", max_iter=200).fit(data, labels, costs)
+
+    model = fit(first)
+    hard = rows[np.argsort(-model.decision_function(rows))[:HARD]]
+    return fit(vstack([first, hard, hard]))
+
+
+def worst(model: LogisticRegression, space: Space, many: Sequence[Sequence[np.ndarray[Any, Any]]]) -> Any:
+    """The highest score of the passages of each."""
+    scores = model.decision_function(space.rows([part for parts in many for part in parts]))
+    found = np.full(len(many), -99.0)
+    np.maximum.at(found, np.repeat(np.arange(len(many)), [len(parts) for parts in many]), scores)
+    return found
+
+
+def half(repository: str) -> int:
+    """Which half of the honest repositories one is in."""
+    return hashlib.sha256(repository.encode()).digest()[0] & 1
+
+
+def carried_over(attacks: Sequence[Labelled], near: Sequence[Labelled], tools: Sequence[Honest]) -> dict[float, float]:
+    """Print what unseen writers and repositories say; the mean threshold of each rate of alarms."""
+    writers = sorted({each.writer for each in attacks})
+    found: dict[float, list[tuple[float, float, float]]] = {}
+    for fold in range(FOLDS):
+        out = set(writers[fold::FOLDS])
+        seen = [tool for tool in tools if half(tool.repository) == fold % 2]
+        unseen = [tool for tool in tools if half(tool.repository) != fold % 2]
+        shown = [each for each in attacks if each.writer not in out]
+        shown_near = [each for each in near if each.writer not in out]
+        space = space_of(shown, shown_near, seen)
+        model = fitted(space, shown, shown_near, space.rows([part for tool in seen for part in tool.parts]))
+        alarms = worst(model, space, [tool.parts for tool in unseen])
+        caught, mistaken = (
+            worst(model, space, [[hashes(part) for part in each.parts] for each in some if each.writer in out])
+            for some in (attacks, near)
+        )
+        for rate in (0.005, 0.01, BLOCKING, 0.02, DOUBTFUL, 0.05, 0.1):
+            at = float(np.quantile(alarms, 1 - rate))
+            found.setdefault(rate, []).append((float((caught > at).mean()), float((mistaken > at).mean()), at))
+    for rate, some in found.items():
+        recall, mistaken, at = (sum(each[number] for each in some) / FOLDS for number in range(3))
+        print(
+            f"honest tools {rate:6.1%}  attacks {recall:6.1%}  near-misses {mistaken:6.1%}  from {at:.2f}", flush=True
+        )
+    return {rate: sum(each[2] for each in some) / FOLDS for rate, some in found.items()}
+
+
+def names(
+    space: Space, attacks: Sequence[Labelled], near: Sequence[Labelled], folders: Sequence[Path]
+) -> dict[int, str]:
+    """The features of the columns as they are spelled."""
+    wanted = set(space.known.tolist())
+    spelled = {hash(each): each for passage in (*attacks, *near) for each in passage.whole}
+    for folder in folders:
+        for path in sorted(folder.glob("*/*/*.md")):
+            for passage in passages(path.read_text(errors="replace")[:200_000]):
+                spelled |= {hash(each): each for each in passage.features if hash(each) in wanted}
+    return {number: name for number, name in spelled.items() if number in wanted}
+
+
+def main() -> None:
+    """See the module."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("honest", nargs="+", type=Path)
+    parser.add_argument("--write", action="store_true")
+    given = parser.parse_args()
+    attacks, near, tools = labelled("malicious"), labelled("benign"), list(honest(given.honest))
+    print(f"{len(attacks)} attacks, {len(near)} near-misses, {len(tools)} honest tools", flush=True)
+    from_scores = carried_over(attacks, near, tools)
+    if not given.write:
+        return
+    space = space_of(attacks, near, tools)
+    model = fitted(space, attacks, near, space.rows([part for tool in tools for part in tool.parts]))
+    spelled = names(space, attacks, near, given.honest)
+    weights = {
+        spelled[number]: round(float(weight) * SCALE)
+        for number, weight in zip(space.known.tolist(), model.coef_[0], strict=True)
+        if abs(weight) >= SMALLEST and number in spelled
+    }
+    body = {
+        "bias": round(float(model.intercept_[0]), 4),
+        "blocking": round(from_scores[BLOCKING], 2),
+        "doubtful": round(from_scores[DOUBTFUL], 2),
+        "plain": PLAIN,
+        "scale": SCALE,
+        "weights": dict(sorted(weights.items())),
+    }
+    WEIGHTS.parent.mkdir(exist_ok=True)
+    WEIGHTS.write_text(json.dumps(body, indent=0, ensure_ascii=False) + "\n")
+    print(f"{len(weights)} weights, {WEIGHTS.stat().st_size} bytes")
+
+
+if __name__ == "__main__":
+    main()
