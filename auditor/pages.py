@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from skillkeep.auditor.engines.tables import table
 
-__all__ = ["is_instructing", "is_of_reference", "looked_up_pages"]
+__all__ = ["is_instructing", "is_of_reference", "is_told_by_name", "looked_up_pages"]
 
 _NEAR = 80
 _LONGEST = 200
@@ -49,6 +49,11 @@ def is_of_reference(path: str) -> bool:
 def is_instructing(path: str) -> bool:
     """True for a page that tells an agent or its user what to do by its name: ``SKILL.md``, a command, a readme."""
     return bool(_patterns().instructing.search(path))
+
+
+def is_told_by_name(path: str) -> bool:
+    """False for a page that does not say by its name that it tells somebody what to do; True for any other file."""
+    return not _patterns().page.search(path) or is_instructing(path)
 
 
 def _sent_to(text: str) -> set[str]:

@@ -11,7 +11,7 @@ from functools import cache
 from skillkeep.auditor.collect import Raw
 from skillkeep.auditor.engines.tables import secrets, table
 from skillkeep.auditor.interface import Capability, Finding, Severity, Verdict, fingerprint_of
-from skillkeep.auditor.pages import is_of_reference
+from skillkeep.auditor.pages import is_of_reference, is_told_by_name
 from skillkeep.auditor.rulebook import Rulebook
 from skillkeep.auditor.services import hosts_by_place, services
 
@@ -82,6 +82,8 @@ def _is_weak(found: Finding, looked_up: Callable[[], frozenset[str]]) -> bool:
         return True
     path, (shown, never_shown) = found.location.path, _in_pages()
     if found.engine == "intent" and is_of_reference(path):
+        return True
+    if found.rule in table("verdict")["weak_in_pages"] and not is_told_by_name(path):
         return True
     return bool(shown.search(found.rule)) and not never_shown.search(found.rule) and path in looked_up()
 

@@ -39,7 +39,7 @@ FOLDS = 3
 REPOSITORIES = 12  # a word that no labelled passage has counts when honest pages of so many repositories have it
 HARD = 60_000  # passages of honest pages that look most like attacks count three times
 SHOWN = 150_000
-BLOCKING, DOUBTFUL = 0.014, 0.03  # shares of unseen honest tools that reach a threshold
+BLOCKING, DOUBTFUL = 0.007, 0.02  # shares of unseen honest tools that reach a threshold
 PLAIN = -3.0  # a score; seven in ten honest tools have no passage above it, one attack in twenty has none
 SMALLEST = 0.8  # weights nearer to nothing are left out
 SCALE = 100
@@ -179,7 +179,7 @@ def carried_over(attacks: Sequence[Labelled], near: Sequence[Labelled], tools: S
             worst(model, space, [[hashes(part) for part in each.parts] for each in some if each.writer in out])
             for some in (attacks, near)
         )
-        for rate in (0.005, 0.01, BLOCKING, 0.02, DOUBTFUL, 0.05, 0.1):
+        for rate in (0.005, BLOCKING, 0.01, DOUBTFUL, 0.03, 0.05, 0.1):
             at = float(np.quantile(alarms, 1 - rate))
             found.setdefault(rate, []).append((float((caught > at).mean()), float((mistaken > at).mean()), at))
     for rate, some in found.items():
