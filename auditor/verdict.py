@@ -60,7 +60,7 @@ def _corroborated(found: list[Finding], looked_up: Callable[[], frozenset[str]])
     words = table("verdict")
     places: dict[tuple[str, int], set[str]] = defaultdict(set)
     for each in found:
-        if each.severity is Severity.FAIL:
+        if each.severity is Severity.FAIL and each.rule not in words["weak_in_pages"]:  # the same words, read again
             places[each.location.path, each.location.line].add(each.rule)
     suffixes = tuple(words["code_suffixes"])
     judged = [

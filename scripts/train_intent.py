@@ -43,6 +43,7 @@ BLOCKING, DOUBTFUL = 0.007, 0.02  # shares of unseen honest tools that reach a t
 PLAIN = -3.0  # a score; seven in ten honest tools have no passage above it, one attack in twenty has none
 SMALLEST = 0.8  # weights nearer to nothing are left out
 SCALE = 100
+RESERVED = "invalid"  # our samples' hosts end so; what is left of one that was cut must not count
 WEIGHT_OF_ATTACK, WEIGHT_OF_NEAR = 12.0, 5.0
 REGULAR = 30.0
 
@@ -179,7 +180,7 @@ def carried_over(attacks: Sequence[Labelled], near: Sequence[Labelled], tools: S
             worst(model, space, [[hashes(part) for part in each.parts] for each in some if each.writer in out])
             for some in (attacks, near)
         )
-        for rate in (0.005, BLOCKING, 0.01, DOUBTFUL, 0.03, 0.05, 0.1):
+        for rate in (0.005, BLOCKING, 0.01, DOUBTFUL, 0.05, 0.1):
             at = float(np.quantile(alarms, 1 - rate))
             found.setdefault(rate, []).append((float((caught > at).mean()), float((mistaken > at).mean()), at))
     for rate, some in found.items():
@@ -197,7 +198,7 @@ def names(
     wanted = set(space.known.tolist())
     spelled = {hash(each): each for passage in (*attacks, *near) for each in passage.whole}
     for folder in folders:
-        for path in sorted(folder.glob("*/*/*.md")):
+        for path in sorted((*folder.glob("*/*/**/*.md"), *folder.glob("*/*/**/*.mdx"))):
             for passage in passages(path.read_text(errors="replace")[:200_000]):
                 spelled |= {hash(each): each for each in passage.features if hash(each) in wanted}
     return {number: name for number, name in spelled.items() if number in wanted}
@@ -220,7 +221,7 @@ def main() -> None:
     weights = {
         spelled[number]: round(float(weight) * SCALE)
         for number, weight in zip(space.known.tolist(), model.coef_[0], strict=True)
-        if abs(weight) >= SMALLEST and number in spelled
+        if abs(weight) >= SMALLEST and number in spelled and RESERVED not in spelled[number].split(" ")
     }
     body = {
         "bias": round(float(model.intercept_[0]), 4),

@@ -38,6 +38,7 @@ _PLAIN: Final = re.compile(r"(?<!\S)[^\W\d_]{2,}[,.:;!?]?(?!\S)|[\u3040-\u9fff]{
 _LOOK: Final = 400
 _BLOCKS: Final = (".yaml", ".yml")  # their texts need no quotes
 _MOST: Final = 40
+_MOST_READ: Final = 2_000
 
 
 class IntentionEngine(Engine):
@@ -107,20 +108,29 @@ def _is_prose(text: str) -> bool:
 
 def _report(segment: Segment, text: str, offset: int, topic: Topic, emit: Emitter) -> None:
     reading = read(text)
-    found = list(islice(matches(text), _MOST))
+    found = list(islice(matches(text), _MOST_READ))
     meanings = table("intent")
     kinds = {(m.sentence.start, m.sentence.end, m.frame.rule) for m in found if m.frame.rule not in meanings["slight"]}
     rules = Counter((start, end) for start, end, _ in kinds)
     shown = segment.anchor is None and segment.context in _PROSE  # what is decoded or in code has no excuse
+    told: Counter[tuple[str, bool]] = Counter()  # no rule and no warning takes the room of what blocks
     for match in found:
-        span = match.sentence.start, match.sentence.end
-        excused = shown and rules[span] < 2 and match.frame.rule not in meanings["never_excused"]
-        harmless = _declared(match, topic) or (excused and reading.is_plain(match.sentence))
-        emit.finding(
-            match.frame.rule, segment.locate(offset + span[0], offset + span[1]), match.text[:300], segment=segment,
-            severity=Severity.WARN if harmless else None,
-        )  # fmt: skip
+        start, end = match.sentence.start, match.sentence.end
+        excused = shown and rules[start, end] < 2 and match.frame.rule not in meanings["never_excused"]
+        excused = excused and not _in_comment(text, start)
+        warns = _declared(match, topic) or (excused and reading.is_plain(match.sentence))
+        told[match.frame.rule, warns] += 1
+        if told[match.frame.rule, warns] <= _MOST:
+            emit.finding(
+                match.frame.rule, segment.locate(offset + start, offset + end), match.text[:300], segment=segment,
+                severity=Severity.WARN if warns else None,
+            )  # fmt: skip
     _report_learned(segment, reading, offset, emit)
+
+
+def _in_comment(text: str, at: int) -> bool:
+    """True for what a reader of the rendered page does not see."""
+    return text.startswith("<!--", at) or text.rfind("<!--", 0, at) > text.rfind("-->", 0, at)
 
 
 def _report_learned(segment: Segment, reading: Reading, offset: int, emit: Emitter) -> None:

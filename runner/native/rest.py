@@ -54,7 +54,7 @@ def prepare_rest(plan: Plan, binds: tuple[BindShape, ...], as_root: bool) -> Res
     values = {"policy": tail.text(policy), "policy_size": len(policy)}
     for number, bind in enumerate(() if as_root else plan.binds):
         values[f"source{number}"] = tail.text(os.fsencode(bind.source))
-    first = init.patched(values, bytes(tail.data))
+    first = _patched(init, values, tail)
     second, steps = prepare_command(plan)
     return Rest(_sendable(first), second, {**init.steps, **steps})
 
@@ -68,7 +68,14 @@ def prepare_command(plan: Plan) -> tuple[bytes, Mapping[int, Step]]:
         values[f"program{number}"] = tail.text(path)
     values["argv"] = tail.strings([os.fsencode(word) for word in plan.argv])
     values["env"] = tail.strings([os.fsencode(f"{key}={value}") for key, value in plan.env])
-    return _sendable(payload.patched(values, bytes(tail.data))), payload.steps
+    return _sendable(_patched(payload, values, tail)), payload.steps
+
+
+def _patched(half: Program, values: Mapping[str, int], tail: Tail) -> bytearray:
+    try:
+        return half.patched(values, bytes(tail.data))
+    except ValueError as error:  # more than a program may hold
+        raise KernelError("setup", 0, "too long to be sent") from error
 
 
 def _sendable(half: bytearray) -> bytes:

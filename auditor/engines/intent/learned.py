@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, cached_property, lru_cache
 from itertools import pairwise
 from typing import Any, Final
@@ -42,6 +42,8 @@ _TOGETHER: Final = 120  # words of two blocks that are read as one
 _LEAST: Final = 4
 FEW: Final = 26
 """Features of thirteen words: fewer say no more than their part of that."""
+_WINDOW, _WINDOW_STEP = 10, 3  # words of a sentence that have to be harmless by themselves
+_SHORT: Final = 3.0  # how much more harmless less than `FEW` features have to be
 _MOST_HOSTILE: Final = 200
 _MOST_WORDS: Final = 32_768
 
@@ -92,18 +94,25 @@ class Weights:
 
 @dataclass(frozen=True)
 class Reading:
-    """A text with the score of each of its passages."""
+    """A text with the score of each of its passages; only those from `doubtful` on keep their features."""
 
     text: str
     weights: Weights
     scored: Sequence[tuple[Passage, float]]
 
     def is_plain(self, sentence: Sentence) -> bool:
-        """True when neither `sentence` nor a passage that it is in reads like an order against the user at all."""
-        known = self.weights
-        own = features(_words(sentence.text))
-        if not own or not known.knows(own) or known.score(own, 1) >= known.plain:
+        """True when nothing in `sentence` nor in its passages reads like an order against the user at all.
+
+        The sentence is looked at in windows: harmless words before and after the order excuse nothing. What is
+        short has to be harmless by far.
+        """
+        known, words = self.weights, _words(sentence.text)
+        if not words or not known.knows(features(words)):
             return False
+        for start in range(0, max(len(words) - _WINDOW, 0) + 1, _WINDOW_STEP):
+            own = features(words[start : start + _WINDOW])
+            if known.score(own, 1) >= known.plain - (_SHORT if len(own) < FEW else 0):
+                return False
         return all(
             score < known.plain
             for passage, score in self.scored
@@ -123,7 +132,11 @@ class Reading:
 def read(text: str) -> Reading:
     """Score `text` with the weights that this version ships."""
     known = weights()
-    return Reading(text, known, [(passage, known.score(passage.features)) for passage in passages(text)])
+    scored = ((passage, known.score(passage.features)) for passage in passages(text))
+    none: frozenset[str] = frozenset()
+    return Reading(
+        text, known, [(at if score >= known.doubtful else replace(at, features=none), score) for at, score in scored]
+    )
 
 
 def passages(text: str) -> Iterator[Passage]:
