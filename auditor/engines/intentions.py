@@ -117,8 +117,8 @@ def _report(segment: Segment, text: str, offset: int, topic: Topic, emit: Emitte
     for match in found:
         start, end = match.sentence.start, match.sentence.end
         excused = shown and rules[start, end] < 2 and match.frame.rule not in meanings["never_excused"]
-        excused = excused and not _in_comment(text, start)
-        warns = _declared(match, topic) or (excused and reading.is_plain(match.sentence))
+        excused = excused and reading.is_plain(match.sentence) and not _in_comment(text, start)
+        warns = excused or _declared(match, topic)
         told[match.frame.rule, warns] += 1
         if told[match.frame.rule, warns] <= _MOST:
             emit.finding(

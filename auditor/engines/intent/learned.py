@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
 from itertools import pairwise
 from typing import Any, Final
@@ -50,9 +50,13 @@ _MOST_WORDS: Final = 32_768
 
 @dataclass(frozen=True)
 class Passage:
-    """Words of one block, or of two that follow each other, at ``[start, end)``; their `features` are a set."""
+    """Words of one block, or of two that follow each other, at ``[start, end)``; their `features` are a set.
+
+    `last` is where the last of its blocks starts.
+    """
 
     start: int
+    last: int
     end: int
     features: frozenset[str]
 
@@ -94,11 +98,12 @@ class Weights:
 
 @dataclass(frozen=True)
 class Reading:
-    """A text with the score of each of its passages; only those from `doubtful` on keep their features."""
+    """What the passages of a text score: those from `doubtful` on, and the worst one of each block, by its start."""
 
     text: str
     weights: Weights
-    scored: Sequence[tuple[Passage, float]]
+    doubtful: Sequence[tuple[Passage, float]]
+    worst: Mapping[int, float]
 
     def is_plain(self, sentence: Sentence) -> bool:
         """True when nothing in `sentence` nor in its passages reads like an order against the user at all.
@@ -113,17 +118,12 @@ class Reading:
             own = features(words[start : start + _WINDOW])
             if known.score(own, 1) >= known.plain - (_SHORT if len(own) < FEW else 0):
                 return False
-        return all(
-            score < known.plain
-            for passage, score in self.scored
-            if passage.start < sentence.end and passage.end > sentence.start
-        )
+        return self.worst.get(sentence.start, -math.inf) < known.plain
 
     def hostile(self) -> list[tuple[Passage, bool]]:
         """The worst passages from `doubtful` on, none overlapping a worse one; with each whether it blocks."""
         found: list[tuple[Passage, bool]] = []
-        doubtful = [pair for pair in self.scored if pair[1] >= self.weights.doubtful]
-        for passage, score in sorted(doubtful, key=lambda pair: -pair[1])[:_MOST_HOSTILE]:
+        for passage, score in sorted(self.doubtful, key=lambda pair: -pair[1])[:_MOST_HOSTILE]:
             if all(passage.end <= other.start or passage.start >= other.end for other, _ in found):
                 found.append((passage, score >= self.weights.blocking))
         return found
@@ -132,11 +132,15 @@ class Reading:
 def read(text: str) -> Reading:
     """Score `text` with the weights that this version ships."""
     known = weights()
-    scored = ((passage, known.score(passage.features)) for passage in passages(text))
-    none: frozenset[str] = frozenset()
-    return Reading(
-        text, known, [(at if score >= known.doubtful else replace(at, features=none), score) for at, score in scored]
-    )
+    doubtful: list[tuple[Passage, float]] = []
+    worst: dict[int, float] = {}
+    for passage in passages(text):
+        score = known.score(passage.features)
+        for block in (passage.start, passage.last):
+            worst[block] = max(score, worst.get(block, score))
+        if score >= known.doubtful:
+            doubtful.append((passage, score))
+    return Reading(text, known, doubtful, worst)
 
 
 def passages(text: str) -> Iterator[Passage]:
@@ -149,9 +153,9 @@ def passages(text: str) -> Iterator[Passage]:
         for piece in _pieces(words):
             here = features(piece)
             if len(piece) >= _LEAST:
-                yield Passage(block.start, block.end, here)
+                yield Passage(block.start, block.start, block.end, here)
             if before is not None and _LEAST <= len(before[1]) + len(piece) <= _TOGETHER:
-                yield Passage(before[0], block.end, before[2] | here)
+                yield Passage(before[0], block.start, block.end, before[2] | here)
             before = block.start, piece, here
 
 
