@@ -36,11 +36,13 @@ def make_group(limits: GroupLimits, tag: str, root: str = "") -> Group:
 
 
 def sweep_groups(root: str = "") -> int:
-    """Remove the groups that killed makers left, in each place where `make_group` would make one; how many are busy."""
+    """Remove the groups that killed makers of this user left; how many are busy.
+
+    Looked through is each place where `make_group` would make one, and on v1 those beside it: a maker may have been
+    killed together with all of its session, whose place nobody comes to again. Raises KernelError.
+    """
     found = _own_places(root)
-    parents = [
-        parent for place in found for parent in (cgroup_v2.parents(place) if not place.controllers else [place.path])
-    ]
+    parents = [parent for place in found for parent in (cgroup_v1 if place.controllers else cgroup_v2).parents(place)]
     return sum(sweep(parent) for parent in parents)
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 
 from skillkeep.kernel.cgroups import LAYER, PERIOD, GroupLimits, Part, Place, group_name, write_knob
 from skillkeep.kernel.errors import KernelError
 from skillkeep.kernel.libc import guarded
 
-__all__ = ["V1Part", "make_part"]
+__all__ = ["V1Part", "make_part", "parents"]
 
 
 class V1Part(Part):
@@ -51,6 +52,20 @@ def make_part(place: Place, controller: str, limits: GroupLimits, tag: str) -> V
     except KernelError:
         os.rmdir(path)
         raise
+
+
+def parents(place: Place) -> Iterator[str]:
+    """The folders below which this process or another session's makes its groups, its own first."""
+    yield place.path
+    if place.path == place.root:
+        return
+    above = os.path.dirname(place.path)
+    try:
+        with os.scandir(above) as found:
+            names = [entry.name for entry in found if entry.is_dir(follow_symlinks=False)]
+    except OSError:
+        return
+    yield from (path for name in names if (path := f"{above}/{name}") != place.path)
 
 
 def _knobs(path: str, controller: str, limits: GroupLimits) -> list[tuple[str, int]]:

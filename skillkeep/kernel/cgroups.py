@@ -218,7 +218,11 @@ def _maker(pid: int) -> str:
 
 
 def sweep(parent: str) -> int:
-    """Remove the groups below `parent` whose maker, in this pid namespace, has ended; how many are busy yet."""
+    """Remove the groups below `parent` whose maker, in this pid namespace, has ended; how many are busy yet.
+
+    Only groups of this process's user: of others it may not be seen whether their makers live. The kernel removes none
+    that holds a process or a group.
+    """
     try:
         names = os.listdir(parent)
     except OSError:
@@ -227,9 +231,17 @@ def sweep(parent: str) -> int:
     for name in names:
         if match := _NAME.match(name):
             namespace, pid, started = map(int, match.groups())
-            if namespace == os.stat("/proc/self/ns/pid").st_ino and started_at(pid) != started:
-                busy += not _rmdir(f"{parent}/{name}")
+            path = f"{parent}/{name}"
+            if namespace == os.stat("/proc/self/ns/pid").st_ino and started_at(pid) != started and _is_own(path):
+                busy += not _rmdir(path)
     return busy
+
+
+def _is_own(path: str) -> bool:
+    try:
+        return os.lstat(path).st_uid == os.geteuid()
+    except OSError:
+        return False
 
 
 def places(mountinfo: str, membership: str) -> Iterator[Place]:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from skillkeep.kernel import cgroup_v1, cgroup_v2
-from skillkeep.kernel.cgroup_choice import make_group
+from skillkeep.kernel.cgroup_choice import make_group, sweep_groups
 from skillkeep.kernel.cgroups import GroupLimits, Place, group_name, places, sweep
 from skillkeep.kernel.errors import KernelError
 
@@ -107,6 +107,48 @@ def test_the_sweep_removes_what_dead_makers_left_and_nothing_else(tmp_path: Path
         (tmp_path / name).mkdir()
     sweep(str(tmp_path))
     assert {path.name for path in tmp_path.iterdir()} == {foreign, mine, "docker", "skillkeep-notours"}
+
+
+def _dead() -> str:
+    return f"skillkeep-{os.stat('/proc/self/ns/pid').st_ino}-{2**22 + 1}-5-run"
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may give a folder away")
+def test_the_sweep_leaves_what_another_user_owns(tmp_path: Path) -> None:
+    (tmp_path / _dead()).mkdir()
+    os.chown(tmp_path / _dead(), 65534, 65534)
+    assert sweep(str(tmp_path)) == 0
+    assert (tmp_path / _dead()).exists()
+
+
+def _own_place(tmp_path: Path, own: str) -> Path:
+    """A v1 hierarchy in which this process is in the group `own`."""
+    root = _folder(tmp_path / "memory")
+    mounts = f"35 31 0:32 / {root} rw - cgroup cgroup rw,memory\n"
+    _folder(tmp_path / "proc" / "self", mountinfo=mounts, cgroup=f"4:memory:{own}\n0::/\n")
+    return root
+
+
+def test_what_a_maker_left_that_was_killed_with_its_session_is_swept_from_another_one(tmp_path: Path) -> None:
+    root, live, dead = _own_place(tmp_path, "/sessions/own"), group_name("live"), _dead()
+    foreign = dead.replace("skillkeep-", "skillkeep-9")
+    gone = (f"sessions/own/{dead}", f"sessions/other/{dead}")
+    kept = [f"sessions/other/{name}" for name in (live, foreign, "skillkeep-notours", "docker", f"docker/{dead}")]
+    kept += [f"elsewhere/{dead}", dead, f"sessions/{dead}", f"sessions/third/{dead}/busy"]
+    for name in (*gone, *kept):
+        _folder(root / name)
+    assert sweep_groups(str(tmp_path)) == 1  # the one that holds another
+    assert not any((root / name).exists() for name in gone)
+    assert all((root / name).is_dir() for name in kept)
+
+
+def test_at_the_root_of_a_hierarchy_nothing_lies_beside_the_own_place(tmp_path: Path) -> None:
+    root = _own_place(tmp_path, "/")
+    beside = _folder(tmp_path / "other" / _dead())
+    _folder(root / _dead())
+    assert sweep_groups(str(tmp_path)) == 0
+    assert beside.is_dir()
+    assert not (root / _dead()).exists()
 
 
 def test_no_hierarchy_at_all_gives_a_group_that_enforces_nothing(tmp_path: Path) -> None:
