@@ -25,6 +25,7 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from skillkeep.kernel.process import started_at
 from skillkeep.runner.interface import RunRequest, RunResult, SandboxPolicy
 from skillkeep.runner.native import NativeBackend
 
@@ -72,10 +73,16 @@ def servers(runtime: str) -> list[int]:
     return [pid for pid in marked(f"{runtime}/") if b"\0server\0" in Path(f"/proc/{pid}/cmdline").read_bytes()]
 
 
-def groups(pids: set[int]) -> list[str]:
-    """Control groups made by these servers."""
+def life(pid: int) -> tuple[int, int]:
+    """What names a process for good, where pids are given away again: its pid and start time."""
+    return pid, started_at(pid)
+
+
+def groups(makers: set[tuple[int, int]]) -> list[str]:
+    """Control groups made by these servers, each a `life`."""
+    names = tuple(f"{pid}-{started}" for pid, started in makers)
     places = glob.glob("/sys/fs/cgroup/**/skillkeep-*-*-*-*", recursive=True)
-    return [place for place in places if os.path.basename(place).split("-")[2] in map(str, pids)]
+    return [place for place in places if "-".join(os.path.basename(place).split("-")[2:4]) in names]
 
 
 def within(seconds: float, fact: Callable[[], bool]) -> bool:
@@ -90,7 +97,7 @@ def within(seconds: float, fact: Callable[[], bool]) -> bool:
 
 def deaths(runtime: str, rounds: int) -> bool:
     """SIGKILL of the caller, the server or a sandbox's init at a random moment of a run."""
-    known: set[int] = set()
+    known: set[tuple[int, int]] = set()
     slow, mounts = 0, _mounts()
     for number in range(rounds):
         mark = secrets.token_hex(8)
@@ -98,7 +105,7 @@ def deaths(runtime: str, rounds: int) -> bool:
         words = [sys.executable, "-c", CALLER, f"{FORKS}  # {mark}", before]
         caller = subprocess.Popen(words, stderr=subprocess.DEVNULL)
         time.sleep(random.uniform(0.0, 0.6))
-        known |= set(servers(runtime))
+        known |= set(map(life, servers(runtime)))
         for victim in _victims(("caller", "server", "init")[number % 3], caller.pid, runtime):
             with contextlib.suppress(ProcessLookupError):
                 os.kill(victim, signal.SIGKILL)
@@ -108,7 +115,7 @@ def deaths(runtime: str, rounds: int) -> bool:
         caller.wait()
         slow += not within(SECOND, lambda mark=mark: marked(mark) == [])  # type: ignore[misc]
     run("pass")
-    alive = set(servers(runtime))
+    alive = set(map(life, servers(runtime)))
     swept = within(30, lambda: groups(known - alive) == [])
     files = {name.partition(".")[0] for name in os.listdir(f"{runtime}/skillkeep")}
     left = _mounts() - mounts
@@ -161,7 +168,7 @@ def _rest(server: int) -> None:
 
 
 def _held(server: int) -> tuple[dict[str, int], dict[str, int], dict[str, int]]:
-    around = {"groups": len(groups({server})), "children": len(_children(server)), "mounts": _mounts()}
+    around = {"groups": len(groups({life(server)})), "children": len(_children(server)), "mounts": _mounts()}
     return _process(os.getpid()), _process(server), around
 
 

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 
 import pytest
+from support import slots
 
 from skillkeep.kernel import cgroup_v1, cgroup_v2
 from skillkeep.kernel.cgroup_choice import make_group, sweep_groups
 from skillkeep.kernel.cgroups import GroupLimits, Place, group_name, places, sweep
 from skillkeep.kernel.errors import KernelError
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "benchmarks"))
+import endurance
 
 LIMITS = GroupLimits(memory_bytes=64 << 20, processes=11, cpus=0.5)
 V1 = """
@@ -168,3 +173,15 @@ def test_a_real_group_is_made_and_removed() -> None:
     assert all(path.is_dir() for path in paths)
     group.close()
     assert not any(path.exists() for path in paths)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may make control groups here")
+def test_tests_and_benchmarks_tell_a_maker_from_the_next_process_of_its_pid() -> None:
+    group, (pid, started) = make_group(LIMITS, "whose"), slots.life(os.getpid())
+    paths = {part.path for part in group.parts}
+    try:
+        for found in (slots.groups((pid, started)), endurance.groups({(pid, started)})):
+            assert {path for path in found if path.endswith("-whose")} == paths
+        assert slots.groups((pid, started - 1)) == endurance.groups({(pid, started - 1)}) == []
+    finally:
+        group.close()

@@ -7,6 +7,7 @@ import glob
 import select
 from collections.abc import Callable, Iterator
 
+from skillkeep.kernel.process import started_at
 from skillkeep.runner.native import slots
 
 KEPT = slots.MOST - 1
@@ -20,15 +21,21 @@ def children(pid: int) -> list[int]:
     return []
 
 
-def groups(pid: int) -> list[str]:
-    """The control groups that a fork server made."""
-    return glob.glob(f"/sys/fs/cgroup/**/skillkeep-*-{pid}-*", recursive=True)
+def life(pid: int) -> tuple[int, int]:
+    """What names a process for good, where pids are given away again: its pid and start time."""
+    return pid, started_at(pid)
+
+
+def groups(maker: tuple[int, int]) -> list[str]:
+    """The control groups that a fork server made, whose `life` was taken while it was alive."""
+    pid, started = maker
+    return glob.glob(f"/sys/fs/cgroup/**/skillkeep-*-{pid}-{started}-*", recursive=True)
 
 
 def at_rest(server: int) -> bool:
     """Whether it has as many sandboxes as it keeps, each waiting for a run, and no control group without one."""
     inits = children(server)
-    return len(inits) == KEPT and all(map(_stands, inits)) and all(map(_has_members, groups(server)))
+    return len(inits) == KEPT and all(map(_stands, inits)) and all(map(_has_members, groups(life(server))))
 
 
 @contextlib.contextmanager

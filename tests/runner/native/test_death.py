@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 import pytest
 from support.sandbox import Bench, marked_processes
-from support.slots import at_rest, groups
+from support.slots import at_rest, groups, life
 from support.waiting import kill, later, until
 
 from skillkeep.kernel.syscalls import number
@@ -80,12 +80,13 @@ def test_killing_the_server_ends_the_payload_and_is_told(bench: Bench) -> None:
     mark = secrets.token_hex(8)
     with _running(bench, mark) as caller:
         server = _server(bench)
+        maker = life(server)
         kill(server)
         assert until(lambda: marked_processes(mark) == [])
         answer = json.loads(caller.communicate()[0])
     assert answer["error_code"] == "sandbox_died"
     assert _works(bench)
-    assert until(lambda: groups(server) == [])
+    assert until(lambda: groups(maker) == [])
 
 
 def test_the_end_of_the_server_by_request_ends_the_payload(bench: Bench) -> None:
@@ -106,7 +107,7 @@ def test_killed_at_any_moment_nothing_stays(bench: Bench, victim: str) -> None:
             if victim == "server":
                 assert until(lambda: bench.servers() != [])
             later(moment * 0.03)
-            servers.update(bench.servers())
+            servers.update(map(life, bench.servers()))
             for pid in [caller.pid] if victim == "caller" else bench.servers():
                 with contextlib.suppress(ProcessLookupError):
                     kill(pid)
@@ -115,7 +116,7 @@ def test_killed_at_any_moment_nothing_stays(bench: Bench, victim: str) -> None:
             assert until(lambda mark=mark: marked_processes(mark) == []), f"moment {moment}"
     assert _works(bench)
     alive = _server(bench)
-    assert until(lambda: not any(groups(pid) for pid in servers - {alive}))
+    assert until(lambda: not any(map(groups, servers - {life(alive)})))
     assert until(lambda: at_rest(alive))
 
 

@@ -18,7 +18,7 @@ import pytest
 from support.sandbox import Bench, Who, marked_processes, python_for, staged_packages
 from support.sandbox import bench as make_bench
 from support.slots import at_rest as stands
-from support.slots import children, groups
+from support.slots import children, groups, life
 from support.waiting import kill, until
 
 from skillkeep.runner.interface import RunRequest
@@ -172,8 +172,9 @@ def test_runs_in_turns_under_two_policies_are_lent_as_well(bench: Bench) -> None
     with calling(bench) as caller:
         if not caller.borrows() or not caller.borrows(**shown):
             pytest.skip("no control group can be made by this user here")
+        # Only a server at rest is asked: each run takes a sandbox, and whoever asks at once never sees it rest.
         for _ in range(2):
-            assert until(lambda: caller.run("true")["lent"] and at_rest(bench.server()))
+            assert until(lambda: at_rest(bench.server()) and caller.run("true")["lent"])
             assert until(lambda: at_rest(bench.server()) and caller.run("cat", "/tool/who", **shown)["lent"])
         assert caller.run("cat", "/tool/who", **shown)["stdout"] == "tool"
         assert caller.run("ls", "/tool")["exit_code"] != 0
@@ -255,7 +256,7 @@ def test_a_lent_sandbox_whose_control_group_was_changed_is_not_used(bench: Bench
     with calling(bench) as caller:
         if not caller.borrows(processes=5):
             pytest.skip("no control group can be made by this user here")
-        for place in groups(bench.server()):
+        for place in groups(life(bench.server())):
             if os.path.exists(knob := f"{place}/pids.max"):
                 Path(knob).write_text("max", encoding="ascii")
         answer = caller.run("python3", "-c", FORKS, processes=5)

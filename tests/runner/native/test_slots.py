@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from support.sandbox import Bench, Who, refusing, staged_packages
 from support.sandbox import bench as make_bench
-from support.slots import at_rest, children, groups, mounts_change
+from support.slots import at_rest, children, groups, life, mounts_change
 from support.waiting import later, until
 
 _ATTEMPTS = 20
@@ -129,7 +129,7 @@ def test_a_run_that_asks_for_other_bounds_gets_them(bench: Bench) -> None:
 
 def test_a_slot_whose_control_group_was_changed_is_not_used(bench: Bench) -> None:
     server = warm(bench, processes=5)
-    knobs = [knob for place in groups(server) if os.path.exists(knob := f"{place}/pids.max")]
+    knobs = [knob for place in groups(life(server)) if os.path.exists(knob := f"{place}/pids.max")]
     if not knobs:
         pytest.skip("no control group can be made by this user here")
     for knob in knobs:
