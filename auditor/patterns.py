@@ -14,6 +14,7 @@ from itertools import islice
 from typing import Any
 
 from skillkeep.auditor.errors import AuditError
+from skillkeep.auditor.prefilter import widened
 
 __all__ = ["Hit", "Pattern", "PatternSet", "check_pattern"]
 
@@ -32,37 +33,47 @@ class Hit:
 
 
 class PatternSet:
-    """Compiled patterns. `flags` of a pattern are written in it, such as ``(?i)``; ``^`` and ``$`` match at lines."""
+    """Patterns with one filter; each is compiled when it is first looked for, which for most is never.
+
+    `flags` of a pattern are written in it, such as ``(?i)``; ``^`` and ``$`` match at lines. What RE2 refuses raises
+    `AuditError` (`bad_rule`), at the latest where it is looked for.
+    """
 
     def __init__(self, patterns: Sequence[str]) -> None:
-        """Compile. Raises `AuditError` (`bad_rule`) for a pattern RE2 refuses."""
         re2 = _re2()
         self._filter = re2.Filter()
-        self._regexps: list[Any] = []
+        self._patterns = tuple(patterns)
+        self._regexps: dict[int, Any] = {}
+        options = _options()
         for pattern in patterns:
             try:
-                self._filter.Add(_spell(pattern), _options())
+                self._filter.Add(_spell(widened(pattern)), options)
             except re2.error as error:
                 raise _bad(pattern, str(error)) from error
         self._ends = ["\\A" in pattern or "\\z" in pattern for pattern in patterns]
         if patterns:
             self._filter.Compile()
-            self._regexps = [self._filter.re(index) for index in range(len(patterns))]
 
     def candidates(self, data: bytes) -> list[int]:
         """Indexes of the patterns whose literals occur in `data` (UTF-8), sorted."""
-        if not self._regexps:
+        if not self._patterns:
             return []
         return sorted(self._filter.Match(data, True) or [])
 
     def occurs(self, index: int, data: bytes) -> bool:
         """True when one pattern matches anywhere in `data`. A match in a text is one in a longer text that holds it
         between line feeds, unless the pattern asks for the text's own ends: then the answer is always True."""
-        return self._ends[index] or self._regexps[index].search(data) is not None
+        return self._ends[index] or self._regexp(index).search(data) is not None
 
     def find(self, index: int, data: bytes, most: int = 50) -> Iterator[Hit]:
         """The first `most` matches of one pattern, from left to right, without overlap."""
-        return _hits(index, self._regexps[index], data, most)
+        return _hits(index, self._regexp(index), data, most)
+
+    def _regexp(self, index: int) -> Any:
+        known = self._regexps.get(index)
+        if known is None:
+            known = self._regexps[index] = _compiled(self._patterns[index])
+        return known
 
 
 class Pattern:
