@@ -36,7 +36,7 @@ _BACKLOG = 512
 _LOW_FDS = 32
 _BUSY_SECONDS = 0.005
 _LATELY_SECONDS = 10.0
-_SWEEP_SECONDS, _SWEEP_AGAIN_SECONDS = 60.0, 0.2
+_SWEEP_SECONDS, _SWEEP_AGAIN_SECONDS, _SWEEP_OFTEN_SECONDS = 60.0, 0.2, 5.0
 _CREDENTIALS = struct.Struct("3i")
 
 
@@ -127,8 +127,8 @@ class Server:
         self._handlers: dict[int, Callable[[], None]] = {}
         self._sessions: set[Session] = set()
         self._groups: list[Group] = []
-        self._sweep_at = 0.0
-        self._last_use = time.monotonic()
+        self._sweep_at, self._sweep_pause = 0.0, _SWEEP_AGAIN_SECONDS
+        self._began = self._last_use = time.monotonic()
         self._listening = True
         self.slots = Slots(self)
         self._held: dict[int, tuple[float, dict[str, Any]]] = {}
@@ -191,7 +191,7 @@ class Server:
             if events and self._listening:
                 self.slots.busy(bool(self._sessions))
             elif self._listening and self.slots.due <= now:
-                self.slots.refill()
+                self._refill()
             for session in [session for session in self._sessions if session.due <= now]:
                 self._call(session.tick)
             self._groups = [group for group in self._groups if not group.remove()]
@@ -227,12 +227,25 @@ class Server:
                 raise
             owner.abort()
 
+    def _refill(self) -> None:
+        """What breaks while a sandbox is built ahead ends neither the server nor its runs; the log says why."""
+        try:
+            self.slots.refill()
+        except Exception:
+            traceback.print_exc()
+            self.slots.put_off()
+
     def _sweep(self, now: float) -> None:
-        """Remove what killed servers left; their last processes may be ending just now."""
-        busy = 0
-        with contextlib.suppress(KernelError):  # a run that needs a group will say what is wrong
-            busy = sweep_groups()
-        self._sweep_at = now + (_SWEEP_AGAIN_SECONDS if busy else _SWEEP_SECONDS)
+        """Remove what killed servers left. They, or their last processes, may be ending just now: look again soon."""
+        try:
+            busy = bool(sweep_groups())
+        except KernelError:  # a run that needs a group will say what is wrong
+            busy = True
+        if now < self._began + _SWEEP_OFTEN_SECONDS:
+            self._sweep_pause = _SWEEP_AGAIN_SECONDS
+        else:
+            self._sweep_pause = min(2 * self._sweep_pause, _SWEEP_SECONDS) if busy else _SWEEP_SECONDS
+        self._sweep_at = now + self._sweep_pause
 
     def _pause(self, now: float, idle: float) -> float:
         waits = [self._sweep_at - now, idle, self.slots.due - now, *(session.due - now for session in self._sessions)]

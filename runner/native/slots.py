@@ -252,7 +252,11 @@ class Slots:
             make_next()
             self.due = now + _QUIET_SECONDS
         except (KernelError, LayerError, OSError):  # the run that needs it will say what is wrong
-            self.due = self._not_before = now + _AFTER_FAILURE_SECONDS
+            self.put_off()
+
+    def put_off(self) -> None:
+        """Build none for some seconds: something broke."""
+        self.due = self._not_before = time.monotonic() + _AFTER_FAILURE_SECONDS
 
     def drop_all(self) -> None:
         """Let no slot live."""
