@@ -5,6 +5,7 @@ The caller writes when the payload was let go, the server how many calls were re
 
 from __future__ import annotations
 
+import math
 import os
 import struct
 
@@ -22,9 +23,10 @@ class Board:
 
     @property
     def began(self) -> float:
-        """When the payload was let go, in monotonic seconds; 0.0 when it was not yet."""
+        """When the payload was let go, in monotonic seconds; 0.0 when it was not yet, or for what is no time."""
         data = os.pread(self.fd, _TIME.size, _BEGAN)
-        return float(_TIME.unpack(data)[0]) if len(data) == _TIME.size else 0.0
+        (began,) = _TIME.unpack(data) if len(data) == _TIME.size else (0.0,)
+        return began if math.isfinite(began) else 0.0
 
     def begin(self, now: float) -> None:
         """The payload is let go now."""

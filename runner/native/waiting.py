@@ -29,7 +29,7 @@ class Waiting(Sandbox):
     """Built for a run that is bounded as `plan` is. Raises LayerError or KernelError when it cannot be started."""
 
     def __init__(self, plan: Plan) -> None:
-        self._has_binds = False
+        self._has_binds = self._noted = False
         self._offer: tuple[Assurance, bytes] | None = None
         super().__init__(plan, None)
 
@@ -152,8 +152,10 @@ class Waiting(Sandbox):
         super().abandon()
 
     def _note_beginning(self) -> None:
-        if self.lent is not None:
+        """Take when the caller says it began: once, between the lending and now. What it writes later moves nothing."""
+        if self.lent is not None and not self._noted and self.lent.began:
             self._started = min(max(self.lent.began, self._started), time.monotonic())
+            self._noted = True
 
     def _end_lending(self) -> None:
         if self.lent is not None:
