@@ -64,18 +64,21 @@ class Mounts:
         self._changes.register(self._file, select.POLLPRI)
         self._known: tuple[str, ...] = ()
         self._all: tuple[str, ...] = ()
+        self._known_of: tuple[str, ...] | None = None
 
     def shown(self, host: Host) -> tuple[str, ...]:
         """Their lines."""
-        before = self._all
-        if self.all_of_them() is not before:
+        found = self.all_of_them()
+        if found is not self._known_of:  # `all_of_them` may have heard of the change before, and is told of it once
             below = (*host.folders, *host.etc, "/dev")
-            self._known = tuple(line for line in self._all if os.geteuid() or _concerns(line.split(" ")[4], below))
+            self._known = tuple(line for line in found if os.geteuid() or _concerns(line.split(" ")[4], below))
+            self._known_of = found
         return self._known
 
     def all_of_them(self) -> tuple[str, ...]:
         """The lines of all mounts."""
         if self._changes.poll(0) or not self._all:
+            self._all = ()  # the kernel says it once: what cannot be read now is read the next time
             self._all = tuple(read_text("/proc/self/mountinfo").splitlines())
         return self._all
 
