@@ -11,6 +11,7 @@ import os
 import select
 import socket
 import struct
+from array import array
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
@@ -109,21 +110,29 @@ def pair() -> tuple[socket.socket, socket.socket]:
 
 
 def tell(sock: socket.socket, word: bytes, fds: Sequence[int] = ()) -> None:
-    """Let the inner side go on. A dead one is noticed by the next `receive`."""
+    """Let the inner side go on, without ever waiting for it. A dead one is noticed by the next `receive`.
+
+    Raises KernelError("setup") when it does not listen, OSError for what cannot be sent.
+    """
+    rights = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array("i", fds))] if fds else []
     try:
-        socket.send_fds(sock, [word], fds)
+        sock.sendmsg([word], rights, socket.MSG_DONTWAIT)
     except (BrokenPipeError, ConnectionResetError):
         return
+    except BlockingIOError as error:
+        raise KernelError("setup", error.errno or 0, "tell the sandbox to go on: it does not listen") from error
 
 
-def receive(sock: socket.socket, steps: Mapping[int, Step]) -> Message | None:
+def receive(sock: socket.socket, steps: Mapping[int, Step], *, wait: bool = True) -> Message | None:
     """The next message, None at the end.
 
     Raises KernelError for the failed step of `steps`, ValueError for nonsense, TimeoutError and BlockingIOError as
-    the socket is set.
+    the socket is set; without `wait` BlockingIOError in any case when there is none. Whether a descriptor waits is
+    said by all who hold it together, and a caller holds that of a sandbox that it was lent.
     """
     room = socket.CMSG_SPACE(_CREDENTIALS.size) + socket.CMSG_SPACE(_FD.size)
-    data, ancillary, _, _ = heard(lambda: sock.recvmsg(_MOST, room, _CLOEXEC_FDS))
+    flags = _CLOEXEC_FDS | (0 if wait else socket.MSG_DONTWAIT)
+    data, ancillary, _, _ = heard(lambda: sock.recvmsg(_MOST, room, flags))
     if not data:
         return None
     pid = next((_CREDENTIALS.unpack(raw[:12])[0] for _, kind, raw in ancillary if kind == socket.SCM_CREDENTIALS), 0)

@@ -115,7 +115,7 @@ class Sandbox:
         if self._assurance is not None and not self._started and self.failure is None:
             try:
                 self._let_go()
-            except OSError as error:
+            except (KernelError, OSError) as error:
                 self._fail(error)
 
     def abandon(self) -> None:
@@ -144,7 +144,7 @@ class Sandbox:
         """Take one message from inside."""
         assert self.socket is not None
         try:
-            message = messages.receive(self.socket, self._steps)
+            message = messages.receive(self.socket, self._steps, wait=False)
             if message is None:
                 self._silent()
             else:

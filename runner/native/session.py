@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import json
 import os
 import socket
+import traceback
 from typing import TYPE_CHECKING, Any
 
 from skillkeep.kernel.errors import KernelError
@@ -156,11 +158,16 @@ class Session:
                     words, self._sandbox, self._lent = LENT + what, sandbox, sandbox
             except (LayerError, KernelError, OSError):
                 pass
+            except Exception:  # the caller gets a sandbox built for it; the log says what nobody expected
+                traceback.print_exc()
             if self._sandbox is None:
                 sandbox.drop()
                 self._server.bury(sandbox.group)
-        with contextlib.suppress(OSError):  # a caller that is gone is heard to be
+        try:
             socket.send_fds(self._connection, [words], fds)
+        except OSError:  # it is gone, or does not listen: nobody else is to wait for it
+            self._caller_gone()
+            return
         if self._lent is not None:
             self._server.note_held(self._lent.plan.id_base, self._lent.assurance.to_json())
             self._look()
@@ -286,6 +293,8 @@ class Session:
 
 
 def _whole(fd: int) -> str:
+    """What is in a memory file, the only kind whose reader never waits. Raises OSError for another, ValueError."""
+    fcntl.fcntl(fd, fcntl.F_GET_SEALS)
     size = os.fstat(fd).st_size
     if size > _MOST_PLAN:
         raise ValueError("the plan is too long")
