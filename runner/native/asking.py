@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeVar
 
-__all__ = ["GO", "LENT", "PREPARE", "ROOM", "RUN", "TELL", "heard"]
+__all__ = ["GO", "LENT", "PREPARE", "ROOM", "RUN", "TELL", "UnreadError", "heard", "heard_at_last"]
 
 _T = TypeVar("_T")
 
@@ -23,12 +23,21 @@ GO = b"go"
 """Let the payload go."""
 
 
+class UnreadError(EOFError):
+    """The server ended before it read our last word: nothing was let go by it."""
+
+
 def heard(receiving: Callable[[], _T]) -> _T:
     """What `receiving` gives, of a socket of packets.
 
     The kernel tells first, once, that the other side ended with words of ours unread, and then what it has said.
     """
+    return heard_at_last(receiving)[0]
+
+
+def heard_at_last(receiving: Callable[[], _T]) -> tuple[_T, bool]:
+    """The same, and whether the other side ended with words of ours unread."""
     try:
-        return receiving()
+        return receiving(), False
     except ConnectionResetError:
-        return receiving()
+        return receiving(), True

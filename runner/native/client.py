@@ -22,14 +22,14 @@ import skillkeep
 import skillkeep.kernel
 from skillkeep.kernel.errors import KernelError
 from skillkeep.kernel.libc import guarded
-from skillkeep.runner.native.asking import GO, LENT, PREPARE, ROOM, RUN, heard
+from skillkeep.runner.native.asking import GO, LENT, PREPARE, ROOM, RUN, UnreadError, heard, heard_at_last
 from skillkeep.runner.native.place import LAYER, alone, rights, server_folder, server_name
 from skillkeep.runner.native.plan import Plan
 
 if TYPE_CHECKING:
     from skillkeep.runner.native.lent import Lent
 
-__all__ = ["IDLE_SECONDS", "Line", "UnreadError", "ask", "connected", "receive", "starter"]
+__all__ = ["IDLE_SECONDS", "Line", "ask", "connected", "receive", "starter"]
 
 IDLE_SECONDS = 120.0
 """How long a server waits for the next caller."""
@@ -57,10 +57,6 @@ def connected() -> Iterator[socket.socket]:
     """A connection to this user's server. Raises KernelError("fork_server")."""
     with _reached(_right_server()) as connection:
         yield connection
-
-
-class UnreadError(EOFError):
-    """The server ended before it read our last word: nothing was let go by it."""
 
 
 class Line:
@@ -190,12 +186,7 @@ def receive(connection: socket.socket, fds: list[int]) -> dict[str, Any]:
 
     Raises EOFError when it has ended, UnreadError when it had not read our last word, ValueError for nonsense.
     """
-    unread = False
-    try:
-        data, given, _, _ = socket.recv_fds(connection, _MOST, _MOST_FDS, _CLOEXEC_FDS)
-    except ConnectionResetError:  # the kernel says so once, before what is there to be read
-        unread = True
-        data, given, _, _ = socket.recv_fds(connection, _MOST, _MOST_FDS, _CLOEXEC_FDS)
+    (data, given, _, _), unread = heard_at_last(lambda: socket.recv_fds(connection, _MOST, _MOST_FDS, _CLOEXEC_FDS))
     fds += given
     if not data:
         raise UnreadError("the fork server ended") if unread else EOFError("the fork server ended")

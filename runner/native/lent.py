@@ -7,6 +7,7 @@ is heard, or a call was refused, the sandbox is handed back and the server says 
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import socket
@@ -19,9 +20,9 @@ from skillkeep.kernel.procfs import read_again
 from skillkeep.kernel.tape import Step
 from skillkeep.runner.interface import Assurance
 from skillkeep.runner.native import messages
-from skillkeep.runner.native.asking import TELL
+from skillkeep.runner.native.asking import TELL, UnreadError
 from skillkeep.runner.native.board import Board
-from skillkeep.runner.native.client import UnreadError, receive
+from skillkeep.runner.native.client import receive
 from skillkeep.runner.native.failures import deciding
 from skillkeep.runner.native.messages import Kind, Last
 from skillkeep.runner.native.plan import Plan
@@ -89,7 +90,7 @@ class Lent:
         return self._outcome(last)
 
     def _outcome(self, last: Last) -> dict[str, Any]:
-        counted = {name: number_in(read_again(fd), key) or 0 for name, key, fd in self._counters}
+        counted = self._counted()
         return {
             "kind": "outcome",
             "status": last.status,
@@ -107,6 +108,16 @@ class Lent:
             "refused_calls": [],
             "refused_files": [],
         }
+
+    def _counted(self) -> dict[str, int]:
+        """What the kernel counted. Raises EOFError when the control groups have gone, and their numbers with them."""
+        try:
+            found = {name: number_in(read_again(fd), key) for name, key, fd in self._counters}
+        except OSError as error:
+            if error.errno != errno.ENODEV:
+                raise
+            raise EOFError("it was killed, and its control groups were removed before the run was counted") from error
+        return {name: value for name, value in found.items() if value is not None}
 
     def _handed_back(self, words: bytes) -> dict[str, Any]:
         self._connection.send(TELL + words)
