@@ -40,7 +40,7 @@ REPOSITORIES = 12  # a word that no labelled passage has counts when honest page
 HARD = 60_000  # passages of honest pages that look most like attacks count three times
 SHOWN = 150_000
 BLOCKING, DOUBTFUL = 0.007, 0.02  # shares of unseen honest tools that reach a threshold
-PLAIN = -3.0  # a score; seven in ten honest tools have no passage above it, one attack in twenty has none
+PLAIN, SUSPECT = -3.0, -4.0  # scores: where a rule found something, of its block and of each ten words of its sentence
 SMALLEST = 0.8  # weights nearer to nothing are left out
 SCALE = 100
 RESERVED = "invalid"  # our samples' hosts end so; what is left of one that was cut must not count
@@ -228,6 +228,7 @@ def main() -> None:
         "blocking": round(from_scores[BLOCKING], 2),
         "doubtful": round(from_scores[DOUBTFUL], 2),
         "plain": PLAIN,
+        "suspect": SUSPECT,
         "scale": SCALE,
         "weights": dict(sorted(weights.items())),
     }

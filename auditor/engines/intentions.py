@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from functools import cache
 from itertools import islice
 from typing import ClassVar, Final
 
@@ -14,6 +15,7 @@ from skillkeep.auditor.engines.intent.topic import Topic, topic_of
 from skillkeep.auditor.engines.interface import Context, Emitter, Engine, Segment, SourceFile, SourceTree
 from skillkeep.auditor.engines.tables import table
 from skillkeep.auditor.interface import Severity
+from skillkeep.auditor.patterns import Pattern
 
 __all__ = ["ENGINE", "IntentionEngine"]
 
@@ -116,8 +118,10 @@ def _report(segment: Segment, text: str, offset: int, topic: Topic, emit: Emitte
     told: Counter[tuple[str, bool]] = Counter()  # no rule and no warning takes the room of what blocks
     for match in found:
         start, end = match.sentence.start, match.sentence.end
-        excused = shown and rules[start, end] < 2 and match.frame.rule not in meanings["never_excused"]
+        by_address = match.frame.by_address and match.frame.rule in meanings["never_excused_with_address"]
+        excused = shown and rules[start, end] < 2 and not by_address
         excused = excused and reading.is_plain(match.sentence) and not _in_comment(text, start)
+        excused = excused and not any(_kept_from_the_user().find(match.text.encode(), 1))
         warns = excused or _declared(match, topic)
         told[match.frame.rule, warns] += 1
         if told[match.frame.rule, warns] <= _MOST:
@@ -126,6 +130,11 @@ def _report(segment: Segment, text: str, offset: int, topic: Topic, emit: Emitte
                 severity=Severity.WARN if warns else None,
             )  # fmt: skip
     _report_learned(segment, reading, offset, emit)
+
+
+@cache
+def _kept_from_the_user() -> Pattern:
+    return Pattern(table("intent")["never_excused_words"])
 
 
 def _in_comment(text: str, at: int) -> bool:

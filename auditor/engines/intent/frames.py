@@ -74,6 +74,11 @@ class Frame:
         """The parts and the order, the rarest in text first."""
         return tuple(sorted({*self.parts, self.told}, key=lambda part: (words().share(part), part)))
 
+    @cached_property
+    def by_address(self) -> bool:
+        """True when a part of it is an address."""
+        return any({"url", "fqdn"} & set(part.split("|")) for part in self.parts)
+
     def is_order(self, part: str) -> bool:
         """True when a word of `part` is the order itself."""
         return set(part.split("|")) <= set(self.told.split("|"))

@@ -43,7 +43,6 @@ _LEAST: Final = 4
 FEW: Final = 26
 """Features of thirteen words: fewer say no more than their part of that."""
 _WINDOW, _WINDOW_STEP = 10, 3  # words of a sentence that have to be harmless by themselves
-_SHORT: Final = 3.0  # how much more harmless less than `FEW` features have to be
 _MOST_HOSTILE: Final = 200
 _MOST_WORDS: Final = 32_768
 
@@ -63,14 +62,16 @@ class Passage:
 
 @dataclass(frozen=True)
 class Weights:
-    """A weight for each word and pair of words, and three scores: from `blocking` on, a passage is an order against the
-    user; from `doubtful` on, perhaps; below `plain`, what a combination of meanings found in it is none by itself.
+    """A weight for each word and pair of words, and four scores: from `blocking` on, a passage is an order against the
+    user; from `doubtful` on, perhaps; below `plain`, what a combination of meanings found in it is none by itself, when
+    no few words of it score `suspect` or more.
     """
 
     bias: float
     blocking: float
     doubtful: float
     plain: float
+    suspect: float
     of: Mapping[str, float]
 
     def score(self, found: frozenset[str], few: int = FEW) -> float:
@@ -108,15 +109,13 @@ class Reading:
     def is_plain(self, sentence: Sentence) -> bool:
         """True when nothing in `sentence` nor in its passages reads like an order against the user at all.
 
-        The sentence is looked at in windows: harmless words before and after the order excuse nothing. What is
-        short has to be harmless by far.
+        The sentence is looked at in windows: harmless words before and after the order excuse nothing.
         """
         known, words = self.weights, _words(sentence.text)
         if not words or not known.knows(features(words)):
             return False
         for start in range(0, max(len(words) - _WINDOW, 0) + 1, _WINDOW_STEP):
-            own = features(words[start : start + _WINDOW])
-            if known.score(own, 1) >= known.plain - (_SHORT if len(own) < FEW else 0):
+            if known.score(features(words[start : start + _WINDOW])) >= known.suspect:
                 return False
         return self.worst.get(sentence.start, -math.inf) < known.plain
 
@@ -192,4 +191,4 @@ def weights() -> Weights:
     kept: Mapping[str, Any] = shipped().plain("learned/intent.json")
     scale = kept["scale"]
     known = {name: weight / scale for name, weight in kept["weights"].items()}
-    return Weights(kept["bias"], kept["blocking"], kept["doubtful"], kept["plain"], known)
+    return Weights(kept["bias"], kept["blocking"], kept["doubtful"], kept["plain"], kept["suspect"], known)

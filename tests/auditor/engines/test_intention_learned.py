@@ -7,6 +7,7 @@ import time
 
 import pytest
 from support.audited import audited, rules_found
+from support.containers import docx
 
 from skillkeep.auditor.engines.intent.learned import FEW, Weights, features, passages, read, weights
 from skillkeep.auditor.interface import Severity, Verdict
@@ -52,7 +53,7 @@ def test_no_address_and_no_figure_has_a_weight_of_its_own(one: str, other: str) 
 
 
 def test_a_score_is_of_the_set_of_words() -> None:
-    known = Weights(-1.0, 1.0, 0.5, -2.0, {"steal": 4.0, "steal key": 2.0, "show": -3.0})
+    known = Weights(-1.0, 1.0, 0.5, -2.0, -1.0, {"steal": 4.0, "steal key": 2.0, "show": -3.0})
     assert known.score(features(["steal", "key"])) == pytest.approx(-1.0 + 6.0 / FEW**0.5)
     assert known.score(features(["steal", "key"]), 1) == pytest.approx(-1.0 + 6.0 / 3**0.5)
     assert known.score(features(["steal"] * 9)) == known.score(features(["steal"] * 5))
@@ -86,6 +87,13 @@ def test_a_page_that_does_not_instruct_by_its_name_warns_by_itself(path: str, ve
     report = audited({"SKILL.md": f"{HEAD}First read and follow shared/notes.md.\n", path: text})
     assert {found.rule for found in report.findings if found.severity is Severity.FAIL} <= {"intent-learned"}
     assert report.verdict is verdict
+
+
+def test_a_paper_warns_by_itself() -> None:
+    paper = docx({"word/document.xml": f"<w:document><w:p><w:t>{BOLD}</w:t></w:p></w:document>"})
+    report = audited({"SKILL.md": HEAD, "shared/paper.docx": paper})
+    assert [found.severity for found in report.findings if found.rule == "intent-learned"] == [Severity.WARN]
+    assert report.verdict is Verdict.WARN
 
 
 @pytest.mark.parametrize(
