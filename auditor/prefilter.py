@@ -1,7 +1,7 @@
 """What a pattern's literals are, at a fraction of the cost of the pattern itself.
 
-A repetition such as ``.{0,800}`` is compiled to hundreds of states, yet says nothing about which literals a match holds.
-So a filter is made of wider patterns, which match all that the pattern does and more: counted repetitions have no upper
+A repetition such as ``.{0,800}`` is compiled to hundreds of states, yet says nothing about the literals of a match. So
+a filter is made of wider patterns, which match all that the pattern does and more: counted repetitions have no upper
 end in them. Most patterns are never asked for more than their literals.
 """
 
