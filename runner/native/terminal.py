@@ -1,8 +1,8 @@
 """A terminal between a person and a command inside: a pair of its own, so that the person's is never in there.
 
 What the command does to its terminal (typing into it, settings, other tricks) ends at the pair. The person's terminal
-is raw meanwhile: Ctrl-C reaches the command's foreground processes as the key it is. What comes out is shown as it
-is: a program that fills a screen could do nothing else.
+is raw meanwhile: Ctrl-C reaches the command's foreground processes as the key it is. Of what comes out is shown what a
+program needs that fills a screen, and no more (`screen`).
 """
 
 from __future__ import annotations
@@ -22,6 +22,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from types import FrameType
 from typing import Protocol
+
+from skillkeep.runner.native.screen import Screen
 
 __all__ = ["Terminal", "terminal_kind"]
 
@@ -72,8 +74,13 @@ class Terminal:
 
         So it is by SIGTERM, SIGHUP, SIGINT and SIGQUIT of this process.
         """
+        screen = Screen()
         with _raw(self.keys), _signals(self.keys, pair.ours) as woken:
-            _join(ending, pair.ours, (self.keys, self.screen, woken), deadline)
+            try:
+                _join(ending, pair.ours, (self.keys, self.screen, woken), deadline, screen)
+            finally:
+                with contextlib.suppress(OSError):  # it may be gone
+                    _write(self.screen, screen.restored())
 
 
 class Pair:
@@ -94,7 +101,7 @@ class Pair:
             os.close(self._open.pop())
 
 
-def _join(ending: Ending, ours: int, others: tuple[int, int, int], deadline: float) -> None:
+def _join(ending: Ending, ours: int, others: tuple[int, int, int], deadline: float, filtered: Screen) -> None:
     """Move bytes both ways until the command has ended; a byte of the third of `others` is a signal to end it."""
     keys, screen, woken = others
     poll = select.poll()
@@ -114,7 +121,7 @@ def _join(ending: Ending, ours: int, others: tuple[int, int, int], deadline: flo
         if woken in events and os.read(woken, _CHUNK).strip(bytes((signal.SIGWINCH,))):
             ending.kill()
         if events.get(ours, 0) & select.POLLIN or ending.pidfd in events:
-            _show(ours, screen)
+            _show(ours, screen, filtered)
         elif events.get(ours, 0) & (select.POLLHUP | select.POLLERR):
             poll.unregister(ours)  # every process has closed its terminal
             quiet = True
@@ -133,8 +140,8 @@ def _typed(keys: int, poll: select.poll) -> bytes:
     return data or b"\x04"
 
 
-def _show(ours: int, screen: int) -> None:
-    """Write to the person's terminal what is there."""
+def _show(ours: int, screen: int, filtered: Screen) -> None:
+    """Write to the person's terminal what is there and may be shown."""
     while True:
         try:
             data = os.read(ours, _CHUNK)
@@ -142,9 +149,13 @@ def _show(ours: int, screen: int) -> None:
             return
         if not data:
             return
-        view = memoryview(data)
-        while view:
-            view = view[os.write(screen, view) :]
+        _write(screen, filtered.shown(data))
+
+
+def _write(screen: int, data: bytes) -> None:
+    view = memoryview(data)
+    while view:
+        view = view[os.write(screen, view) :]
 
 
 @contextlib.contextmanager

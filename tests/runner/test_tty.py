@@ -33,6 +33,7 @@ FILES = {
     "size.sh": "stty size; until [ \"$(stty size)\" = '40 120' ]; do :; done; echo re''sized $TERM\n",
     "up.sh": "echo up; exec sleep 300\n",
     "typing.py": TYPING,
+    "hostile.sh": r"printf 'one\033]52;c;cm0gLXJm\007two\033[31mthree\033[?25l\n'" + "\n",
     "owner.py": "import os\nprint(os.tcgetpgrp(0) == os.getpgrp(), os.path.exists('/dev/tty'))\n",
 }
 
@@ -52,6 +53,15 @@ def ended(child: Any) -> int | None:
     child.close()
     code: int | None = child.exitstatus
     return code
+
+
+def test_only_what_draws_reaches_the_terminal_which_is_switched_back(home: Home) -> None:
+    child = at_terminal(home, "tool", "hostile")
+    child.expect("one")
+    child.expect(pexpect.EOF)
+    assert child.before.startswith("two\x1b[31mthree\x1b[?25l\r\n")
+    assert "52;c" not in child.before
+    assert child.before.endswith("\x1b[?25h\x0f\x1b(B\x1b[0m\x1b>")
 
 
 def test_a_tool_is_talked_to_and_its_code_comes_back(home: Home) -> None:
