@@ -18,6 +18,7 @@ __all__ = ["main", "rules"]
 
 _DEVICES = ("/dev/null",)
 _DEVICES_TO_READ = ("/dev/zero", "/dev/full", "/dev/random", "/dev/urandom")
+_LEAST_LANDLOCK = 3  # the first that keeps a file which may only be read from being cut short
 _UNSEEN_MEMORY = "memfd_create shmget shmat"
 # Landlock does not look at these: they tell of the host's files, and of who uses them.
 _WATCHING = "inotify_init inotify_init1 inotify_add_watch inotify_rm_watch getpriority sched_getparam sched_getattr"
@@ -70,6 +71,9 @@ def _confine(plan: dict[str, Any]) -> dict[str, Any]:
         os.chdir(plan["workdir"])
     process.forbid_new_privileges()
     ruleset = landlock.Ruleset()
+    if ruleset.version < _LEAST_LANDLOCK:
+        what = f"version {ruleset.version} lets files that may only be read be cut short"
+        raise KernelError(landlock.LAYER, 0, what, "Linux 6.2 or later is needed here; or mend the native sandbox.")
     ruleset.allow_read((*plan["read"], *_DEVICES_TO_READ), execute=True)
     ruleset.allow_write((*plan["write"], *_DEVICES))
     handled = ruleset.handled
