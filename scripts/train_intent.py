@@ -35,10 +35,10 @@ WEIGHTS = ROOT / "rules" / "learned" / "intent.json"
 HEAD = re.compile(r"\A---\n.*?\n---\n\s*(?:# Page\n\nHelps with the task at hand\.\n\n)?", re.DOTALL)
 WRITER = re.compile(r"tune-p(\d+)-")
 
-FOLDS = 3
+FOLDS = 4  # each leaves out a part of the writers and of the honest repositories
 REPOSITORIES = 12  # a word that no labelled passage has counts when honest pages of so many repositories have it
-HARD = 60_000  # passages of honest pages that look most like attacks count three times
-SHOWN = 150_000
+HARD = 80_000  # passages of honest pages that look most like attacks count three times
+SHOWN = 250_000
 BLOCKING, DOUBTFUL = 0.007, 0.02  # shares of unseen honest tools that reach a threshold
 PLAIN, SUSPECT = -3.0, -4.0  # scores: where a rule found something, of its block and of each ten words of its sentence
 SMALLEST = 0.8  # weights nearer to nothing are left out
@@ -158,9 +158,9 @@ def worst(model: LogisticRegression, space: Space, many: Sequence[Sequence[np.nd
     return found
 
 
-def half(repository: str) -> int:
-    """Which half of the honest repositories one is in."""
-    return hashlib.sha256(repository.encode()).digest()[0] & 1
+def part(repository: str) -> int:
+    """Which part of the honest repositories one is in."""
+    return hashlib.sha256(repository.encode()).digest()[0] % FOLDS
 
 
 def carried_over(attacks: Sequence[Labelled], near: Sequence[Labelled], tools: Sequence[Honest]) -> dict[float, float]:
@@ -169,8 +169,8 @@ def carried_over(attacks: Sequence[Labelled], near: Sequence[Labelled], tools: S
     found: dict[float, list[tuple[float, float, float]]] = {}
     for fold in range(FOLDS):
         out = set(writers[fold::FOLDS])
-        seen = [tool for tool in tools if half(tool.repository) == fold % 2]
-        unseen = [tool for tool in tools if half(tool.repository) != fold % 2]
+        seen = [tool for tool in tools if part(tool.repository) != fold]
+        unseen = [tool for tool in tools if part(tool.repository) == fold]
         shown = [each for each in attacks if each.writer not in out]
         shown_near = [each for each in near if each.writer not in out]
         space = space_of(shown, shown_near, seen)

@@ -34,8 +34,11 @@ _ADDRESSES: Final = (  # what is in each, a pattern, the word that stands for it
     ),
 )
 _DOTTED: Final = re.compile(r"[a-z0-9-]\.[a-z0-9]")
-_WORD: Final = re.compile(r"[a-z']+|[0-9]+|[~$@<>{}%!]|[^\x00-\x7f]")
+_WORD: Final = re.compile(  # words of alphabets, figures, signs; of other scripts each character
+    r"[a-z'\u00df-\u024f\u0370-\u052f\u0590-\u06ff\u0900-\u0dff\u1e00-\u1eff]+|[0-9]+|[~$@<>{}%!]|[^\x00-\x7f]"
+)
 _ENDING: Final = re.compile(r"(?:ies|ing|ed|es|s|ly)$")
+_STEM: Final = 6  # letters of a word of another language than English
 _MOST: Final = 100  # words of a block that is read whole
 _PIECE, _STEP = 80, 40  # words of a piece of a longer one, and how far the next starts after it
 _TOGETHER: Final = 120  # words of two blocks that are read as one
@@ -182,6 +185,8 @@ def _words(plain: str) -> list[str]:
 def _stem(word: str) -> str:
     if word.isdigit():
         return "0"
+    if not word.isascii():
+        return word[:_STEM]
     return _ENDING.sub("", word) if len(word) > 5 else word.rstrip("s") if len(word) > 3 else word
 
 
