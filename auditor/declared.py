@@ -12,6 +12,7 @@ from functools import cache
 from typing import Any
 
 from skillkeep.auditor.engines.interface import Context, SourceFile
+from skillkeep.auditor.engines.tables import LOGIN_OF
 from skillkeep.auditor.frontmatter import parse_frontmatter
 from skillkeep.auditor.patterns import PatternSet
 
@@ -50,7 +51,7 @@ def declared_names(files: Iterable[SourceFile]) -> frozenset[str]:
             names.update(_set_in(segment.text))
         if file.of(Context.METADATA):
             names.update(_requirements(parse_frontmatter(file.text).fields))
-    return frozenset(names)
+    return frozenset(name for name in names if not name.startswith(LOGIN_OF))
 
 
 def named_services(files: Iterable[SourceFile]) -> frozenset[str]:

@@ -1,4 +1,5 @@
-"""Programs whose own login a tool takes for their own service, such as ``gcloud auth print-access-token``."""
+"""Logins that a tool takes for their own service: a program's (``gcloud auth print-access-token``), or what an agent
+keeps for that service (``~/.openclaw/credentials/acme``)."""
 
 from __future__ import annotations
 
@@ -6,13 +7,32 @@ from collections.abc import Iterable, Sequence
 
 from skillkeep.auditor.collect import Raw
 from skillkeep.auditor.engines.network import host_of
+from skillkeep.auditor.engines.tables import LOGIN_OF
 from skillkeep.auditor.interface import Capability
 from skillkeep.auditor.services import hosts_by_place, services
 
-__all__ = ["own_logins"]
+__all__ = ["kept_logins", "own_logins"]
 
 _READ = "code-credential-store"
 _SENT = "code-credential-sent"
+_AGENTS = frozenset({"claude", "codex", "gemini", "copilot"})  # the agent's own login, which every user of it has
+_ACCOUNTS = (
+    frozenset(  # what a tool says that has to do with that login: it shows how much is used, or changes accounts
+        {
+            "=QUOTA",
+            "=QUOTAS",
+            "=USAGE",
+            "=ACCOUNT",
+            "=ACCOUNTS",
+            "=LOGIN",
+            "=LOGINS",
+            "=LIMIT",
+            "=LIMITS",
+            "=OAUTH",
+            "=CREDENTIALS",
+        }
+    )
+)
 
 
 def own_logins(raws: Sequence[Raw], capabilities: Iterable[Capability]) -> frozenset[str]:
@@ -28,6 +48,37 @@ def own_logins(raws: Sequence[Raw], capabilities: Iterable[Capability]) -> froze
         return frozenset()
     hosts = _hosts(capabilities)
     return frozenset(name for name in read if hosts and all(known.owns(name, host) for host in hosts))
+
+
+def kept_logins(raws: Sequence[Raw], capabilities: Iterable[Capability], named: frozenset[str]) -> frozenset[str]:
+    """Logins that an agent keeps for the service that the tool says it is for, and that go nowhere else.
+
+    `named` are words of the tool's own name and description, marked by ``=``. A host that only the user's settings
+    tell is the service's, except for a login that many tools could want. What is not seen to be sent may meet no
+    stranger among all hosts of the tool.
+    """
+    known = services()
+    places = hosts_by_place(capabilities)
+    found = set()
+    for subject in {raw.subject for raw in raws if raw.subject.startswith(LOGIN_OF)}:
+        service = subject.removeprefix(LOGIN_OF)
+        words = [word for word in service.upper().split("_") if word]
+        strict = service in _AGENTS or known.is_shared("_".join((*words, "KEY")))
+        if not set(words) - known.generic or not all(f"={word}" in named for word in words):
+            continue
+        if service in _AGENTS and named.isdisjoint(_ACCOUNTS):
+            continue
+        sent = [raw for raw in raws if raw.subject == subject and raw.finding.rule == _SENT]
+        reached = [places.get((raw.finding.location.path, raw.finding.location.line), {"*"}) for raw in sent]
+        hosts = set().union(*reached) if sent else _hosts(capabilities)
+        variable = "_".join((*words, "KEY"))
+        if all(_is_of(variable, host, strict=strict) for host in hosts):
+            found.add(subject)
+    return frozenset(found)
+
+
+def _is_of(variable: str, host: str, *, strict: bool) -> bool:
+    return host_of(host).local or (host == "*" and not strict) or services().owns(variable, host)
 
 
 def _hosts(capabilities: Iterable[Capability]) -> set[str]:

@@ -38,8 +38,8 @@ class Services:
         first, second = (self.words(name)[:1] for name in (variable, other))
         if not first or not second:
             return False
-        domains = self.shared.get(first[0])
-        return bool(domains) and domains == self.shared.get(second[0])
+        domains, others = (self.shared.get(word[0]) or self.known_as.get(word[0]) for word in (first, second))
+        return bool(domains) and domains == others
 
     def owns(self, variable: str, host: str) -> bool:
         """True when `host` belongs to the service that `variable` is named after.

@@ -20,7 +20,7 @@ from skillkeep.auditor.declared import declared_names, named_services
 from skillkeep.auditor.engines import file_engines
 from skillkeep.auditor.engines.interface import Engine, SourceFile, SourceTree
 from skillkeep.auditor.interface import AuditOptions, EngineRun, LedgerEntry, Location, Observation
-from skillkeep.auditor.logins import own_logins
+from skillkeep.auditor.logins import kept_logins, own_logins
 from skillkeep.auditor.own_installers import own_installers
 from skillkeep.auditor.pages import looked_up_pages
 from skillkeep.auditor.rulebook import Rulebook, default_rulebook
@@ -218,6 +218,7 @@ def _answer(audit: _Audit, tree: SourceTree, digest: str) -> dict[str, Any]:
         own = own_services(collector.raws, collector.capabilities)
         own |= own_logins(collector.raws, collector.capabilities)
         named = named_services(tree.files)
+        own |= kept_logins(collector.raws, collector.capabilities, named)
         own |= implied(collector.raws, collector.capabilities, named, tree.declared)
         own |= own_installers(collector.raws, named)
     settled = settle(collector.raws, tree.declared | own, audit.rulebook, partial(_looked_up, tree))

@@ -12,7 +12,9 @@ from skillkeep.auditor.interface import Severity
 from skillkeep.auditor.patterns import PatternSet
 from skillkeep.auditor.ruleset import shipped
 
-__all__ = ["Persistence", "Secrets", "secrets", "table"]
+__all__ = ["LOGIN_OF", "Persistence", "Secrets", "secrets", "subject_of", "table"]
+
+LOGIN_OF = "login_of_"  # begins what `Secrets.path` says of a file that is kept for one service alone
 
 _LONGEST_PATH = 4096
 _NO_SECRET = (".pub", ".ssh/known_hosts", ".ssh/authorized_keys")
@@ -52,6 +54,7 @@ class Secrets:
         self._paths: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
             (item["what"], re.compile(item["pattern"])) for item in data["paths"]
         )
+        self._kept = tuple(map(re.compile, data["kept_for"]))
         self._filter = PatternSet([item["pattern"] for item in data["paths"]])
         self._later = tuple(
             (Persistence(item["what"], Severity(item["severity"]), item.get("named", "")), re.compile(item["pattern"]))
@@ -68,14 +71,16 @@ class Secrets:
         return name.upper() in self._plain
 
     def path(self, text: str) -> str | None:
-        """What secret lies at the path `text`, or None."""
+        """What secret lies at the path `text`, or None; ``login_of_acme`` for the file that an agent keeps for acme."""
         if len(text) > _LONGEST_PATH:
             return None
         lowered = text.lower().replace("\\", "/")
         near = self._filter.candidates(lowered.encode("utf-8", "replace"))  # most texts end here, ten times cheaper
         if not near or lowered.endswith(_NO_SECRET):
             return None
-        return next((what for what, pattern in map(self._paths.__getitem__, near) if pattern.search(lowered)), None)
+        what = next((what for what, pattern in map(self._paths.__getitem__, near) if pattern.search(lowered)), None)
+        kept = next((found for pattern in self._kept if (found := pattern.search(lowered))), None) if what else None
+        return what if kept is None else LOGIN_OF + kept[1].replace("-", "_")
 
     def near(self, text: str) -> bool:
         """False when no secret's place can be named in `text`, which is told much faster than by `path`."""
@@ -87,6 +92,11 @@ class Secrets:
             return None
         lowered = text.lower().replace("\\", "/")
         return next((meaning for meaning, pattern in self._later if pattern.search(lowered)), None)
+
+
+def subject_of(what: str) -> str:
+    """What a declaration can be about: a variable, or the login of one service; empty for other secrets."""
+    return what if what.isidentifier() else ""
 
 
 @cache

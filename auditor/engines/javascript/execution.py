@@ -13,7 +13,7 @@ from skillkeep.auditor.engines.javascript.site import Site
 from skillkeep.auditor.engines.javascript.texts import HOLE
 from skillkeep.auditor.engines.javascript.values import UNKNOWN, Value
 from skillkeep.auditor.engines.javascript.words import Words
-from skillkeep.auditor.engines.tables import table
+from skillkeep.auditor.engines.tables import subject_of, table
 from skillkeep.auditor.interface import Severity
 from skillkeep.auditor.syntax import walk
 
@@ -200,7 +200,7 @@ class Execution:
         for label in sorted(self._site.flow.labels(argument, scope)):
             if label.startswith("secret:"):
                 what = label.partition(":")[2]
-                subject = what if what.isidentifier() else ""
+                subject = subject_of(what)
                 message = f"{what} flows into {min(programs)}"
                 self._site.report("code-credential-sent", node, message, subject=subject)
 

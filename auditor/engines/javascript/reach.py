@@ -10,7 +10,7 @@ from skillkeep.auditor.engines.javascript.texts import HOLE, string_value, unesc
 from skillkeep.auditor.engines.javascript.values import Value
 from skillkeep.auditor.engines.javascript.words import Words
 from skillkeep.auditor.engines.network import Host, host_of
-from skillkeep.auditor.engines.tables import secrets
+from skillkeep.auditor.engines.tables import secrets, subject_of
 from skillkeep.auditor.interface import Severity
 
 if TYPE_CHECKING:
@@ -62,7 +62,8 @@ class Reach:
             if what is not None:
                 self._covered.append((item.start_byte, item.end_byte))
                 shown = text.replace(HOLE, "…")[:120]
-                self._site.report("code-credential-file", node, f"reaches for {what}: {shown}")
+                message = f"reaches for {what}: {shown}"
+                self._site.report("code-credential-file", node, message, subject=subject_of(what))
 
     def _connect(self, node: Node, scope: Scope, path: str, given: tuple[list[Node], int]) -> None:
         arguments, position = given
@@ -110,7 +111,7 @@ class Reach:
         for label in sorted(labels):
             if label.startswith("secret:"):
                 what = label.partition(":")[2]
-                subject = what if what.isidentifier() else ""
+                subject = subject_of(what)
                 self._site.report("code-credential-sent", node, f"{what} flows into {path}", subject=subject)
         if "environment" in labels:
             self._site.report("code-environment-sent", node, f"the whole environment flows into {path}")

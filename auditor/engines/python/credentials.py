@@ -12,7 +12,7 @@ from skillkeep.auditor.engines.python.folding import CONSTANT_ENDS, UNTOLD
 from skillkeep.auditor.engines.python.scopes import Scope
 from skillkeep.auditor.engines.python.site import Site
 from skillkeep.auditor.engines.python.values import HOLE, alternatives
-from skillkeep.auditor.engines.tables import secrets, table
+from skillkeep.auditor.engines.tables import secrets, subject_of, table
 from skillkeep.auditor.patterns import PatternSet
 
 __all__ = ["COPIERS", "Credentials", "is_error", "names_that_read"]
@@ -232,7 +232,8 @@ class Credentials:
         text, what = self._named(item, scope, follow)
         if what:
             self._covered.update(map(id, ast.walk(item)))
-            self._site.report("code-credential-file", call, f"reaches for {what}: {text.replace(HOLE, '…')[:120]}")
+            message = f"reaches for {what}: {text.replace(HOLE, '…')[:120]}"
+            self._site.report("code-credential-file", call, message, subject=subject_of(what))
         return bool(what)
 
 

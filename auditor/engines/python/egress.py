@@ -10,7 +10,7 @@ from skillkeep.auditor.engines.python.flow import Flow, secret_labels
 from skillkeep.auditor.engines.python.scopes import Scope
 from skillkeep.auditor.engines.python.site import Site
 from skillkeep.auditor.engines.python.values import HOLE, alternatives, texts_of
-from skillkeep.auditor.engines.tables import secrets
+from skillkeep.auditor.engines.tables import secrets, subject_of
 from skillkeep.auditor.interface import Severity
 
 __all__ = ["Egress", "names_that_send"]
@@ -145,7 +145,7 @@ class Egress:
         elif not isinstance(call.func, ast.Name):
             labels |= self._flow.labels(call.func, scope)
         for what in secret_labels(labels):
-            subject = what if what.isidentifier() else ""
+            subject = subject_of(what)
             self._site.report("code-credential-sent", call, f"{what} flows into {name}", subject=subject)
         if "environment" in labels:
             self._site.report("code-environment-sent", call, f"the whole environment flows into {name}")

@@ -28,6 +28,7 @@ _REACH: Final = 5_000
 _MOST_SHARES: Final = 3
 _RETURNS: Final = "<returns>"
 _PLAIN: Final = (ast.Constant, ast.Lambda, ast.Compare)  # a comparison tells one bit
+_ASKING: Final = frozenset({"get", "post", "put", "patch", "delete", "head", "options", "request", "stream", "urlopen"})
 _PASSED: Final = frozenset({"param", "rest", "more"})
 
 Key = tuple[int, str, str]  # id of a scope, a name in it (`_RETURNS`, or ``.attribute``), and one part of what it holds
@@ -58,6 +59,9 @@ class Flow:
         self._environment = frozenset(table["environment"])
         self._measures = frozenset(table["measures"])
         self._downloads = tuple(table["download_suffixes"])
+        self._replies = frozenset(
+            name for name in table["network"] if name.startswith(self._downloads) and name.rpartition(".")[2] in _ASKING
+        )
         self._memo: dict[Key, _Summary] = {}
         self._left = _NODES * min(len(self._program.sources), _MOST_SHARES)
 
@@ -196,6 +200,9 @@ class Flow:
         names = self._names.resolve(node.func, scope)
         table, starts = self._table, False
         if names and self._measures.issuperset(names):
+            return []
+        if names and self._replies.issuperset(names):  # an answer is not what was sent to get it
+            into.labels.add("download")
             return []
         for name in names:
             if name.startswith(self._downloads):

@@ -8,6 +8,7 @@ from typing import Any, Final
 from skillkeep.auditor.engines.network import Host, host_of
 from skillkeep.auditor.engines.shell.evaluate import HOLE
 from skillkeep.auditor.engines.shell.site import Call, ShellSite
+from skillkeep.auditor.engines.tables import subject_of
 from skillkeep.auditor.interface import Severity
 
 __all__ = ["Connecting"]
@@ -109,7 +110,7 @@ class Connecting:
         for label in sorted(labels):
             if label.startswith("secret:"):
                 what = label.partition(":")[2]
-                subject = what if what.isidentifier() else ""
+                subject = subject_of(what)
                 message = f"{what} flows into {call.name}"
                 self._site.report("code-credential-sent", call.command, message, subject=subject)
         if "environment" in labels:

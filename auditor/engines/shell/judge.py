@@ -16,7 +16,7 @@ from skillkeep.auditor.engines.shell.model import Command, Pipeline, Script, Sub
 from skillkeep.auditor.engines.shell.narrowing import narrows
 from skillkeep.auditor.engines.shell.reach import Reach
 from skillkeep.auditor.engines.shell.site import Call, ShellSite
-from skillkeep.auditor.engines.tables import secrets
+from skillkeep.auditor.engines.tables import secrets, subject_of
 
 __all__ = ["Judge"]
 
@@ -253,4 +253,5 @@ class Judge:
         for value in loop.values:
             what = secrets().path(self._site.scope.text(value).replace(HOLE, ""))
             if what is not None:
-                self._site.report("code-credential-file", value, f"goes through files that hold secrets: {what}")
+                message = f"goes through files that hold secrets: {what}"
+                self._site.report("code-credential-file", value, message, subject=subject_of(what))

@@ -12,6 +12,7 @@ from skillkeep.auditor.engines.shell.model import Command
 from skillkeep.auditor.engines.shell.probing import only_probes
 from skillkeep.auditor.engines.shell.site import Call, ShellSite
 from skillkeep.auditor.engines.shell.touching import Touching, is_network_device
+from skillkeep.auditor.engines.tables import subject_of
 
 __all__ = ["Reach"]
 
@@ -74,7 +75,7 @@ class Reach:
                 self._site.report("shell-reverse-shell", command, "a redirection opens a network connection")
             elif operator == "<":
                 if (what := self._touching.path(text)) is not None:
-                    self._site.report("code-credential-file", command, f"reads {what}")
+                    self._site.report("code-credential-file", command, f"reads {what}", subject=subject_of(what))
                     labels |= {f"secret:{what}"}
                 labels |= self._site.files.of(self._site.name(text, target))
             elif ">" in operator and not operator.endswith("&"):

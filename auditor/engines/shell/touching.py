@@ -9,14 +9,17 @@ from typing import Any, Final
 from skillkeep.auditor.engines.shell.evaluate import HOLE
 from skillkeep.auditor.engines.shell.lookup import lookup
 from skillkeep.auditor.engines.shell.model import Word
+from skillkeep.auditor.engines.shell.named_keys import named_key
 from skillkeep.auditor.engines.shell.site import Call, ShellSite
-from skillkeep.auditor.engines.tables import secrets
+from skillkeep.auditor.engines.tables import secrets, subject_of
 
 __all__ = ["Touching", "is_network_device"]
 
 _NOTHING: Final[frozenset[str]] = frozenset()
 _NETWORK_DEVICE: Final = re.compile(r"/(?:dev|inet)/(?:tcp|udp)/")
 _NO_PATH: Final = re.compile(r"-{0,2}[A-Za-z0-9]{0,24}")
+_AGENTS: Final = "an agent's own credentials"  # of rules/tables/secrets.yaml
+_SOURCING: Final = frozenset({"source", "."})
 _SEARCHING: Final = frozenset({"grep", "rg", "sed", "awk"})
 _KEEPING: Final = frozenset({"grep", "rg", "git", "sh", "bash"})  # they are given the text of a device's name
 _RECURSIVE: Final = re.compile(r"-[A-Za-z]*[rR]")
@@ -96,9 +99,25 @@ class Touching:
             return _NOTHING
         if call.name in _SEARCHING and text == (call.operands or [""])[0]:
             return _NOTHING  # a pattern, not a file
+        if what == _AGENTS and (taken := self._taken(call, text, word)) is not None:
+            return taken
         shown = bare.replace(HOLE, "…")[:120]
-        self._site.report("code-credential-file", word, f"{call.name} reaches for {what}: {shown}")
+        message = f"{call.name} reaches for {what}: {shown}"
+        self._site.report("code-credential-file", word, message, subject=subject_of(what))
         return frozenset({f"secret:{what}"})
+
+    def _taken(self, call: Call, text: str, word: Word) -> frozenset[str] | None:
+        """Of what an agent keeps: variables that are judged where they are used, or the one key that is asked for."""
+        if call.name in _SOURCING and text.endswith("/.env"):
+            self._site.report(
+                "code-credential-mention", word, f"{call.name} takes in what the agent keeps in {text[-40:]}"
+            )
+            return _NOTHING
+        if not (name := named_key(call, text)):
+            return None
+        self._site.capability("env", name, word)
+        self._site.report("code-credential-env", word, f"reads {name} from what the agent keeps", subject=name)
+        return frozenset({f"secret:{name}"})
 
     def _device(self, call: Call, word: Word) -> None:
         if call.name not in self._path_only | _KEEPING:

@@ -187,7 +187,10 @@ class Words:
 
     def _expanding(self, node: Node, kind: str, word: Word) -> None:
         if kind == "simple_expansion":
-            word.pieces.append(Variable(self._text[node.start_byte + 1 : node.end_byte]))
+            before, _, name = self._text[node.start_byte : node.end_byte].partition("$")
+            if before:  # the grammar counts blanks before the mark to the expansion
+                word.pieces.append(before)
+            word.pieces.append(Variable(name))
             return
         self.descend()
         if kind == "expansion":

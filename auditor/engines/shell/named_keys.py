@@ -1,0 +1,33 @@
+"""One key taken out of a file of many: ``grep '^ACME_KEY=' ~/.openclaw/.env``, ``jq -r .acme.key``."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from skillkeep.auditor.engines.shell.site import Call
+
+__all__ = ["named_key"]
+
+_LINES: Final = re.compile(r"\^(?:export )?(?P<name>[A-Z][A-Z0-9]{2,}(?:_[A-Z0-9]*)*_?)=?(?:\.[*+]|\.)?\$?")
+_FIELD: Final = re.compile(
+    r"""\.(?P<name>[a-z][a-z0-9]{2,}(?:[_-][a-z0-9]+)*)(?:\.[A-Za-z]\w*|\["[\w-]+"\]){0,3}(?: // (?:empty|null|""))?"""
+)
+_FILTER: Final = re.compile(r"-(?:[EePrhsoqm]|m1|Eo|oE|oP|hs|sh)|--raw-output|--max-count=1|-1|1")
+_SEARCHING: Final = frozenset({"grep", "egrep"})
+
+
+def named_key(call: Call, path: str) -> str:
+    """The variable that `call` takes out of the file at `path`, or an empty text when it takes more or something else.
+
+    A beginning that ends in ``_`` stands for all variables of a service; ``ACME_KEY`` is what a field of ``acme`` is.
+    """
+    rest = [each for each in call.arguments if not _FILTER.fullmatch(each)]
+    if len(rest) != 2 or rest[1] != path:
+        return ""
+    if call.name in _SEARCHING and (found := _LINES.fullmatch(rest[0])) is not None:
+        name = found["name"]
+        return f"{name}KEY" if name.endswith("_") else name if "_" in name else ""
+    if call.name == "jq" and (found := _FIELD.fullmatch(rest[0])) is not None:
+        return f"{found['name'].replace('-', '_').upper()}_KEY"
+    return ""
