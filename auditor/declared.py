@@ -31,6 +31,11 @@ _COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
 _TEMPLATES = (".env.example", ".env.sample", ".env.template", "env.example", ".mcp.json", "plugin.json", "server.json")
 _PACKAGES = frozenset({"package.json", "pyproject.toml", "server.json", "plugin.json"})
 _TITLED = re.compile(r"^[ \t]*\"?(?:name|description)\"?[ \t]*[:=][ \t]*\"([^\"\n]*)\"", re.MULTILINE)
+_NAME = re.compile(r"[A-Za-z_][\w.+-]{0,100}")  # of a variable or program: no address is declared so
+_KEY_OF = re.compile(  # "an OpenAI API key", "your Anthropic + ElevenLabs API keys"
+    r"\b(?P<words>[A-Z][A-Za-z]{2,30}(?:(?: and | or | \+ |, | & |/)[A-Z][A-Za-z]{2,30}){0,4})"
+    r" (?:API|api|access) (?:keys?|tokens?)\b"
+)
 _MAX_NODES = 2_000
 
 
@@ -51,13 +56,14 @@ def declared_names(files: Iterable[SourceFile]) -> frozenset[str]:
             names.update(_set_in(segment.text))
         if file.of(Context.METADATA):
             names.update(_requirements(parse_frontmatter(file.text).fields))
-    return frozenset(name for name in names if not name.startswith(LOGIN_OF))
+    return frozenset(name for name in names if _NAME.fullmatch(name) and not name.startswith(LOGIN_OF))
 
 
 def named_services(files: Iterable[SourceFile]) -> frozenset[str]:
     """Services the tool says it works with, as upper-case words.
 
-    All that prose names count; words of its own name and description (front matter or package) are marked by ``=``.
+    All that prose names count; words of its own name and description (front matter or package) are marked by ``=``,
+    services whose key prose asks for ("an OpenAI API key") by ``+``: that declares it as the variable's name would.
 
     A key that everybody has (`Services.is_shared`) is implied by the marked words alone: prose names OpenAI, Claude or
     GitHub for many reasons.
@@ -67,7 +73,11 @@ def named_services(files: Iterable[SourceFile]) -> frozenset[str]:
         if file.text is None:
             continue
         for segment in file.of(Context.INSTRUCTION):
-            names.update(_services(_without_comments(segment.text)))
+            told = _without_comments(segment.text)
+            names.update(_services(told))
+            names.update(
+                f"+{word.upper()}" for found in _KEY_OF.finditer(told) for word in _SERVICE.findall(found["words"])
+            )
         if file.of(Context.METADATA):
             front = parse_frontmatter(file.text)
             names.update(f"={word.upper()}" for word in _WORD.findall(f"{front.name} {front.description}"))

@@ -16,6 +16,7 @@ __all__ = ["kept_logins", "own_logins"]
 _READ = "code-credential-store"
 _SENT = "code-credential-sent"
 _AGENTS = frozenset({"claude", "codex", "gemini", "copilot"})  # the agent's own login, which every user of it has
+_MANY = "env"  # the file with the keys of all services
 _ACCOUNTS = (
     frozenset(  # what a tool says that has to do with that login: it shows how much is used, or changes accounts
         {
@@ -55,26 +56,35 @@ def kept_logins(raws: Sequence[Raw], capabilities: Iterable[Capability], named: 
 
     `named` are words of the tool's own name and description, marked by ``=``. A host that only the user's settings
     tell is the service's, except for a login that many tools could want. What is not seen to be sent may meet no
-    stranger among all hosts of the tool.
+    stranger among all hosts of the tool. The file with all keys may be read where everything goes to listed services.
     """
     known = services()
     places = hosts_by_place(capabilities)
     found = set()
     for subject in {raw.subject for raw in raws if raw.subject.startswith(LOGIN_OF)}:
         service = subject.removeprefix(LOGIN_OF)
+        sent = [raw for raw in raws if raw.subject == subject and raw.finding.rule == _SENT]
+        reached = [places.get((raw.finding.location.path, raw.finding.location.line), {"*"}) for raw in sent]
+        hosts = set().union(*reached) if sent else _hosts(capabilities)
+        if service == _MANY and hosts and all(_is_listed(host, named) for host in hosts):
+            found.add(subject)
         words = [word for word in service.upper().split("_") if word]
         strict = service in _AGENTS or known.is_shared("_".join((*words, "KEY")))
         if not set(words) - known.generic or not all(f"={word}" in named for word in words):
             continue
         if service in _AGENTS and named.isdisjoint(_ACCOUNTS):
             continue
-        sent = [raw for raw in raws if raw.subject == subject and raw.finding.rule == _SENT]
-        reached = [places.get((raw.finding.location.path, raw.finding.location.line), {"*"}) for raw in sent]
-        hosts = set().union(*reached) if sent else _hosts(capabilities)
         variable = "_".join((*words, "KEY"))
         if all(_is_of(variable, host, strict=strict) for host in hosts):
             found.add(subject)
     return frozenset(found)
+
+
+def _is_listed(host: str, named: frozenset[str]) -> bool:
+    """True when `host` is of a listed service that the tool says it is for: nobody else gets what is sent there."""
+    known = services()
+    listed = known.shared | known.known_as
+    return any(f"={word}" in named and known.owns(f"{word}_KEY", host) for word in listed)
 
 
 def _is_of(variable: str, host: str, *, strict: bool) -> bool:

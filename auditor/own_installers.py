@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Sequence
 
 from skillkeep.auditor.collect import Raw
 from skillkeep.auditor.engines.installers import is_own_address
 from skillkeep.auditor.engines.tables import table
 from skillkeep.auditor.services import services
 
-__all__ = ["own_installers"]
+__all__ = ["own_installers", "own_pages"]
 
 _RULE = "shell-download-execution"
+_PREREQUISITE = "prose-fake-prerequisite"
+_REPOSITORY = re.compile(
+    r"https://github\.com/(?P<owner>[A-Za-z][A-Za-z0-9-]{2,38})/[\w.-]+/?(?:\?tab=readme-ov-file)?(?:#[\w-]+)?"
+)
 _PAGES = (".md", ".mdx", ".markdown")
 
 
@@ -22,12 +27,34 @@ def own_installers(raws: Sequence[Raw], named: frozenset[str]) -> frozenset[str]
     page then also owns the host, as far as can be seen. A word that stands for a service of many tools, or for
     nobody, counts for nothing; and only what a page shows is excused, never a program or a setting.
     """
+    words = _own_words(named)
+    found = {raw.subject for raw in raws if raw.finding.rule == _RULE and raw.subject and _is_shown(raw)}
+    return frozenset(subject for subject in found if all(is_own_address(url, words) for url in subject.split(" ")))
+
+
+def own_pages(raws: Sequence[Raw], named: frozenset[str], texts: Iterable[str]) -> frozenset[str]:
+    """Pages of a repository that tell how to install the very product that the tool is about.
+
+    The account has the name of the product, and so has a domain that the tool names (``homepage: https://acme.com`` for
+    ``github.com/acme/cli``). Downloads, archives and other accounts are not accepted.
+    """
+    told = [raw for raw in raws if raw.finding.rule == _PREREQUISITE and raw.subject]
+    found = {raw.subject for raw in told} - {raw.subject for raw in told if raw.finding.excerpt.count("://") != 1}
+    owners = {subject: match["owner"].lower() for subject in found if (match := _REPOSITORY.fullmatch(subject))}
+    words = _own_words(named) if owners else frozenset()
+    own = {owner for owner in owners.values() if owner.upper() in words}
+    endings = "|".join(table("shell")["plain_endings"])
+    domains = {owner: re.compile(rf"https://(?:[\w-]+\.)*{owner}\.(?:{endings})\b") for owner in own}
+    named_in = {owner for text in texts for owner, domain in domains.items() if domain.search(text)} if own else set()
+    return frozenset(subject for subject, owner in owners.items() if owner in named_in)
+
+
+def _own_words(named: frozenset[str]) -> frozenset[str]:
+    """Words of the tool's own name and description that stand for one product."""
     known = services()
     nobody = known.generic.union(table("shell")["names_of_nobody"])
     own = {word[1:] for word in named if word.startswith("=")}
-    words = frozenset(word for word in own - nobody if not known.is_shared(word))
-    found = {raw.subject for raw in raws if raw.finding.rule == _RULE and raw.subject and _is_shown(raw)}
-    return frozenset(subject for subject in found if all(is_own_address(url, words) for url in subject.split(" ")))
+    return frozenset(word for word in own - nobody if not known.is_shared(word))
 
 
 def _is_shown(raw: Raw) -> bool:

@@ -141,16 +141,16 @@ def implied(
 ) -> frozenset[str]:
     """Variables of a service that the tool says it works with (`named`), or whose key it declares by another name.
 
-    A key that many tools share is implied only by what the tool says it *is* (its own name and description), and not
-    when it goes to a host of somebody else.
+    A key that many tools share is implied only by what the tool says it *is* (its own name and description) or by words
+    that ask for that very key, and not when it goes to a host of somebody else.
     """
     known = services()
     found = set()
     secret = [name for name in declared if secrets().variable(name)]
     for name in {raw.subject for raw in raws if raw.subject and raw.finding.rule in _SECRET_RULES}:
         words = known.words(name)
-        marks = {f"={word}" for word in (*words[:1], "".join(words))}
-        marks |= set() if known.is_shared(name) else {mark[1:] for mark in marks}
+        marks = {f"{mark}{word}" for mark in "=+" for word in (*words[:1], "".join(words))}
+        marks |= set() if known.is_shared(name) else {mark[1:] for mark in marks if mark[0] == "="}
         if (words and not named.isdisjoint(marks)) or any(known.is_same(name, other) for other in secret):
             found.add(name)
     strays = {

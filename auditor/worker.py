@@ -21,7 +21,7 @@ from skillkeep.auditor.engines import file_engines
 from skillkeep.auditor.engines.interface import Engine, SourceFile, SourceTree
 from skillkeep.auditor.interface import AuditOptions, EngineRun, LedgerEntry, Location, Observation
 from skillkeep.auditor.logins import kept_logins, own_logins
-from skillkeep.auditor.own_installers import own_installers
+from skillkeep.auditor.own_installers import own_installers, own_pages
 from skillkeep.auditor.pages import looked_up_pages
 from skillkeep.auditor.rulebook import Rulebook, default_rulebook
 from skillkeep.auditor.sources import cut_file, decode, derived_file, source_file
@@ -221,6 +221,7 @@ def _answer(audit: _Audit, tree: SourceTree, digest: str) -> dict[str, Any]:
         own |= kept_logins(collector.raws, collector.capabilities, named)
         own |= implied(collector.raws, collector.capabilities, named, tree.declared)
         own |= own_installers(collector.raws, named)
+        own |= own_pages(collector.raws, named, (file.text for file in tree.files if file.text is not None))
     settled = settle(collector.raws, tree.declared | own, audit.rulebook, partial(_looked_up, tree))
     findings, left_out = listed(settled)
     more = [LedgerEntry("", "audit", "skipped", f"{count} more of {rule}") for rule, count in left_out.items()]

@@ -54,6 +54,7 @@ class Secrets:
         self._paths: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
             (item["what"], re.compile(item["pattern"])) for item in data["paths"]
         )
+        self._harmless_path = re.compile("|".join(data["harmless_paths"]))
         self._kept = tuple(map(re.compile, data["kept_for"]))
         self._filter = PatternSet([item["pattern"] for item in data["paths"]])
         self._later = tuple(
@@ -76,7 +77,7 @@ class Secrets:
             return None
         lowered = text.lower().replace("\\", "/")
         near = self._filter.candidates(lowered.encode("utf-8", "replace"))  # most texts end here, ten times cheaper
-        if not near or lowered.endswith(_NO_SECRET):
+        if not near or lowered.endswith(_NO_SECRET) or self._harmless_path.search(lowered):
             return None
         what = next((what for what, pattern in map(self._paths.__getitem__, near) if pattern.search(lowered)), None)
         kept = next((found for pattern in self._kept if (found := pattern.search(lowered))), None) if what else None

@@ -30,6 +30,7 @@ _NAMES: Final = frozenset({"identifier", "shorthand_property_identifier"})
 _MEMBERS: Final = frozenset({"member_expression", "subscript_expression"})
 _CALLS: Final = frozenset({"call_expression", "new_expression"})
 _INERT: Final = frozenset({"string", "number", "regex", "type_annotation", "type_arguments", "comment", "class"})
+_NUMBERS: Final = frozenset({"parseInt", "parseFloat", "Number", "Number.parseInt", "Number.parseFloat", "Date.now"})
 _OWN_MODULES: Final = frozenset({"path", "os", "url", "util", "file"})
 
 Key = tuple[Scope, str]
@@ -246,6 +247,8 @@ class Flow:
         words = self._words
         if path in words.network:  # an answer is not what was sent to get it
             into.labels |= {"download", "outside"}
+            return True
+        if path in _NUMBERS:  # a number holds no command and no secret
             return True
         if path in words.decoders:
             into.labels.add("decoded")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import shlex
 from functools import cache
+from itertools import dropwhile
 from typing import Any, Final
 
 from skillkeep.auditor.engines.examples import example_severity
@@ -215,9 +216,14 @@ class Execution:
                 self._site.report("python-downloaded-execution", call, f"{name} starts what came from the network")
             self._site.capability("binary", "*", call)
             return
-        if words[0] == _HOLE_WORD and len(words) > 1:
+        if words[0] == _HOLE_WORD:  # a program that the file does not name, as in ``run([tool, "--help"])``
             self._site.capability("binary", "*", call)
-            words = words[1:]
+            if self._flow.labels(argument, scope).isdisjoint({"download", "decoded"}):
+                words = list(dropwhile(_HOLE_WORD.__eq__, words))
+            elif len(words) > 1:
+                words = words[1:]
+            if not words:
+                return
         self._site.derive(" ".join(words), Context.SHELL, argument or call, name)
 
     def _forwards(self, call: ast.Call, scope: Scope) -> bool:

@@ -11,14 +11,14 @@ from skillkeep.auditor.engines.shell.lookup import lookup
 from skillkeep.auditor.engines.shell.model import Word
 from skillkeep.auditor.engines.shell.named_keys import named_key
 from skillkeep.auditor.engines.shell.site import Call, ShellSite
-from skillkeep.auditor.engines.tables import secrets, subject_of
+from skillkeep.auditor.engines.tables import LOGIN_OF, secrets, subject_of
 
 __all__ = ["Touching", "is_network_device"]
 
 _NOTHING: Final[frozenset[str]] = frozenset()
 _NETWORK_DEVICE: Final = re.compile(r"/(?:dev|inet)/(?:tcp|udp)/")
 _NO_PATH: Final = re.compile(r"-{0,2}[A-Za-z0-9]{0,24}")
-_AGENTS: Final = "an agent's own credentials"  # of rules/tables/secrets.yaml
+_AGENTS: Final = frozenset({"an agent's own credentials", f"{LOGIN_OF}env"})  # of rules/tables/secrets.yaml
 _SOURCING: Final = frozenset({"source", "."})
 _SEARCHING: Final = frozenset({"grep", "rg", "sed", "awk"})
 _KEEPING: Final = frozenset({"grep", "rg", "git", "sh", "bash"})  # they are given the text of a device's name
@@ -99,7 +99,7 @@ class Touching:
             return _NOTHING
         if call.name in _SEARCHING and text == (call.operands or [""])[0]:
             return _NOTHING  # a pattern, not a file
-        if what == _AGENTS and (taken := self._taken(call, text, word)) is not None:
+        if what in _AGENTS and (taken := self._taken(call, text, word)) is not None:
             return taken
         shown = bare.replace(HOLE, "…")[:120]
         message = f"{call.name} reaches for {what}: {shown}"
