@@ -15,6 +15,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from enum import IntEnum, StrEnum
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from skillkeep.runner.errors import RunnerError
@@ -40,7 +41,7 @@ __all__ = [
     "new_run_id",
 ]
 
-MIB = 1024 * 1024
+MIB = 1 << 20
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 """Where a run looks for programs, unless it is told another PATH."""
 _NESTED = frozenset({"stdout", "stderr", "assurance", "denials", "passed_over", "attempts"})
@@ -116,12 +117,12 @@ class SandboxPolicy:
         """``none`` or ``allow-list``."""
         return "allow-list" if self.egress else "none"
 
-    @property
+    @cached_property
     def digest(self) -> str:
         """`sha256:<hex>` over every field in canonical JSON, environment values as their own digest."""
         shape = {**asdict(self), "env": [[k, hashlib.sha256(_raw(v)).hexdigest()] for k, v in self.env]}
-        text = json.dumps(shape, sort_keys=True, separators=(",", ":"))
-        return "sha256:" + hashlib.sha256(text.encode()).hexdigest()
+        text = json.dumps(shape, sort_keys=True, separators=(",", ":")).encode()
+        return f"sha256:{hashlib.sha256(text).hexdigest()}"
 
 
 class AssuranceLevel(IntEnum):
@@ -172,8 +173,7 @@ class Assurance:
     def from_json(cls, data: Mapping[str, Any]) -> Assurance:
         """The record that `to_json` gave."""
         layers = tuple(Layer(x["name"], x["in_force"], x["facts"]) for x in data["layers"])
-        level = AssuranceLevel[data["level"].upper()]
-        return cls(level, layers, data["payload_host_uid"], tuple(data["losses"]))
+        return cls(AssuranceLevel[data["level"].upper()], layers, data["payload_host_uid"], tuple(data["losses"]))
 
 
 @dataclass(frozen=True)

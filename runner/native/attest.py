@@ -13,7 +13,7 @@ from __future__ import annotations
 import os
 import select
 from collections.abc import Callable, Mapping
-from functools import cache
+from functools import cache, lru_cache
 
 from skillkeep.kernel.errors import KernelError
 from skillkeep.kernel.libc import guarded
@@ -34,20 +34,28 @@ _CAPABILITY_SETS = ("CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb")
 _BOUNDED = {"memory", "pids", "cpu"}
 _ORDER = ("identity", "namespaces", "root", "capabilities", "no_new_privs", "seccomp", "rlimits", "cgroup")
 _STATUS = ("Uid", "Gid", "Groups", *_CAPABILITY_SETS, "NoNewPrivs", "Seccomp", "Seccomp_filters")
-_MOUNT_WORDS = 6
-_Mount = tuple[str, list[str], str]
-"""Of a line of mountinfo: where, options, and what follows."""
+_MOUNT_WORDS = 4
+_Mount = tuple[str, frozenset[str], str, bool]
+"""Of a line of mountinfo: where, options, what follows, and whether no program in it gains rights or opens devices."""
 
 
 class Ahead:
     """What was measured of a payload that waits for its run, and the ways to measure the rest.
 
     Which layers, and why nothing takes them from it: `slots`. The files stay open: what they show is of this very
-    process, whatever its number means later. Raises LayerError for the first layer that does not hold.
+    process, whatever its number means later. `rooted` says that its root is finished, and is to be measured as well.
+    Raises LayerError for the first layer that does not hold.
     """
 
     def __init__(
-        self, plan: Plan, payload: int, identity: Identity, bounded_by: Mapping[str, str], noticed: bool
+        self,
+        plan: Plan,
+        payload: int,
+        identity: Identity,
+        bounded_by: Mapping[str, str],
+        noticed: bool,
+        *,
+        rooted: bool = False,
     ) -> None:
         self._open: list[int] = []
         try:
@@ -59,7 +67,7 @@ class Ahead:
             self._changes = select.poll()
             self._changes.register(self._mounts, select.POLLPRI)
             self._known = {line: _mount(line) for line in _lines(read_again(self._mounts))}
-            self._seen_root: Layer | None = None
+            self._seen_root: Layer | None = _root(list(self._known.values())) if rooted else None
             self._seen_group: tuple[str, Layer] | None = None
         except (OSError, KeyError, ValueError) as error:
             self.close()
@@ -254,21 +262,35 @@ def _lines(text: str) -> list[str]:
 
 
 def _mount(line: str) -> _Mount:
-    words = line.split(" ", _MOUNT_WORDS)
+    """The two numbers that begin a line say nothing, and are all that differs from one sandbox to the next."""
+    numbers = line.split(" ", 2)
+    if len(numbers) < 3:
+        raise LayerError("root", "a line of the payload's mountinfo cannot be read")
+    return _described(numbers[2])
+
+
+@lru_cache(maxsize=1024)
+def _described(mount: str) -> _Mount:
+    words = mount.split(" ", _MOUNT_WORDS)
     if len(words) <= _MOUNT_WORDS:
         raise LayerError("root", "a line of the payload's mountinfo cannot be read")
-    return words[4], words[5].split(","), words[6]
+    place, options = words[2], frozenset(words[3].split(","))
+    return place, options, words[4], _is_harmless(place, options)
+
+
+def _is_harmless(place: str, options: frozenset[str]) -> bool:
+    return "nosuid" in options and ("nodev" in options or place.startswith(("/dev/", "/proc/")))
 
 
 def _root(rows: list[_Mount]) -> Layer:
-    top = [(options, rest) for place, options, rest in rows if place == "/"]
-    if len(top) != 1 or " - tmpfs " not in f" {top[0][1]}" or "ro" not in top[0][0]:
+    top = [row for row in rows if row[0] == "/"]
+    if len(top) != 1 or " - tmpfs " not in f" {top[0][2]}" or "ro" not in top[0][1]:
         raise LayerError("root", "the payload's root is not one read-only tmpfs")
-    if not any(place == "/proc/sys" and "ro" in options for place, options, _ in rows):
+    if not any(row[0] == "/proc/sys" and "ro" in row[1] for row in rows):
         raise LayerError("proc", "/proc/sys is not a read-only mount")
-    for place, options, _ in rows:
-        if "nosuid" not in options or ("nodev" not in options and not place.startswith(("/dev/", "/proc/"))):
-            raise LayerError("root", f"the mount {place} is not nosuid and nodev")
+    for row in rows:
+        if not row[3]:
+            raise LayerError("root", f"the mount {row[0]} is not nosuid and nodev")
     return Layer("root", True, {"mounts": str(len(rows)), "root": "read-only tmpfs, every mount nosuid"})
 
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["IDLE_SECONDS", "MOST", "WarmBackend", "warm_factories"]
 
 MOST = 4
-"""How many interpreters wait at once; each may hold as much memory as its policy allows, and idles at about 12 MB."""
+"""How many interpreters wait at once; each may hold as much memory as its policy allows, and idles at about 20 MB."""
 IDLE_SECONDS = 120.0
 _CALLS_BEFORE = 1
 _LEAST_MEMORY = 64 << 20

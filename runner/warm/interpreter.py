@@ -24,7 +24,6 @@ from functools import cache
 from pathlib import Path
 
 from skillkeep.kernel.errors import KernelError
-from skillkeep.kernel.namespaces import IdMap
 from skillkeep.kernel.process import started_at
 from skillkeep.kernel.syscalls import number
 from skillkeep.kernel.tape import Program
@@ -36,17 +35,17 @@ from skillkeep.runner.environments.relay import Kept, relay
 from skillkeep.runner.environments.standing import Standing
 from skillkeep.runner.environments.start import build
 from skillkeep.runner.errors import RunnerError
-from skillkeep.runner.interface import Assurance, RunRequest, RunResult
+from skillkeep.runner.interface import RunRequest, RunResult
 from skillkeep.runner.native import messages
-from skillkeep.runner.native.attest import mark_as_first_to_go, measure
 from skillkeep.runner.native.failures import LayerError
 from skillkeep.runner.native.feed import Feeder
-from skillkeep.runner.native.identity import DEFAULT_ID_BASE, Identity
+from skillkeep.runner.native.identity import DEFAULT_ID_BASE
 from skillkeep.runner.native.layout import ETC_MADE
 from skillkeep.runner.native.messages import Kind
 from skillkeep.runner.native.place import server_folder
 from skillkeep.runner.native.plan import make_plan
 from skillkeep.runner.native.streams import Pipe
+from skillkeep.runner.warm.slot import Slot
 from skillkeep.runner.warm.tapes import make_rights, make_room, make_zygote_entrance
 from skillkeep.text import escape
 
@@ -64,7 +63,6 @@ _SCANNED_BYTES, _MOST_WORDS = 1 << 20, 8192
 _IMPORT = re.compile(rb"^[ \t]*(?:from|import)[ \t]+([A-Za-z_][A-Za-z0-9_]*)", re.MULTILINE)
 _ALWAYS = ("io", "os", "sys", "json", "re", "argparse", "pathlib", "collections", "functools", "traceback", "linecache")
 _NEVER = frozenset({"antigravity", "idlelib", "lib2to3", "test", "this", "tkinter", "turtle", "turtledemo"})
-_OWN_OF_A_CALL = ("mnt", "pid", "ipc")
 _NAME = re.compile(r"warm-(\d+)-(\d+)-\w+\Z")
 
 
@@ -81,6 +79,9 @@ class WarmInterpreter:
         self._door: Door | None = None
         self._pipes: list[int] = []
         self._complaints = -1
+        self._present: Slot | None = None
+        self._spare: Slot | Exception | None = None
+        self._taken = 0
         self._folder = Path(
             tempfile.mkdtemp(prefix=f"warm-{os.getpid()}-{started_at(os.getpid())}-", dir=server_folder())
         )
@@ -95,6 +96,9 @@ class WarmInterpreter:
 
     def close(self) -> None:
         """End it, and remove what it left."""
+        if isinstance(self._spare, Slot):
+            self._spare.close()
+            self._spare = None
         if self._control is not None:
             self._control.close()
             self._control = None
@@ -130,22 +134,25 @@ class WarmInterpreter:
         out, err = Kept(request.policy.output_bytes), Kept(request.policy.output_bytes)
         words = json.dumps(request.argv[2:]).encode("utf-8", "surrogateescape")
         with contextlib.ExitStack() as stack:
-            talk, self._report = self._slot(stack)
-            assurance = self._measure(talk)
+            self._present = slot = self._next_slot()
+            stack.callback(slot.close)
+            assurance = slot.measured(self._standing)
             feed, one, two = (stack.enter_context(Pipe()) for _ in range(3))
             started = time.monotonic()
-            self._socket.send(b"begun")
-            socket.send_fds(talk, [words], (feed.read_end, one.write_end, two.write_end))
+            self._socket.send(b"begun %d" % slot.number)
+            socket.send_fds(slot.talk, [words], (feed.read_end, one.write_end, two.write_end))
             for pipe, end in ((feed, feed.read_end), (one, one.write_end), (two, two.write_end)):
                 pipe.close(end)
             feeder = Feeder(b"" if request.stdin is None else request.stdin, feed.give(feed.write_end))
+            self._look_ahead()
             try:
                 outputs = [(one.read_end, out), (two.read_end, err)]
-                stopped = relay(self, outputs, feeder, request.policy.wall_seconds)
+                left = request.policy.wall_seconds - (time.monotonic() - started)
+                stopped = relay(self, outputs, feeder, left)
             finally:
                 feeder.close()
             wall = time.monotonic() - started
-            report = self._report.recv(_REPORT.size) or (_STOPPED if stopped else b"")
+            report = slot.report.recv(_REPORT.size) or (_STOPPED if stopped else b"")
         if len(report) != _REPORT.size:
             hint = "Run it again; if it happens twice, please report it."
             raise RunnerError("sandbox_died", "The warm interpreter ended while a call ran.", hint)
@@ -166,12 +173,14 @@ class WarmInterpreter:
     @property
     def pidfd(self) -> int:
         """Readable when the present call has ended."""
-        return self._report.fileno()
+        assert self._present is not None
+        return self._present.report.fileno()
 
     def kill(self) -> None:
         """End the present call."""
+        assert self._present is not None
         with contextlib.suppress(OSError):
-            self._socket.send(b"kill")
+            self._socket.send(b"kill %d" % self._present.number)
 
     @property
     def _socket(self) -> socket.socket:
@@ -245,17 +254,48 @@ class WarmInterpreter:
             "idle": idle_seconds,
         }
 
-    def _slot(self, stack: contextlib.ExitStack) -> tuple[socket.socket, socket.socket]:
-        """What leads to the call that waits: the socket for its words, and the one on which its end is told."""
-        if not _readable((self._socket,), _READY_SECONDS):
-            raise LayerError("zygote", "the warm interpreter made no call ready in time")
+    def _next_slot(self) -> Slot:
+        """The call that waits, looked at. Raises what `_look_ahead` met."""
+        slot, self._spare = self._spare, None
+        if isinstance(slot, Exception):
+            raise slot
+        try:
+            if slot is None:
+                if not _readable((self._socket,), _READY_SECONDS):
+                    raise LayerError("zygote", "the warm interpreter made no call ready in time")
+                slot = self._take_slot()
+            if not slot.looked_at:
+                self._look(slot)
+        except BaseException:
+            if slot is not None:
+                slot.close()
+            raise
+        return slot
+
+    def _look_ahead(self) -> None:
+        """Look at the next call while the present one runs, if it waits already."""
+        try:
+            if self._spare is None and _readable((self._socket,), 0):
+                self._spare = self._take_slot()
+            if isinstance(self._spare, Slot) and _readable((self._spare.talk,), 0):
+                self._look(self._spare)
+        except (KernelError, LayerError, OSError, ValueError) as error:  # the next call tells it
+            if isinstance(self._spare, Slot):
+                self._spare.close()
+            self._spare = error
+
+    def _take_slot(self) -> Slot:
         room = socket.CMSG_SPACE(_CREDENTIALS.size) + socket.CMSG_SPACE(_TWO_FDS.size)
         data, ancillary, _, _ = self._socket.recvmsg(len(b"slot"), room, socket.MSG_CMSG_CLOEXEC)
         fds = [fd for _, kind, raw in ancillary if kind == socket.SCM_RIGHTS for fd in _TWO_FDS.unpack(raw[:8])]
-        socks = [stack.enter_context(socket.socket(fileno=fd)) for fd in fds]
+        socks = [socket.socket(fileno=fd) for fd in fds]
         if data != b"slot" or len(socks) != 2:
+            for sock in socks:
+                sock.close()
             raise LayerError("zygote", f"the warm interpreter ended{self._last_words()}")
-        return socks[0], socks[1]
+        talk, report = socks
+        self._taken += 1
+        return Slot(talk, report, self._taken - 1)
 
     def _last_words(self) -> str:
         """The last line of what the zygote wrote to its streams; it has run nothing of the tool's."""
@@ -265,27 +305,18 @@ class WarmInterpreter:
             return ""
         return next((f": {escape(line.decode('utf-8', 'replace'))}" for line in reversed(lines) if line.strip()), "")
 
-    def _measure(self, talk: socket.socket) -> Assurance:
+    def _look(self, slot: Slot) -> None:
         """Wait until the call is confined, and look at it from outside."""
-        if talk not in _readable((talk, self._report), _READY_SECONDS):
-            raise self._failure()
-        message = messages.receive(talk, {})
+        if slot.talk not in _readable((slot.talk, slot.report), _READY_SECONDS):
+            raise self._failure(slot)
+        message = messages.receive(slot.talk, {})
         if message is None or message.kind is not Kind.READY:
-            raise self._failure()
-        standing = self._standing
-        identity = Identity(IdMap((), ()), standing.host_uid, standing.host_gid, standing.as_root)
-        assurance = measure(standing.plan, message.pid, standing.landlock, identity, standing.bounded_by)
-        layer = assurance.layer("namespaces")
-        assert layer is not None
-        for kind, inode in standing.namespaces.items():
-            if (layer.facts[kind] == str(inode)) is (kind in _OWN_OF_A_CALL):
-                raise LayerError(f"{kind}_namespace", "the call is not where it should be")
-        mark_as_first_to_go(message.pid)
-        return assurance
+            raise self._failure(slot)
+        slot.look(message.pid, self._standing)
 
-    def _failure(self) -> LayerError:
+    def _failure(self, slot: Slot) -> LayerError:
         """Why a call did not become ready."""
-        report = self._report.recv(_REPORT.size) if _readable((self._report,), _REPORT_SECONDS) else b""
+        report = slot.report.recv(_REPORT.size) if _readable((slot.report,), _REPORT_SECONDS) else b""
         if len(report) == _REPORT.size:
             kind, address, error, _, _, tape = _REPORT.unpack(report)
             if kind == _FAILED:

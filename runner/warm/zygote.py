@@ -2,8 +2,8 @@
 
 It runs none of the tool's code. For each call it forks twice, ahead of time: the first child becomes pid 1 of new
 namespaces and only waits, the second lays down every right for good, reads the tool's script, and is what one call
-runs in. The zygote and pid 1 are out of a call's reach: of other pid namespaces or pid 1, closed to inspection, and no
-descriptor leads to them. Standard library only. What it is told comes as JSON in its first argument:
+runs in; two calls wait. The zygote and pid 1 are out of a call's reach: of other pid namespaces or pid 1, closed to
+inspection, and no descriptor leads to them. Standard library only. What it is told comes as JSON in its first argument:
 
 ``modules`` to import ahead, ``room`` and ``rights`` (tapes in base64, see `skillkeep.kernel.tape`), ``base`` (where
 they lie in memory), ``end`` (the number of the call that ends a tape), ``script``, ``idle`` (seconds).
@@ -26,8 +26,11 @@ import struct
 import sys
 import threading
 import types
+from collections.abc import Callable
 
 CONTROL = 4
+KEPT = 2
+"""Calls that are ready: the next one, and one more, which the caller looks at while that runs."""
 FAILED, ENDED, READY = 1, 2, 3
 INTERRUPTED = -1
 _MOST = 1 << 20
@@ -96,19 +99,58 @@ def main(told: dict[str, object]) -> None:
     gc.freeze()
     own = os.open("/proc/self/ns/pid", os.O_RDONLY | os.O_CLOEXEC)
     control = socket.socket(fileno=CONTROL)
+
+    def make(others: list[int]) -> int:
+        return make_slot(control, memory, images, told, [own, *others], newest)
+
+    serve(control, make, float(str(told["idle"])))
+
+
+def serve(control: socket.socket, make: Callable[[list[int]], int], idle: float) -> None:
+    """Keep calls ready, of which one after the other is told what to run. The next is made when one has ended.
+
+    What the caller says names a call by its number: it may be about one that has ended meanwhile.
+    """
+    poll = select.poll()
+    poll.register(control.fileno(), select.POLLIN)
+    numbers, alive, begun = itertools.count(), dict[int, tuple[int, int]](), set[int]()
     while True:
-        first = make_slot(control, memory, images, told, own, newest)
-        wait_for_end(control, first, float(str(told["idle"])))
+        while len(alive) < KEPT:
+            pid = make([pidfd for _, pidfd in alive.values()])
+            pidfd = os.pidfd_open(pid)
+            poll.register(pidfd, select.POLLIN)
+            alive[next(numbers)] = pid, pidfd
+        events = dict(poll.poll(None if begun else 1000 * idle))
+        if not events:
+            os._exit(0)  # for too long, nobody has called
+        if control.fileno() in events:
+            word, _, which = control.recv(_MOST).partition(b" ")
+            if not word:
+                os._exit(0)
+            if (number := int(which)) in alive:
+                begun.add(number)
+                if word == b"kill":
+                    signal.pidfd_send_signal(alive[number][1], signal.SIGKILL)
+        for number, (pid, pidfd) in tuple(alive.items()):
+            if pidfd in events:
+                poll.unregister(pidfd)
+                os.waitpid(pid, 0)
+                os.close(pidfd)
+                del alive[number]
+                begun.discard(number)
 
 
 def make_slot(
-    control: socket.socket, memory: Memory, images: list[bytes], told: dict[str, object], own: int, newest: str
+    control: socket.socket, memory: Memory, images: list[bytes], told: dict[str, object], held: list[int], newest: str
 ) -> int:
-    """Fork the next call ahead of time, and hand the caller what leads to it; the pid of its pid 1."""
+    """Fork the next call ahead of time, and hand the caller what leads to it; the pid of its pid 1.
+
+    `held` are the zygote's own descriptors, its pid namespace first: no call gets any of them.
+    """
     pairs = [socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET) for _ in ("talk", "report")]
     (talk, inner), (report, told_by) = pairs
     talk.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
-    for number, words in (("setns", (own, _NEW_PID)), ("unshare", (_NEW_PID,))):
+    for number, words in (("setns", (held[0], _NEW_PID)), ("unshare", (_NEW_PID,))):
         if _libc.syscall(ctypes.c_long(told[number]), *map(ctypes.c_long, words)):  # type: ignore[arg-type]
             raise OSError(ctypes.get_errno(), number)
     first = os.fork()
@@ -116,7 +158,8 @@ def make_slot(
         try:
             for unused in (talk, report, control):
                 unused.close()
-            os.close(own)
+            for fd in held:
+                os.close(fd)
             be_first(memory, images, told, (inner, told_by), newest)
         finally:
             os._exit(1)
@@ -124,28 +167,6 @@ def make_slot(
     for sock in (*pairs[0], *pairs[1]):
         sock.close()
     return first
-
-
-def wait_for_end(control: socket.socket, first: int, idle: float) -> None:
-    """Wait until the call of this pid 1 has ended. The caller says stop, or goes; for too long, it does not come."""
-    pidfd = os.pidfd_open(first)
-    poll = select.poll()
-    for fd in (control.fileno(), pidfd):
-        poll.register(fd, select.POLLIN)
-    limit: float | None = 1000 * idle
-    while True:
-        events = dict(poll.poll(limit))
-        if pidfd in events:
-            os.waitpid(first, 0)
-            os.close(pidfd)
-            return
-        word = control.recv(_MOST) if events else b""
-        if not word:
-            os._exit(0)
-        if word == b"begun":
-            limit = None
-        else:
-            signal.pidfd_send_signal(pidfd, signal.SIGKILL)
 
 
 def be_first(
@@ -170,7 +191,13 @@ def be_first(
         report.send(_REPORT.pack(FAILED, *failure.args, 0, 0, tape))
         os._exit(1)
     talk.close()
-    pid = 0
+    # Once for practice, as `rehearse` does; the call may have ended already.
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(-1, 0)
+    with contextlib.suppress(ChildProcessError):
+        os.wait4(1, os.WNOHANG)  # itself, which is no child
+    pid, status, usage = os.wait4(-1, os.WNOHANG)
+    _REPORT.pack(ENDED, status, 0, usage.ru_utime, usage.ru_stime, usage.ru_maxrss * 1024)
     while pid != call:
         pid, status, usage = os.wait4(-1, 0)
     with contextlib.suppress(ProcessLookupError, ChildProcessError):
@@ -187,6 +214,7 @@ def be_call(script: str, talk: socket.socket, newest: str) -> None:
     code = None
     with contextlib.suppress(Exception):  # the run itself says what is wrong with the script
         code = loader.get_code("__main__")
+    rehearse(talk)
     talk.send(struct.pack("=Q", READY))
     data, fds, _, _ = socket.recv_fds(talk, _MOST, 3)
     if not data:
@@ -202,6 +230,28 @@ def be_call(script: str, talk: socket.socket, newest: str) -> None:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
         os.kill(os.getpid(), signal.SIGINT)
     os._exit(status)
+
+
+def nothing() -> None:
+    """What is run for practice."""
+
+
+def rehearse(talk: socket.socket) -> None:
+    """Do once what each call does with its words, before it says that it waits.
+
+    The first change of a page that a fork shares copies it: that is done before anybody waits. What is left of it are
+    pages. What there is so far is never garbage: the last collection need not look at it.
+    """
+    with contextlib.suppress(BlockingIOError):
+        talk.recvmsg(_MOST, socket.CMSG_LEN(12), socket.MSG_DONTWAIT)
+    json.loads(json.dumps(["practice", os.path.dirname(os.path.abspath("practice"))]))
+    module = types.ModuleType("practice")
+    module.__dict__.update(__file__="practice", __builtins__=sys.modules["builtins"], __cached__=None)
+    exec(nothing.__code__, module.__dict__)  # noqa: S102  a step of ours
+    vars(module).clear()
+    del module
+    gc.collect()
+    gc.freeze()
 
 
 def run_script(loader, code, script: str, words: list[str]) -> int:  # type: ignore[no-untyped-def]

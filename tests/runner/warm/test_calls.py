@@ -173,3 +173,42 @@ for at in range(1 << 20, 3 << 30, 16 << 20):
 zygote["Memory"]({ROOM_BASE}, 1 << 20)
 """
     subprocess.run([sys.executable, "-I", "-c", fill], check=True, timeout=60)
+
+
+def test_calls_one_right_after_another_are_each_served(stage: Stage) -> None:
+    """A call's room takes longer to go than its answer: the next one may be over before that is seen."""
+    scene = """
+asked = request("./script.py")
+warm = WarmInterpreter(asked, "./script.py", 60)
+outputs = [warm.run(asked).stdout.decode() for _ in range(60)]
+said(outputs=outputs, over=warm.is_over)
+warm.close()
+"""
+    said = play(stage, scene, script="print('here')")
+    assert (set(said["outputs"]), len(said["outputs"]), said["over"]) == ({"here\n"}, 60, False)
+
+
+def test_the_next_call_is_measured_when_its_run_has_come_and_a_dead_one_is_not_used(stage: Stage) -> None:
+    scene = """
+import signal, time
+from skillkeep.runner.native.failures import LayerError
+asked = request("./script.py")
+warm = WarmInterpreter(asked, "./script.py", 60)
+for _ in range(50):
+    warm.run(asked)
+    if hasattr(warm._spare, "_pid") and warm._spare.looked_at:
+        break
+ahead = warm._spare.looked_at
+os.kill(warm._spare._pid, signal.SIGKILL)
+while os.path.exists(f"/proc/{warm._spare._pid}/root/usr"):
+    time.sleep(0.01)
+try:
+    warm.run(asked)
+    refused = ""
+except LayerError as error:
+    refused = error.layer
+said(ahead=ahead, refused=refused)
+warm.close()
+"""
+    said = play(stage, scene, script="pass")
+    assert said == {"ahead": True, "refused": "attestation"}
