@@ -24,7 +24,7 @@ from skillkeep.auditor.strict_yaml import load_yaml
 
 __all__ = ["INTENT_REQUIREMENTS", "LEARNED", "RULES_FOLDER", "Ruleset", "shipped"]
 
-INTENT_REQUIREMENTS: Final = "intent-lookup"
+INTENT_REQUIREMENTS: Final = "intent-ways"
 """What is derived of the meanings, by the name it is kept under."""
 
 LEARNED: Final = "learned/intent.json"

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
-from functools import cache
-from itertools import islice
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache, cached_property, partial
 from typing import ClassVar, Final
 
-from skillkeep.auditor.engines.intent.frames import Match, matches
-from skillkeep.auditor.engines.intent.learned import Reading, read
+from skillkeep.auditor.engines.intent.frames import Match
+from skillkeep.auditor.engines.intent.learned import Reading
+from skillkeep.auditor.engines.intent.reading import read_all
 from skillkeep.auditor.engines.intent.topic import Topic, topic_of
 from skillkeep.auditor.engines.interface import Context, Emitter, Engine, Segment, SourceFile, SourceTree
 from skillkeep.auditor.engines.tables import table
@@ -40,7 +41,7 @@ _PLAIN: Final = re.compile(r"(?<!\S)[^\W\d_]{2,}[,.:;!?]?(?!\S)|[\u3040-\u9fff]{
 _LOOK: Final = 400
 _BLOCKS: Final = (".yaml", ".yml")  # their texts need no quotes
 _MOST: Final = 40
-_MOST_READ: Final = 2_000
+_TOGETHER: Final = 1 << 18  # characters of texts that are read together, roughly
 
 
 class IntentionEngine(Engine):
@@ -52,14 +53,51 @@ class IntentionEngine(Engine):
     def scan_file(self, file: SourceFile, emit: Emitter) -> None:
         """Judge text found inside of other text; files of the tree wait for what the tool is for."""
         if file.depth and file.text is not None:
-            _judge(file, topic_of(file.text, file.known_as), emit)
+            _judge(_pieces(file, partial(topic_of, file.text, file.known_as)), emit)
 
     def scan_tree(self, tree: SourceTree, emit: Emitter) -> None:
         """Judge every file by the nearest ``SKILL.md``."""
-        topics = dict(_topics(tree.files))
+        topics = _Topics(tree)
+        some: list[_Piece] = []
+        size = 0
         for file in tree.files:
-            if file.text is not None:
-                _judge(file, _topic(file, topics), emit)
+            here = list(_pieces(file, partial(topics.of, file.path, file.text))) if file.text is not None else ()
+            some += here
+            size += sum(len(piece.text) for piece in here)
+            if size > _TOGETHER:
+                _judge(some, emit)
+                some, size = [], 0
+        _judge(some, emit)
+
+
+@dataclass(frozen=True)
+class _Piece:
+    """A text to read, from `offset` on in a segment. The purpose of its file is looked for when it matters."""
+
+    segment: Segment
+    text: str
+    offset: int
+    topic: Callable[[], Topic]
+
+
+class _Topics:
+    """The purpose of each file of a tree, which that of the skill it is in joins."""
+
+    def __init__(self, tree: SourceTree) -> None:
+        self._tree = tree
+
+    def of(self, path: str, text: str) -> Topic:
+        """The purpose of the file at `path`."""
+        own = topic_of(text, path)
+        folder = path.rpartition("/")[0]
+        while folder not in self._skills and folder:
+            folder = folder.rpartition("/")[0]
+        above = self._skills.get(folder)
+        return own.joined(above) if above and above != own else own
+
+    @cached_property
+    def _skills(self) -> dict[str, Topic]:
+        return dict(_topics(self._tree.files))
 
 
 def _topics(files: Iterable[SourceFile]) -> Iterator[tuple[str, Topic]]:
@@ -69,19 +107,15 @@ def _topics(files: Iterable[SourceFile]) -> Iterator[tuple[str, Topic]]:
             yield folder, topic_of(file.text, file.path)
 
 
-def _topic(file: SourceFile, topics: dict[str, Topic]) -> Topic:
-    own = topic_of(file.text or "", file.path)
-    folder = file.path.rpartition("/")[0]
-    while folder not in topics and folder:
-        folder = folder.rpartition("/")[0]
-    above = topics.get(folder)
-    return own.joined(above) if above and above != own else own
+def _pieces(file: SourceFile, topic: Callable[[], Topic]) -> Iterator[_Piece]:
+    topic = cache(topic)
+    return (_Piece(segment, text, offset, topic) for segment in file.segments for text, offset in _texts(segment))
 
 
-def _judge(file: SourceFile, topic: Topic, emit: Emitter) -> None:
-    for segment in file.segments:
-        for text, offset in _texts(segment):
-            _report(segment, text, offset, topic, emit)
+def _judge(pieces: Iterable[_Piece], emit: Emitter) -> None:
+    some = list(pieces)
+    for piece, (reading, found) in zip(some, read_all([piece.text for piece in some]), strict=True):
+        _report(piece, reading, found, emit)
 
 
 def _texts(segment: Segment) -> Iterator[tuple[str, int]]:
@@ -108,9 +142,8 @@ def _is_prose(text: str) -> bool:
     return 3 * sum(len(_PLAIN.findall(line[:_LOOK])) > 3 for line in lines) >= len(lines)
 
 
-def _report(segment: Segment, text: str, offset: int, topic: Topic, emit: Emitter) -> None:
-    reading = read(text)
-    found = list(islice(matches(text), _MOST_READ))
+def _report(piece: _Piece, reading: Reading, found: Sequence[Match], emit: Emitter) -> None:
+    segment, text, offset = piece.segment, piece.text, piece.offset
     meanings = table("intent")
     kinds = {(m.sentence.start, m.sentence.end, m.frame.rule) for m in found if m.frame.rule not in meanings["slight"]}
     rules = Counter((start, end) for start, end, _ in kinds)
@@ -122,7 +155,7 @@ def _report(segment: Segment, text: str, offset: int, topic: Topic, emit: Emitte
         excused = shown and rules[start, end] < 2 and not by_address
         excused = excused and reading.is_plain(match.sentence) and not _in_comment(text, start)
         excused = excused and not any(_kept_from_the_user().find(match.text.encode(), 1))
-        warns = excused or _declared(match, topic)
+        warns = excused or _declared(match, piece)
         told[match.frame.rule, warns] += 1
         if told[match.frame.rule, warns] <= _MOST:
             emit.finding(
@@ -154,10 +187,10 @@ def _report_learned(segment: Segment, reading: Reading, offset: int, emit: Emitt
         )
 
 
-def _declared(match: Match, topic: Topic) -> bool:
-    if match.frame.stranger and topic.knows(match.text):
+def _declared(match: Match, piece: _Piece) -> bool:
+    if match.frame.stranger and piece.topic().knows(match.text):
         return True
-    return bool(match.frame.declared) and topic.declares(match.frame.declared)
+    return bool(match.frame.declared) and piece.topic().declares(match.frame.declared)
 
 
 ENGINE = IntentionEngine()

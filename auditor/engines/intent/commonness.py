@@ -8,13 +8,13 @@ from typing import Final
 from skillkeep.auditor.engines.intent.pieces import Piece
 from skillkeep.auditor.engines.tables import table
 
-__all__ = ["rarity"]
+__all__ = ["commonness"]
 
 _SPELLED: Final = 0.002
 _UNHEARD: Final = {True: 0.0001, False: 0.0003}  # the share of a whole word, and of letters in any, that are not listed
 
 
-def rarity(pieces: frozenset[Piece]) -> float:
+def commonness(pieces: frozenset[Piece]) -> float:
     """The share of paragraphs that hold one of `pieces`, roughly."""
     return min(1.0, sum(map(_share, pieces)))
 

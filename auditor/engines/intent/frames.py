@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property, reduce
-from operator import or_
+from functools import cache, cached_property
 from typing import Any, Final
 
 from skillkeep.auditor.engines.intent.meanings import meanings
 from skillkeep.auditor.engines.intent.polarity import is_told
-from skillkeep.auditor.engines.intent.sentences import Sentence, blocks, plain_text, sentences
-from skillkeep.auditor.engines.intent.words import Places, Texts, Words, words
+from skillkeep.auditor.engines.intent.sentences import Sentence
+from skillkeep.auditor.engines.intent.words import Places, words
 
-__all__ = ["Frame", "Match", "frames", "matches"]
+__all__ = ["Frame", "Match", "frames", "stands"]
 
-_NEAR: Final = 3  # sentences that a frame with `near` may spread over
-_NEAR_LONGEST: Final = 700
-_PARTED: Final = re.compile(r"(?<=[a-zA-Z0-9])(?:[*`]+(?=[a-zA-Z0-9])|<(?=[a-z/!]|--))")  # marks inside of a word
 _BREAK: Final = re.compile(r"[.;:!?()] |[,;:()] | - |[。，；：]")
 _OBJECT_BREAK: Final = re.compile(
     r"[.;:!?()] | - |[。；：]|\b(?:with|without|for|until|from|to|when|if|in|by|as|because)\b"
@@ -65,11 +61,6 @@ class Frame:
     replaced: str = ""
 
     @cached_property
-    def masks(self) -> tuple[int, ...]:
-        """The classes of each part."""
-        return tuple(words().bits(part) for part in self.parts)
-
-    @cached_property
     def rarest_first(self) -> tuple[str, ...]:
         """The parts and the order, the rarest in text first."""
         return tuple(sorted({*self.parts, self.told}, key=lambda part: (words().share(part), part)))
@@ -83,18 +74,6 @@ class Frame:
         """True when a word of `part` is the order itself."""
         return set(part.split("|")) <= set(self.told.split("|"))
 
-    @cached_property
-    def order(self) -> int:
-        """The classes of the order."""
-        return words().bits(self.told)
-
-    def fits(self, tags: int) -> bool:
-        """True when `tags` hold every part."""
-        for mask in self.masks:  # noqa: SIM110 -- asked for every sentence
-            if not tags & mask:
-                return False
-        return True
-
 
 @dataclass(frozen=True)
 class Match:
@@ -105,100 +84,7 @@ class Match:
     text: str
 
 
-def matches(text: str) -> Iterator[Match]:
-    """Every frame of every sentence of `text`, each frame once a sentence."""
-    tagger = words()
-    texts = tagger.texts_in(text)
-    alone, several = _choices()
-    before: Sequence[Sentence] = ()
-    mask_before = 0
-    parted = _PARTED.search(text) is not None
-    for block in blocks(text):
-        raw = text[block.start : block.end]
-        mask = tagger.tags(raw.lower(), texts)
-        if parted and _PARTED.search(raw):
-            mask |= tagger.tags(plain_text(raw))
-        here = alone.of(mask, mask)
-        spread = several.of(mask, mask | mask_before)
-        found: Sequence[Sentence] = ()
-        if here or spread:
-            found = list(sentences(text, block))
-            for sentence in found:
-                yield from _in_one(sentence, here, tagger, texts)
-        if spread:
-            before = before or list(sentences(text, block.before)) if block.before else ()
-            yield from _spread([*before, *found], len(before), spread, tagger, texts)
-        before, mask_before = found, mask
-
-
-def _in_one(sentence: Sentence, some: Sequence[Frame], tagger: Words, texts: Texts) -> Iterator[Match]:
-    mask = tagger.tags(sentence.text, texts) if some else 0
-    places: Places | None = None
-    for frame in some:
-        if frame.fits(mask):
-            places = places or Places(sentence.text, tagger, mask)
-            if _stands(frame, places, sentence.lead, frame.within):
-                yield Match(frame, sentence, sentence.text)
-
-
-def _spread(found: Sequence[Sentence], new: int, some: Sequence[Frame], tagger: Words, texts: Texts) -> Iterator[Match]:
-    """Frames whose order stands in a sentence from `new` on, and whose other parts stand up to two sentences before."""
-    for number in range(new, len(found)):
-        lines = [each.text for each in found[max(0, number - _NEAR + 1) : number + 1]]
-        text = ". ".join(lines)
-        if len(text) > _NEAR_LONGEST:
-            continue
-        mask, mask_here = tagger.tags(text, texts), tagger.tags(lines[-1], texts)
-        start = len(text) - len(lines[-1])
-        places: Places | None = None
-        for frame in some:
-            if mask & frame.order and frame.fits(mask):
-                places = places or Places(text, tagger, mask)
-                since = 0 if mask_here & frame.order else start
-                if _stands(frame, places, found[number].lead, _NEAR_LONGEST, since):
-                    yield Match(frame, found[number], text)
-
-
-class _Choice:
-    """Chooses of some frames those that a set of classes allows, by the rarest part of each."""
-
-    def __init__(self, some: Sequence[Frame]) -> None:
-        self._at: dict[int, list[tuple[int, Frame]]] = {}
-        for number, frame in enumerate(some):
-            for name in frame.rarest_first[0].split("|"):
-                self._at.setdefault(words().bits(name), []).append((number, frame))
-        self._orders = reduce(or_, (frame.order for frame in some), 0)
-        self._rarest = reduce(or_, self._at, 0)
-
-    def of(self, mask: int, around: int) -> Sequence[Frame]:
-        """The frames whose order `mask` allows and whose parts are in `around`, in their own order."""
-        some = around & self._rarest
-        if not some or not mask & self._orders:
-            return ()
-        found: list[tuple[int, Frame]] = []
-        while some:
-            bit = some & -some
-            some ^= bit
-            found += [each for each in self._at[bit] if mask & each[1].order and each[1].fits(around)]
-        return list(dict(sorted(found, key=_number)).values())
-
-
-def _number(choice: tuple[int, Frame]) -> int:
-    return choice[0]
-
-
-@cache
-def _choices() -> tuple[_Choice, _Choice]:
-    """The choice of frames of one sentence, those with one order after each other, and of frames of several."""
-    orders: dict[int, list[Frame]] = {}
-    for frame in frames():
-        if not frame.near:
-            orders.setdefault(frame.order, []).append(frame)
-    alone = [frame for some in orders.values() for frame in some]
-    return _Choice(alone), _Choice([frame for frame in frames() if frame.near])
-
-
-def _stands(frame: Frame, at_hand: Places, lead: str, within: int, since: int = 0) -> bool:
+def stands(frame: Frame, at_hand: Places, lead: str, within: int, since: int = 0) -> bool:
     """True when an order that ends after `since` has every part within that many characters."""
     if not all(map(at_hand.of, frame.rarest_first)):
         return False

@@ -8,34 +8,38 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cache, cached_property, lru_cache
-from itertools import pairwise
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache, cached_property
+from itertools import accumulate, chain, islice, pairwise, repeat
+from operator import add
 from typing import Any, Final
 
-from skillkeep.auditor.engines.intent.sentences import Sentence, blocks, plain_text
+from skillkeep.auditor.engines.intent.chunks import BETWEEN, WORD, Chunk, chunks, stops_of
+from skillkeep.auditor.engines.intent.sentences import Sentence, plain_text, spans
 from skillkeep.auditor.ruleset import shipped
 
-__all__ = ["FEW", "Passage", "Reading", "Weights", "features", "passages", "read", "weights"]
+__all__ = ["FEW", "Passage", "Reading", "Weights", "doubtful_of", "features", "passages", "read", "weights"]
 
 _ADDRESSES: Final = (  # what is in each, a pattern, the word that stands for it
-    ("://", re.compile(r"\b(?:https?|wss?|ftp|s3|gs)://[^\s)>\]\"'`|,]+"), " urlx "),
-    ("www.", re.compile(r"\bwww\.[^\s)>\]\"']+"), " urlx "),
+    ("://", re.compile(r"\b(?:https?|wss?|ftp|s3|gs)://[^\s\0)>\]\"'`|,]+"), " urlx "),
+    ("www.", re.compile(r"\bwww\.[^\s\0)>\]\"']+"), " urlx "),
     ("@", re.compile(r"(?<![\w.+-])[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63})+"), " mailx "),
     (".", re.compile(r"\b\d{1,3}(?:\.\d{1,3}){3}(?::\d+)?\b"), " ipx "),
     (
         ".",
         re.compile(
             r"(?<![a-z0-9.-])(?=[a-z0-9-]{1,63}\.[a-z0-9])(?:[a-z0-9-]{1,63}\.){1,8}(?:com|org|net|io|dev|ai|app|co|invalid|example|test|cloud|xyz"
-            r"|site|online|info|me|us|uk|de|cn|ru|tech|store|host|page|link|internal)\b(?:[:/][^\s)>\]\"'`|,]*)?"
+            r"|site|online|info|me|us|uk|de|cn|ru|tech|store|host|page|link|internal)\b(?:[:/][^\s\0)>\]\"'`|,]*)?"
         ),
         " hostx ",
     ),
 )
 _DOTTED: Final = re.compile(r"[a-z0-9-]\.[a-z0-9]")
-_WORD: Final = re.compile(  # words of alphabets, figures, signs; of other scripts each character
-    r"[a-z'\u00df-\u024f\u0370-\u052f\u0590-\u06ff\u0900-\u0dff\u1e00-\u1eff]+|[0-9]+|[~$@<>{}%!]|[^\x00-\x7f]"
+_SIGN: Final = re.compile(  # one of these is in every address
+    r"[:@.](?:(?<=:)//|(?<=@)[\w-]|(?<=\.)(?:(?<=www\.)|\d{1,3}\.\d{1,3}\.\d|(?:com|org|net|io|dev|ai|app|co|invalid"
+    r"|example|test|cloud|xyz|site|online|info|me|us|uk|de|cn|ru|tech|store|host|page|link|internal)\b))"
 )
 _ENDING: Final = re.compile(r"(?:ies|ing|ed|es|s|ly)$")
 _STEM: Final = 6  # letters of a word of another language than English
@@ -48,6 +52,8 @@ FEW: Final = 26
 _WINDOW, _WINDOW_STEP = 10, 3  # words of a sentence that have to be harmless by themselves
 _MOST_HOSTILE: Final = 200
 _MOST_WORDS: Final = 32_768
+_LONGEST_KEPT: Final = 24
+_ROUNDED: Final = 1e-6
 
 
 @dataclass(frozen=True)
@@ -82,12 +88,18 @@ class Weights:
 
         What has less than `few` features says less, for or against.
         """
-        total: float = sum(map(self.of.__getitem__, found & self._known))
+        total = math.fsum(map(self.of.__getitem__, filter(self.of.__contains__, found)))  # in any order the same
         return self.bias + total / math.sqrt(max(len(found), few))
 
+    @property
+    def least(self) -> float:
+        """What the weights of a doubtful passage add up to at least."""
+        return (self.doubtful - self.bias) * math.sqrt(FEW)
+
     @cached_property
-    def _known(self) -> frozenset[str]:
-        return frozenset(self.of)
+    def against(self) -> Mapping[str, float]:
+        """The words and pairs of words that speak against a passage."""
+        return {each: weight for each, weight in self.of.items() if weight > 0}
 
     def strongest(self, found: frozenset[str], many: int = 4) -> list[str]:
         """The words and pairs of `found` that speak most against it."""
@@ -102,12 +114,16 @@ class Weights:
 
 @dataclass(frozen=True)
 class Reading:
-    """What the passages of a text score: those from `doubtful` on, and the worst one of each block, by its start."""
+    """What the passages of a text score: those from `doubtful` on, and the worst one of a block when it is asked for.
+
+    `spans` are the blocks of the text.
+    """
 
     text: str
     weights: Weights
     doubtful: Sequence[tuple[Passage, float]]
-    worst: Mapping[int, float]
+    spans: Sequence[tuple[int, int]]
+    _worst: dict[int, float] = field(default_factory=dict)
 
     def is_plain(self, sentence: Sentence) -> bool:
         """True when nothing in `sentence` nor in its passages reads like an order against the user at all.
@@ -120,7 +136,26 @@ class Reading:
         for start in range(0, max(len(words) - _WINDOW, 0) + 1, _WINDOW_STEP):
             if known.score(features(words[start : start + _WINDOW])) >= known.suspect:
                 return False
-        return self.worst.get(sentence.start, -math.inf) < known.plain
+        return self.worst(sentence.start) < known.plain
+
+    def worst(self, start: int) -> float:
+        """The highest score of a passage that holds the block at `start`."""
+        found = self._worst.get(start)
+        if found is None:
+            at = bisect_left(self.spans, (start, start))
+            near = (*self._next(range(at - 1, -1, -1)), at, *self._next(range(at + 1, len(self.spans))))
+            some = [each for each in _passages(map(self._block, near)) if start in (each.start, each.last)]
+            found = max((self.weights.score(each.features) for each in some), default=-math.inf)
+            self._worst[start] = found
+        return found
+
+    def _next(self, numbers: Iterable[int]) -> Iterable[int]:
+        """The first of the blocks `numbers` that has words."""
+        return islice((number for number in numbers if self._block(number)[2]), 1)
+
+    def _block(self, number: int) -> tuple[int, int, Sequence[str]]:
+        start, end = self.spans[number]
+        return start, end, _words(plain_text(self.text[start:end]))
 
     def hostile(self) -> list[tuple[Passage, bool]]:
         """The worst passages from `doubtful` on, none overlapping a worse one; with each whether it blocks."""
@@ -133,32 +168,97 @@ class Reading:
 
 def read(text: str) -> Reading:
     """Score `text` with the weights that this version ships."""
+    whole = list(chunks([text]))
+    doubtful = [found for chunk in whole for _, found in doubtful_of(chunk)]
+    return Reading(text, weights(), doubtful, whole[0].spans[0] if whole else ())
+
+
+def doubtful_of(chunk: Chunk) -> Iterator[tuple[int, tuple[Passage, float]]]:
+    """The doubtful passages of `chunk` that are not of the one before, in order, each with the number of its text.
+
+    Only those are scored that may be doubtful by the words that speak against them.
+    """
     known = weights()
-    doubtful: list[tuple[Passage, float]] = []
-    worst: dict[int, float] = {}
-    for passage in passages(text):
-        score = known.score(passage.features)
-        for block in (passage.start, passage.last):
-            worst[block] = max(score, worst.get(block, score))
-        if score >= known.doubtful:
-            doubtful.append((passage, score))
-    return Reading(text, known, doubtful, worst)
+    worded = _Worded(chunk)
+    bounds = worded.bounds(known.against)
+    before = -1  # the place of the block before that has words
+    for place, (text, number) in enumerate(chunk.blocks):
+        if worded.is_empty(place):
+            continue
+        follows = before >= 0 and chunk.blocks[before][0] == text
+        bound = bounds[place] + (bounds[before] if follows else 0.0)
+        if bound >= known.least and place >= chunk.known:
+            start = chunk.spans[text][number][0]
+            for passage in _passages(map(worded.block, (before, place) if follows else (place,))):
+                if passage.last == start and (score := known.score(passage.features)) >= known.doubtful:
+                    yield text, (passage, score)
+        before = place
+
+
+class _Worded:
+    """The words of a chunk's blocks with one word for each address."""
+
+    def __init__(self, chunk: Chunk) -> None:
+        self._chunk = chunk
+        words = chunk.words
+        self._stops = stops_of(words)
+        self._starts = [0, *(stop + 1 for stop in self._stops[:-1])]
+        self._stems = list(map(_STEMS.__getitem__, words))
+        if places := _addressed(chunk.plain):
+            texts = chunk.plain.split(BETWEEN)
+            replaced = WORD.findall(_without_addresses(BETWEEN.join([texts[place] for place in places])))
+            first = len(words) + 1
+            for place, stop in zip(places, stops_of(replaced), strict=True):
+                self._starts[place], self._stops[place] = first, len(words) + 1 + stop
+                first = self._stops[place] + 1
+            self._stems += map(_STEMS.__getitem__, [BETWEEN, *replaced])
+
+    def is_empty(self, place: int) -> bool:
+        """True when the block at `place` has no words."""
+        return self._starts[place] == self._stops[place]
+
+    def block(self, place: int) -> tuple[int, int, Sequence[str]]:
+        """Where the block at `place` stands in its text, and its words."""
+        text, number = self._chunk.blocks[place]
+        return *self._chunk.spans[text][number], self._stems[self._starts[place] : self._stops[place]]
+
+    def bounds(self, against: Mapping[str, float]) -> list[float]:
+        """What the weights of any passage of each block add up to at most, by those `against` it."""
+        stems, nothing = self._stems, repeat(0.0)
+        pairs = [f"{first} {second}" for first, second in pairwise(stems)]
+        gains = map(add, map(against.get, stems, nothing), chain(map(against.get, pairs, nothing), (0.0,)))
+        sums = list(accumulate(gains, initial=_ROUNDED))
+        return [sums[stop] - sums[start] + _ROUNDED for start, stop in zip(self._starts, self._stops, strict=True)]
+
+
+def _addressed(plain: str) -> list[int]:
+    """The numbers of the joined texts that may hold an address."""
+    found: list[int] = []
+    number = at = 0
+    for sign in _SIGN.finditer(plain):
+        number += plain.count(BETWEEN, at, sign.start())
+        at = sign.start()
+        if not found or found[-1] != number:
+            found.append(number)
+    return found
 
 
 def passages(text: str) -> Iterator[Passage]:
     """The passages of `text` in order: each block, each piece of a long one, and each two that follow each other."""
+    return _passages((start, end, _words(plain_text(text[start:end]))) for start, end in spans(text))
+
+
+def _passages(blocks: Iterable[tuple[int, int, Sequence[str]]]) -> Iterator[Passage]:
+    """The passages of blocks that follow each other, which are given by where they stand and by their words."""
     before: tuple[int, Sequence[str], frozenset[str]] | None = None
-    for block in blocks(text):
-        words = _words(plain_text(text[block.start : block.end]))
-        if not words:
-            continue
-        for piece in _pieces(words):
+    for start, end, words in blocks:
+        for piece in _pieces(words) if words else ():
             here = features(piece)
             if len(piece) >= _LEAST:
-                yield Passage(block.start, block.start, block.end, here)
+                yield Passage(start, start, end, here)
             if before is not None and _LEAST <= len(before[1]) + len(piece) <= _TOGETHER:
-                yield Passage(before[0], block.start, block.end, before[2] | here)
-            before = block.start, piece, here
+                yield Passage(before[0], start, end, before[2] | here)
+            before = start, piece, here
 
 
 def features(words: Sequence[str]) -> frozenset[str]:
@@ -175,19 +275,38 @@ def _pieces(words: Sequence[str]) -> Iterator[Sequence[str]]:
 
 
 def _words(plain: str) -> list[str]:
+    return [_STEMS[word] for word in WORD.findall(_without_addresses(plain))]
+
+
+def _without_addresses(plain: str) -> str:
+    """`plain` with one word for each address."""
     for sign, pattern, word in _ADDRESSES if _DOTTED.search(plain) or "://" in plain else ():
         if sign in plain:
             plain = pattern.sub(word, plain)
-    return [_stem(word) for word in _WORD.findall(plain)]
+    return plain
 
 
-@lru_cache(_MOST_WORDS)
+class _Stems(dict[str, str]):
+    """What each word that was met begins with, which says what it means; long ones are not kept."""
+
+    def __missing__(self, word: str) -> str:
+        stem = _stem(word)
+        if len(word) <= _LONGEST_KEPT:
+            if len(self) >= _MOST_WORDS:
+                self.clear()
+            self[word] = stem
+        return stem
+
+
 def _stem(word: str) -> str:
     if word.isdigit():
         return "0"
     if not word.isascii():
         return word[:_STEM]
     return _ENDING.sub("", word) if len(word) > 5 else word.rstrip("s") if len(word) > 3 else word
+
+
+_STEMS: Final = _Stems()
 
 
 @cache

@@ -4,63 +4,49 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from collections.abc import Set as AbstractSet
-from functools import cached_property, reduce
-from operator import or_
+from functools import cached_property
 from typing import Any, Final
 
-from skillkeep.auditor.engines.intent.commonness import rarity
+from skillkeep.auditor.engines.intent.commonness import commonness
 from skillkeep.auditor.engines.intent.pieces import FOREIGN, Piece, Way, alternatives_of, chance, ways_of
 
-__all__ = ["Lookup", "Texts", "derive"]
+__all__ = ["Lookup", "derive"]
 
-_WORD: Final = re.compile(r"[a-z]+")
+_LETTERS: Final = re.compile(r"[a-z]+")
 _LONGEST: Final = 24
-_MARKS: Final = "*`_\\"  # what a plain text is without
 _MOST_WORDS: Final = 50_000
 _TEXTS: Final = 4
 _KINDS: Final = ("en", "latin", "other")
 _SPELLED_OUT: Final = 0.02  # the share of texts that hold one of the texts that a class needs, roughly
 
-_Checks = tuple[tuple[int, int], ...]
-"""What else has to be met, and the class that is possible then."""
-_Known = tuple[int, int, _Checks]
-"""What is met with a word, the rarest things that one of its checks needs, and the checks."""
-Texts = Sequence[tuple[str, _Known]]
-"""Texts that are looked for as they stand."""
-
 
 def derive(classes: Mapping[str, Any]) -> dict[str, Any]:
     """What texts must hold for each class, as plain data; takes long.
 
-    `pieces`: numbers by the letters of pieces, as `_kind` sorts them: of a class, or of a set of pieces from the number
-    of the classes on, or below zero of a set that is the rarest of a way. `after`: by the latter, which classes are
-    possible when the listed sets are met, too, of which the rarest is the first. `always`: the classes that nothing is
-    known of. `shares`: the share of texts that allow each class, roughly.
+    `pieces`: the numbers of the sets that a piece is of, by its letters, as `_kind` sorts them. `ways`: of each class,
+    the sets that a match holds one piece of each, the rarest first. `always`: the classes that nothing is known of.
+    `shares`: the share of texts that allow each class, roughly.
     """
     return _Derivation(classes).answer
 
 
 class _Derivation:
     def __init__(self, classes: Mapping[str, Any]) -> None:
-        self._rarest: dict[frozenset[Piece], int] = {}
-        self._others: dict[frozenset[Piece], int] = {}
-        self._first = len(classes)
-        self.answer: dict[str, Any] = {
-            "pieces": [{}, {}, {}, {}, {}], "after": {}, "always": [], "shares": [],
-        }  # fmt: skip
+        self._numbers: dict[frozenset[Piece], int] = {}
+        self.answer: dict[str, Any] = {"pieces": [{}, {}, {}, {}, {}], "ways": [], "always": [], "shares": []}
         for number, each in enumerate(classes.values()):
+            self.answer["ways"].append([])
             self.answer["shares"].append(min(1.0, self._class(number, each)))
 
     def _class(self, number: int, each: Mapping[str, Any]) -> float:
         answer, share = self.answer, 0.0
         needs = each.get("needs", ())
         for need in needs:
-            self._note(frozenset({Piece(need, spelled=True)}), number)
+            self._way(number, (frozenset({Piece(need, spelled=True)}),))
         for alternative, whole in _alternatives(each):
-            ways = ways_of(alternative, rarity, whole=whole)
+            ways = ways_of(alternative, commonness, whole=whole)
             if all(ways):
-                share += chance(ways, rarity)
+                share += chance(ways, commonness)
                 for way in ways:
                     self._way(number, way)
             elif needs:
@@ -71,27 +57,17 @@ class _Derivation:
         return share
 
     def _way(self, number: int, way: Way) -> None:
-        rarest, *others = way
-        if not others:
-            self._note(rarest, number)
-            return
-        first = _numbered(self._rarest, rarest, -1 - len(self._rarest))
-        self._note(rarest, first)
-        check = [number]
-        for each in others:
-            check.append(_numbered(self._others, each, self._first + len(self._others)))
-            self._note(each, check[-1])
-        self.answer["after"].setdefault(str(first), []).append(check)
+        numbers = [self._number(each) for each in way]
+        if numbers not in self.answer["ways"][number]:
+            self.answer["ways"][number].append(numbers)
 
-    def _note(self, pieces: frozenset[Piece], number: int) -> None:
-        for piece in pieces:
-            known = self.answer["pieces"][_kind(piece)].setdefault(piece.letters, [])
-            if number not in known:
-                known.append(number)
-
-
-def _numbered(known: dict[frozenset[Piece], int], pieces: frozenset[Piece], number: int) -> int:
-    return known.setdefault(pieces, number)
+    def _number(self, pieces: frozenset[Piece]) -> int:
+        found = self._numbers.get(pieces)
+        if found is None:
+            found = self._numbers[pieces] = len(self._numbers)
+            for piece in pieces:
+                self.answer["pieces"][_kind(piece)].setdefault(piece.letters, []).append(found)
+        return found
 
 
 def _kind(piece: Piece) -> int:
@@ -106,58 +82,35 @@ def _alternatives(each: Mapping[str, Any]) -> Iterator[tuple[str, bool]]:
                 yield alternative, kind != "other"
 
 
-class Lookup(dict[str, _Known | None]):
-    """What was found out of each word that was met: the numbers in it as bits, and what they ask for besides."""
+class Lookup:
+    """What was found out of each word that was met: the numbers of what it holds."""
 
-    def __init__(self, derived: Mapping[str, Any], classes: int) -> None:
-        """`derived` is what `derive` answers for that many `classes`."""
-        super().__init__()
+    def __init__(self, derived: Mapping[str, Any]) -> None:
+        """`derived` is what `derive` answers; `ways` and `always` are as there."""
         self._inner, self._ends, self._starts, self._exact, texts = derived["pieces"]
-        self._after = derived["after"]
-        self._asked: dict[int, tuple[int, _Checks]] = {}
-        self._classes = (1 << classes) - 1
-        self._plain, self._foreign = (
-            [(each, self._known(set(texts[each]))) for each in texts if each.isascii() is plain]
-            for plain in (True, False)
-        )
+        self.ways: Sequence[Sequence[Sequence[int]]] = derived["ways"]
+        self.always: frozenset[int] = frozenset(derived["always"])
+        self._known: dict[str, tuple[int, ...]] = {}
+        self._plain = {each: tuple(numbers) for each, numbers in texts.items() if each.isascii()}
+        self._foreign = {each: tuple(numbers) for each, numbers in texts.items() if not each.isascii()}
 
-    def texts_in(self, text: str) -> Texts:
-        """What of the texts that are looked for as they stand is in `text`: all that can be in its parts."""
-        bare = lowered = text.lower()
-        for mark in _MARKS:
-            bare = bare.replace(mark, "")
-        holds = set(lowered).issuperset
-        some = (*self._plain, *self._foreign) if FOREIGN.search(text) else self._plain
-        return [each for each in some if holds(each[0]) and (each[0] in lowered or each[0] in bare)]
+    def spelled(self, text: str) -> Iterator[tuple[str, tuple[int, ...]]]:
+        """What is in `text` of the texts that are looked for as they stand, with their numbers."""
+        holds = set(text).issuperset
+        some = (self._plain, self._foreign) if FOREIGN.search(text) else (self._plain,)
+        return ((each, known[each]) for known in some for each in known if holds(each) and each in text)
 
-    def classes(self, text: str, texts: Texts) -> int:
-        """The mask of the classes that the words of the lower-cased `text` allow, with those of `texts` in it."""
-        known = [*filter(None, map(self.__getitem__, set(_WORD.findall(text))))]
-        known += [each for spelled, each in texts if spelled in text]
-        met = 0
-        for bits, _, _ in known:
-            met |= bits
-        found = met & self._classes
-        for _, rarest, checks in known:
-            if met & rarest:
-                for needed, bit in checks:
-                    if met & needed == needed:
-                        found |= bit
+    def numbers(self, word: str) -> tuple[int, ...]:
+        """The numbers of the sets that the lower-cased `word` holds a piece of."""
+        found = self._known.get(word)
+        if found is None:
+            parts = _LETTERS.findall(word)
+            found = tuple(set().union(*map(self._numbers, parts)))
+            if len(word) <= _LONGEST:
+                if len(self._known) >= _MOST_WORDS:
+                    self._known.clear()
+                self._known[word] = found
         return found
-
-    def __missing__(self, word: str) -> _Known | None:
-        numbers = self._numbers(word)
-        found = self._known(numbers) if numbers else None
-        if len(word) <= _LONGEST:
-            if len(self) >= _MOST_WORDS:
-                self.clear()
-            self[word] = found
-        return found
-
-    def _known(self, numbers: AbstractSet[int]) -> _Known:
-        asked = [self._asked_by(number) for number in numbers if number < 0]
-        met = sum(1 << number for number in numbers if number >= 0)
-        return met, reduce(or_, (rarest for rarest, _ in asked), 0), sum((checks for _, checks in asked), ())
 
     @cached_property
     def _lengths(self) -> list[int]:
@@ -177,13 +130,3 @@ class Lookup(dict[str, _Known | None]):
             for start in range(size - length + 1):
                 found.update(self._inner.get(word[start : start + length], ()))
         return found
-
-    def _asked_by(self, number: int) -> tuple[int, _Checks]:
-        """What checks a set of pieces asks for, and the rarest things that they need."""
-        if number not in self._asked:
-            rarest, checks = 0, []
-            for of_class, *others in self._after[str(number)]:
-                rarest |= 1 << others[0]
-                checks.append((sum(1 << each for each in others), 1 << of_class))
-            self._asked[number] = rarest, tuple(checks)
-        return self._asked[number]

@@ -30,7 +30,7 @@ _NO_ITEM: Final = (*_CLOSES, "(", "?", "*", "+", "{")
 _ANY_LETTER: Final = "abcdefghijklmnopqrstuvwxyz"
 _RARE: Final = 0.001  # a set of pieces that rare needs no other beside it
 _WORTH: Final = 0.5  # what the ways through a group must be rarer by than all of it to be told apart
-_MOST_WAYS: Final = 24
+_MOST_WAYS: Final = 400
 _MOST_SETS: Final = 6
 
 
@@ -48,27 +48,27 @@ class Piece:
 
 
 Pieces = frozenset[Piece]
-Rarity = Callable[[Pieces], float]
+Commonness = Callable[[Pieces], float]
 """The share of texts that hold one of some pieces, roughly."""
 Way = tuple[Pieces, ...]
 """What a match holds: one piece of each set."""
 
 
-def ways_of(alternative: str, rarity: Rarity, *, whole: bool = False) -> list[Way]:
+def ways_of(alternative: str, commonness: Commonness, *, whole: bool = False) -> list[Way]:
     """The ways to match `alternative`: each match holds what one of them asks for, whose rarest set is the first.
 
     With `whole`, matches start and end where words do. An empty way asks for nothing.
     """
-    reader = _Reader(alternative, rarity)
+    reader = _Reader(alternative, commonness)
     ways, end = reader.sequence(0, whole, whole)
     if end != len(alternative):
         return [()]
-    return [tuple(sorted(dict.fromkeys(way), key=rarity)[:_MOST_SETS]) for way in ways]
+    return [tuple(sorted(dict.fromkeys(way), key=commonness)[:_MOST_SETS]) for way in ways]
 
 
-def chance(ways: Sequence[Way], rarity: Rarity) -> float:
+def chance(ways: Sequence[Way], commonness: Commonness) -> float:
     """The share of texts that allow one of `ways`, roughly."""
-    return min(1.0, sum(prod(map(rarity, way)) for way in ways))
+    return min(1.0, sum(prod(map(commonness, way)) for way in ways))
 
 
 def alternatives_of(pattern: str) -> list[str]:
@@ -90,9 +90,9 @@ def alternatives_of(pattern: str) -> list[str]:
 class _Reader:
     """Reads one alternative from left to right."""
 
-    def __init__(self, text: str, rarity: Rarity) -> None:
+    def __init__(self, text: str, commonness: Commonness) -> None:
         self._text = text
-        self._rarity = rarity
+        self._commonness = commonness
 
     def sequence(self, at: int, first: bool, last: bool) -> tuple[list[Way], int]:
         """Things that follow each other: the ways through all of them, and where they end."""
@@ -155,10 +155,10 @@ class _Reader:
         """`ways` and then those `through` a group: one by one where that makes much rarer what is asked for."""
         if not all(through):
             return ways
-        union = frozenset().union(*(min(way, key=self._rarity) for way in through))
-        whole = self._rarity(union)
+        union = frozenset().union(*(min(way, key=self._commonness) for way in through))
+        whole = self._commonness(union)
         apart = len(through) > 1 and len(ways) * len(through) <= _MOST_WAYS and whole > _RARE
-        if len(through) == 1 or (apart and chance(through, self._rarity) < _WORTH * whole):
+        if len(through) == 1 or (apart and chance(through, self._commonness) < _WORTH * whole):
             return [way + more for way in ways for more in through]
         return [(*way, union) for way in ways]
 

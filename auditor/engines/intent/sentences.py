@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
-__all__ = ["FLAG", "HEADING", "Block", "Sentence", "blocks", "plain_text", "sentences"]
+__all__ = ["FLAG", "HEADING", "Block", "Blocks", "Sentence", "blocks", "plain_text", "sentences", "spans", "straight"]
 
 HEADING: Final = "# "
 """What a lead starts with that is a heading."""
@@ -23,7 +23,7 @@ _NOISE: Final = re.compile(
     r"[*`]+|(?<!\w)_{1,3}(?=\w)|(?<=\w)_{1,3}(?!\w)|<!--|-->|</?[a-z][\w-]{0,20}>|\\(?=\W)|(?<=\n)[ \t]*>[> \t]*"
 )
 _NOISY: Final = re.compile(r"[*`_<\\]|-->|\n[ \t]*>")  # one of these is in all noise
-_STRAIGHT: Final = str.maketrans({"’": "'", "‘": "'", "“": '"', "”": '"', "–": "-", "—": "-", "\u00a0": " "})
+_STRAIGHT: Final = (("’", "'"), ("‘", "'"), ("“", '"'), ("”", '"'), ("–", "-"), ("—", "-"), ("\u00a0", " "))
 _QUOTE: Final = re.compile(r"[ \t]*>[> \t]*")
 _FLAG: Final = re.compile(r"[ \t`]*-{1,2}[a-zA-Z][\w-]*[^|]{0,40}")
 _FORBIDS: Final = re.compile(
@@ -42,7 +42,6 @@ class Block(NamedTuple):
     start: int
     end: int
     lead: str
-    before: Block | None
 
 
 class Sentence(NamedTuple):
@@ -54,22 +53,48 @@ class Sentence(NamedTuple):
     lead: str
 
 
+class Blocks:
+    """The blocks of `text` that stand at `places`, by their number. What introduces one is looked for when asked."""
+
+    def __init__(self, text: str, places: Sequence[tuple[int, int]]) -> None:
+        self._text = text
+        self._places = places
+        self._leads: dict[int, str] = {-1: ""}  # what introduces items that follow a block, by its number
+
+    def __getitem__(self, number: int) -> Block:
+        start, end = self._places[number]
+        item = number > 0 and _ITEM.match(self._text[start:end])
+        return Block(start, end, self._after(number - 1) if item else "")
+
+    def _after(self, number: int) -> str:
+        first = number
+        while number not in self._leads:
+            lead = self._said(number)
+            if lead is None:
+                number -= 1
+            else:
+                self._leads[number] = lead
+        lead = self._leads[number]
+        self._leads.update(dict.fromkeys(range(number + 1, first + 1), lead))
+        return lead
+
+    def _said(self, number: int) -> str | None:
+        """What a block says of the list after it, or None when that is what was said before it."""
+        raw = self._text[slice(*self._places[number])]
+        if raw.startswith("#") and _FORBIDS.fullmatch(heading := plain_text(raw[:_LONGEST])):
+            return f"{HEADING}{heading.rstrip(':')}:"
+        if _ITEM.match(raw):
+            return None
+        if raw.rstrip(" *_`\n").endswith((":", "：")):
+            return plain_text(raw[-200:])
+        return None if raw.lstrip().startswith(("```", "<!--")) else ""
+
+
 def blocks(text: str) -> Iterator[Block]:
     """The blocks of `text` in order."""
-    lead = ""
-    before: Block | None = None
-    for start, end in _spans(text):
-        raw = text[start:end]
-        item = bool(_ITEM.match(raw))
-        if not item and not raw.lstrip().startswith(("```", "<!--")):
-            lead = ""
-        block = Block(start, end, lead if item else "", before)
-        yield block
-        before = Block(start, end, block.lead, None)
-        if raw.startswith("#") and _FORBIDS.fullmatch(heading := plain_text(raw[:_LONGEST])):
-            lead = f"{HEADING}{heading.rstrip(':')}:"
-        elif not item and raw.rstrip(" *_`\n").endswith((":", "：")):
-            lead = plain_text(raw[-200:])
+    places = list(spans(text))
+    found = Blocks(text, places)
+    return (found[number] for number in range(len(places)))
 
 
 def sentences(text: str, block: Block) -> Iterator[Sentence]:
@@ -86,12 +111,20 @@ def sentences(text: str, block: Block) -> Iterator[Sentence]:
 
 def plain_text(text: str) -> str:
     """`text` in lower case, with straight quotes and single blanks, without emphasis."""
-    text = text if text.isascii() else text.translate(_STRAIGHT)
+    text = text if text.isascii() else straight(text)
     return " ".join((_NOISE.sub("", text) if _NOISY.search(text) else text).split()).lower()
 
 
-def _spans(text: str) -> Iterator[tuple[int, int]]:
-    """Offsets of paragraphs, items and headings."""
+def straight(text: str) -> str:
+    """`text` with the quotes, dashes and blanks that a keyboard has."""
+    for sign, plain in _STRAIGHT:
+        if sign in text:
+            text = text.replace(sign, plain)
+    return text
+
+
+def spans(text: str) -> Iterator[tuple[int, int]]:
+    """Where the blocks of `text` stand: paragraphs, items and headings."""
     begin = at = 0
     for line in text.split("\n"):
         after = at + len(line) + 1

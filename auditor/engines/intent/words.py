@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from functools import cache
+from collections.abc import Mapping, Sequence
+from functools import cache, reduce
+from operator import or_
 from typing import Any, Final
 
-from skillkeep.auditor.engines.intent.lookup import Lookup, Texts, derive
+from skillkeep.auditor.engines.intent.allowed import Allowed
+from skillkeep.auditor.engines.intent.chunks import WORD, joined
+from skillkeep.auditor.engines.intent.lookup import Lookup, derive
 from skillkeep.auditor.engines.intent.meanings import meanings
 from skillkeep.auditor.patterns import Pattern
 from skillkeep.auditor.ruleset import INTENT_REQUIREMENTS, shipped
 
-__all__ = ["Places", "Texts", "Words", "words"]
+__all__ = ["Meanings", "Places", "Words", "words"]
 
 Spans = list[tuple[int, int]]
 
@@ -34,32 +37,25 @@ class Words:
         self._index = {name: number for number, name in enumerate(classes)}
         self._tables = classes
         self._compiled: dict[str, Pattern] = {}
-        self._masks: dict[str, int] = {}
-        self._lookup = Lookup(derived, len(classes))
-        self._always: int = sum(1 << number for number in set(derived["always"]))
+        self._lookup = Lookup(derived)
         self._shares: list[float] = derived["shares"]
-
-    def bits(self, names: str) -> int:
-        """The mask of classes joined by ``|``."""
-        if names not in self._masks:
-            self._masks[names] = sum(1 << self._index[name] for name in names.split("|"))
-        return self._masks[names]
 
     def share(self, names: str) -> float:
         """The share of texts that may hold a word of the classes joined by ``|``, roughly."""
         return min(1.0, sum(self._shares[self._index[name]] for name in names.split("|")))
 
-    def texts_in(self, text: str) -> Texts:
-        """What of the texts that are looked for as they stand is in `text`: all that can be in its parts."""
-        return self._lookup.texts_in(text)
+    def of(self, texts: Sequence[str]) -> Meanings:
+        """What the words of `texts`, in lower case, allow."""
+        plain = joined(texts)
+        return self.of_words(plain, WORD.findall(plain))
 
-    def tags(self, text: str, texts: Texts | None = None) -> int:
-        """The mask of all classes that may have a word in the lower-cased `text`; `places` tells for sure.
+    def of_words(self, plain: str, found: Sequence[str], followers: int = 0) -> Meanings:
+        """The same for texts that are joined, and the words found in them; `followers` as in `Allowed`."""
+        return Meanings(self, Allowed(self._lookup, plain, found, followers))
 
-        `texts` is what `texts_in` says of a text that `text` is a part of.
-        """
-        texts = self._lookup.texts_in(text) if texts is None else texts
-        return self._always | self._lookup.classes(text, texts)
+    def number(self, name: str) -> int:
+        """The number of a class."""
+        return self._index[name]
 
     def places(self, name: str, text: str, data: bytes) -> Spans:
         """Where words of the class `name` stand in `text`, whose bytes are `data`, as character offsets.
@@ -74,15 +70,44 @@ class Words:
         return found
 
 
+class Meanings:
+    """Which classes some texts may have a word of; `Words.places` tells for sure. A number has a bit for each text."""
+
+    def __init__(self, tagger: Words, allowed: Allowed) -> None:
+        self._tagger = tagger
+        self._allowed = allowed
+        self._found: dict[tuple[str, bool], int] = {}
+        self._rows: dict[str, str] = {}
+
+    def of(self, names: str, around: bool = False) -> int:
+        """The texts that may have a word of the classes joined by ``|``; `around` as in `Allowed`."""
+        found = self._found.get((names, around))
+        if found is None:
+            if "|" in names:
+                found = reduce(or_, [self.of(name, around) for name in names.split("|")])
+            else:
+                found = self._allowed.of(self._tagger.number(names), around)
+            self._found[names, around] = found
+        return found
+
+    def holds(self, text: int, names: str) -> bool:
+        """True when the text of that number may have a word of the classes joined by ``|``."""
+        row = self._rows.get(names)
+        if row is None:
+            row = self._rows[names] = bin(self.of(names))[:1:-1]
+        return row[text : text + 1] == "1"
+
+
 class Places:
     """Where words stand in one text; each class is searched once."""
 
-    def __init__(self, text: str, tagger: Words, tags: int) -> None:
-        """`tags` are the classes that `text` may hold."""
+    def __init__(self, text: str, tagger: Words, meanings: Meanings, number: int = 0) -> None:
+        """`text` is that of `meanings` at `number`."""
         self.text = text
         self._data = text.encode()
         self._tagger = tagger
-        self._tags = tags
+        self._meanings = meanings
+        self._number = number
         self._found: dict[str, Spans] = {}
 
     def of(self, names: str) -> Spans:
@@ -92,7 +117,7 @@ class Places:
             if "|" in names:
                 found = sorted(place for name in names.split("|") for place in self.of(name))
             else:
-                possible = self._tags & self._tagger.bits(names)
+                possible = self._meanings.holds(self._number, names)
                 found = self._tagger.places(names, self.text, self._data) if possible else []
             self._found[names] = found
         return found

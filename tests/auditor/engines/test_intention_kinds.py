@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from skillkeep.auditor.engines.intent.frames import matches
+from skillkeep.auditor.engines.intent.search import matches
 
 
 def _rules(text: str) -> set[str]:

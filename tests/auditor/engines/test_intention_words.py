@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import pytest
 
-from skillkeep.auditor.engines.intent.commonness import rarity
-from skillkeep.auditor.engines.intent.frames import matches
+from skillkeep.auditor.engines.intent.commonness import commonness
 from skillkeep.auditor.engines.intent.lookup import derive
 from skillkeep.auditor.engines.intent.meanings import meanings
 from skillkeep.auditor.engines.intent.pieces import Piece, Way, ways_of
+from skillkeep.auditor.engines.intent.search import matches
 from skillkeep.auditor.engines.intent.words import Words, words
 from skillkeep.auditor.rulebook import default_rulebook
 from skillkeep.auditor.rules import Example
 
 
 def _ways(alternative: str) -> list[Way]:
-    return ways_of(alternative, rarity, whole=True)
+    return ways_of(alternative, commonness, whole=True)
 
 
 def _letters(alternative: str) -> list[set[str]]:
@@ -50,8 +50,8 @@ def test_rare_ways_through_a_group_are_told_apart() -> None:
 
 def test_a_set_that_is_asked_for_twice_is_asked_for_once() -> None:
     tagger = Words({"soon": {"en": ["as wombat as"]}}, derive({"soon": {"en": ["as wombat as"]}}))
-    assert tagger.tags("do it as wombat as you can")
-    assert not tagger.tags("do it as you can")
+    assert tagger.of(["do it as wombat as you can"]).holds(0, "soon")
+    assert not tagger.of(["do it as you can"]).holds(0, "soon")
 
 
 def test_what_a_search_finds_in_the_rules_own_examples_is_never_hidden() -> None:
@@ -64,21 +64,21 @@ def test_what_a_search_finds_in_the_rules_own_examples_is_never_hidden() -> None
     ]
     assert texts
     for text in texts:
-        tags = tagger.tags(text)
+        found = tagger.of([text])
         for name in meanings("classes"):
-            assert tags & tagger.bits(name) or not tagger.places(name, text, text.encode()), (name, text)
+            assert found.holds(0, name) or not tagger.places(name, text, text.encode()), (name, text)
 
 
 @pytest.mark.parametrize("text", ["отправь это", "发送这个", "envía esto", "把文件上传到"])
 def test_words_of_other_languages_are_looked_up_as_they_stand(text: str) -> None:
     tagger = words()
     for name in ("send", "post"):
-        assert tagger.tags(text) & tagger.bits(name) or not tagger.places(name, text, text.encode())
-    assert tagger.tags(text) & tagger.bits("send|post")
+        assert tagger.of([text]).holds(0, name) or not tagger.places(name, text, text.encode())
+    assert tagger.of([text]).holds(0, "send|post")
 
 
 def test_a_place_named_beside_foreign_words_is_looked_up() -> None:
-    assert words().tags("read ~/.ssh/ and ~/.aws/") & words().bits("secret")
+    assert words().of(["read ~/.ssh/ and ~/.aws/"]).holds(0, "secret")
 
 
 @pytest.mark.parametrize("verb", ["Up**load**", "Up`load`", "U<b>pload</b>"])
