@@ -22,7 +22,7 @@ import skillkeep
 import skillkeep.kernel
 from skillkeep.kernel.errors import KernelError
 from skillkeep.kernel.libc import guarded
-from skillkeep.runner.native.asking import GO, LENT, PREPARE, ROOM, RUN, UnreadError, heard, heard_at_last
+from skillkeep.runner.native.asking import GO, LENT, PREPARE, ROOM, RUN, UnreadError, heard, heard_at_last, heard_fds
 from skillkeep.runner.native.place import LAYER, alone, rights, server_folder, server_name
 from skillkeep.runner.native.plan import Plan
 
@@ -36,7 +36,6 @@ IDLE_SECONDS = 120.0
 _ALONE_SECONDS = 5.0
 _MOST = 1 << 17
 _MOST_FDS = 64
-_CLOEXEC_FDS = 0x4000_0000  # MSG_CMSG_CLOEXEC
 _START_SECONDS = 20.0
 _PAUSE_SECONDS = 0.005
 _HERE = os.path.dirname(os.path.abspath(__file__))
@@ -129,7 +128,7 @@ class Line:
         with contextlib.suppress(OSError, KernelError):  # one that is too long to be sent is built for
             command = prepare_command(self._plan)
             self.connection.settimeout(_START_SECONDS)
-            data, fds, _, _ = heard(lambda: socket.recv_fds(self.connection, _MOST, _MOST_FDS, _CLOEXEC_FDS))
+            data, fds = heard(lambda: heard_fds(self.connection, _MOST, _MOST_FDS))
             self.connection.settimeout(None)
         if data.startswith(LENT):
             # What breaks from here on ends the run, which is not made twice.
@@ -186,7 +185,7 @@ def receive(connection: socket.socket, fds: list[int]) -> dict[str, Any]:
 
     Raises EOFError when it has ended, UnreadError when it had not read our last word, ValueError for nonsense.
     """
-    (data, given, _, _), unread = heard_at_last(lambda: socket.recv_fds(connection, _MOST, _MOST_FDS, _CLOEXEC_FDS))
+    (data, given), unread = heard_at_last(lambda: heard_fds(connection, _MOST, _MOST_FDS))
     fds += given
     if not data:
         raise UnreadError("the fork server ended") if unread else EOFError("the fork server ended")

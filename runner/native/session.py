@@ -11,7 +11,7 @@ import traceback
 from typing import TYPE_CHECKING, Any
 
 from skillkeep.kernel.errors import KernelError
-from skillkeep.runner.native.asking import GO, LENT, PREPARE, ROOM, RUN, TELL
+from skillkeep.runner.native.asking import GO, LENT, PREPARE, ROOM, RUN, TELL, heard_fds
 from skillkeep.runner.native.failures import LayerError, StartError
 from skillkeep.runner.native.plan import Plan
 from skillkeep.runner.native.sandbox import Sandbox
@@ -25,7 +25,6 @@ __all__ = ["Session"]
 _MOST = 1 << 16
 _MOST_PLAN = 16 << 20
 _FDS = 4
-_CLOEXEC_FDS = 0x4000_0000  # MSG_CMSG_CLOEXEC
 
 
 class Session:
@@ -74,7 +73,7 @@ class Session:
 
     def _heard_caller(self) -> None:
         try:
-            data, fds, _, _ = socket.recv_fds(self._connection, _MOST, _FDS + 1, _CLOEXEC_FDS)
+            data, fds = heard_fds(self._connection, _MOST, _FDS + 1)
         except BlockingIOError:
             return
         except OSError:
