@@ -40,9 +40,10 @@ REPOSITORIES = 12  # a word that no labelled passage has counts when honest page
 HARD = 80_000  # passages of honest pages that look most like attacks count three times
 SHOWN = 250_000
 BLOCKING, DOUBTFUL = 0.007, 0.02  # shares of unseen honest tools that reach a threshold
-PLAIN, SUSPECT = -3.0, -4.0  # scores: where a rule found something, of its block and of each ten words of its sentence
+PLAIN, SUSPECT = -3.0, -1.0  # scores: where a rule found something, of its block and of each ten words of its sentence
 SMALLEST = 0.8  # weights nearer to nothing are left out
 SCALE = 100
+MOST_READ = 200_000  # characters of a page
 RESERVED = "invalid"  # our samples' hosts end so; what is left of one that was cut must not count
 WEIGHT_OF_ATTACK, WEIGHT_OF_NEAR = 12.0, 5.0
 REGULAR = 30.0
@@ -84,17 +85,20 @@ def labelled(label: str) -> list[Labelled]:
 
 def honest(folders: Iterable[Path]) -> Iterator[Honest]:
     """Tools below `folders`."""
+    for tool, texts in pages(folders):
+        parts = [hashes(each.features) for text in texts for each in passages(text)]
+        if parts:
+            yield Honest(tool.parent.name, tool.name, parts)
+
+
+def pages(folders: Iterable[Path]) -> Iterator[tuple[Path, list[str]]]:
+    """Each tool below `folders` with the texts of its instructing pages."""
     for folder in folders:
         for tool in sorted(folder.glob("*/*/")):
-            parts = []
-            for place, _, names in os.walk(tool):
-                for name in sorted(names):
-                    path = Path(place) / name
-                    if is_instructing(path.relative_to(tool).as_posix()) and path.suffix.lower() in {".md", ".mdx"}:
-                        text = path.read_text(errors="replace")[:200_000]
-                        parts += [hashes(each.features) for each in passages(text)]
-            if parts:
-                yield Honest(tool.parent.name, tool.name, parts)
+            paths = [Path(place) / name for place, _, names in os.walk(tool) for name in sorted(names)]
+            some = [path for path in paths if path.suffix.lower() in {".md", ".mdx"}]
+            some = [path for path in some if is_instructing(path.relative_to(tool).as_posix())]
+            yield tool, [path.read_text(errors="replace")[:MOST_READ] for path in some]
 
 
 def hashes(found: Iterable[str]) -> np.ndarray[Any, Any]:
@@ -197,9 +201,9 @@ def names(
     """The features of the columns as they are spelled."""
     wanted = set(space.known.tolist())
     spelled = {hash(each): each for passage in (*attacks, *near) for each in passage.whole}
-    for folder in folders:
-        for path in sorted((*folder.glob("*/*/**/*.md"), *folder.glob("*/*/**/*.mdx"))):
-            for passage in passages(path.read_text(errors="replace")[:200_000]):
+    for _, texts in pages(folders):
+        for text in texts:
+            for passage in passages(text):
                 spelled |= {hash(each): each for each in passage.features if hash(each) in wanted}
     return {number: name for number, name in spelled.items() if number in wanted}
 

@@ -107,9 +107,9 @@ class Weights:
         return sorted(known, key=lambda each: (-self.of[each], each))[:many]
 
     def knows(self, found: frozenset[str]) -> bool:
-        """True when most single words of `found` have a weight, so that its score says something."""
+        """True when most single words of `found` are Latin and have a weight; it knows few other scripts."""
         single = [each for each in found if " " not in each]
-        return 2 * sum(each in self.of for each in single) > len(single)
+        return 2 * sum(each.isascii() and each in self.of for each in single) > len(single)
 
 
 @dataclass(frozen=True)

@@ -88,7 +88,7 @@ def test_a_reference_is_judged_by_the_skill_it_belongs_to() -> None:
     skill = "---\nname: archive-cleaner\ndescription: Deletes old archives.\n---\n# Cleaner\n"
     assert "intent-destroy" in _intents(("SKILL.md", HEAD), ("references/a.md", order))
     report = _intents(("SKILL.md", skill), ("references/a.md", order))
-    assert report <= {"intent-destroy"}
+    assert report <= {"intent-destroy", "intent-learned"}  # the model of words reads no purpose
 
 
 @pytest.mark.parametrize(
