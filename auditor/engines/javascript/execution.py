@@ -13,7 +13,8 @@ from skillkeep.auditor.engines.javascript.site import Site
 from skillkeep.auditor.engines.javascript.texts import HOLE
 from skillkeep.auditor.engines.javascript.values import UNKNOWN, Value
 from skillkeep.auditor.engines.javascript.words import Words
-from skillkeep.auditor.engines.tables import subject_of, table
+from skillkeep.auditor.engines.quoted import is_argument
+from skillkeep.auditor.engines.tables import subject_of
 from skillkeep.auditor.interface import Severity
 from skillkeep.auditor.syntax import walk
 
@@ -140,7 +141,7 @@ class Execution:
         if unknown:
             shape = f": {unknown[0].replace(HOLE, '…')[:120]}" if unknown[0].strip(HOLE) else ""
             message = f"{path} has a shell run a command made at run time{shape}"
-            plain = all(_is_argument(text) for text in unknown)
+            plain = all(map(is_argument, unknown))
             if plain:
                 for text in unknown:
                     self._site.derive(text.replace(HOLE, "NOT_KNOWN"), Context.SHELL, node, path)
@@ -271,23 +272,3 @@ def _name(program: str) -> str:
 def _word(item: Value) -> str:
     text = item.text
     return _UNKNOWN_WORD if text is None or HOLE in text else shlex.quote(text)
-
-
-def _is_argument(text: str) -> bool:
-    """True for ``codesign --verify "${path}"``: the program is written down, and each unknown part is one quoted word.
-
-    A quote in the text still breaks out, which is a weakness and no hidden command.
-    """
-    words = text.split()
-    interpreters = table("shell")["interpreters"].keys() | {"cmd", "cmd.exe", "eval", "env", "xargs", "ssh"}
-    if not words or HOLE in words[0] or any(word.strip("\"'").rpartition("/")[2] in interpreters for word in words):
-        return False
-    if any(mark in text for mark in ("|", "`", "$(", "eval ")):
-        return False
-    parts = text.split(HOLE)
-    before = ""
-    for part in parts[:-1]:
-        before += part
-        if before.count('"') % 2 == 0 and before.count("'") % 2 == 0:
-            return False
-    return True

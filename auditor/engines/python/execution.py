@@ -16,6 +16,7 @@ from skillkeep.auditor.engines.python.scopes import Binding, Scope
 from skillkeep.auditor.engines.python.site import Site
 from skillkeep.auditor.engines.python.streams import is_joined_shell
 from skillkeep.auditor.engines.python.values import HOLE, UNKNOWN, Unknown, Value, alternatives, is_whole
+from skillkeep.auditor.engines.quoted import is_argument
 from skillkeep.auditor.engines.tables import table
 from skillkeep.auditor.interface import Severity
 
@@ -167,7 +168,14 @@ class Execution:
         self._site.report("python-decoded-execution", call, f"{short} runs a text hidden by {', '.join(layers)}")
 
     def _unknown(
-        self, call: ast.expr, scope: Scope, argument: ast.expr | None, layers: tuple[str, ...], rule: str, message: str
+        self,
+        call: ast.expr,
+        scope: Scope,
+        argument: ast.expr | None,
+        layers: tuple[str, ...],
+        rule: str,
+        message: str,
+        severity: Severity | None = None,
     ) -> None:
         """Report execution of something the file does not tell, by the worst that flows into it."""
         labels = self._flow.labels(argument, scope)
@@ -178,9 +186,8 @@ class Execution:
         elif rule == "python-os-command" and secret_labels(labels):
             self._site.report(rule, call, f"{message}, and a secret flows into it")
         else:
-            self._site.report(
-                rule, call, message, severity=example_severity(self._site.segment, self._site.excerpt(call))
-            )
+            severity = severity or example_severity(self._site.segment, self._site.excerpt(call))
+            self._site.report(rule, call, message, severity=severity)
 
     def _shell(self, call: ast.Call, scope: Scope, name: str, argument: ast.expr | None) -> None:
         value, layers = self._judged(argument, scope)
@@ -195,7 +202,12 @@ class Execution:
         rule = "python-shell-true" if name in self._table["process"] else "python-os-command"
         known = next((item for item in alternatives(value) if isinstance(item, str)), "")
         shape = f": {known.replace(HOLE, '…')[:120]}" if known.strip(HOLE) else ""
-        self._unknown(call, scope, argument, layers, rule, f"{name} has a shell run a command made at run time{shape}")
+        texts = list(alternatives(value))
+        plain = all(isinstance(item, str) and is_argument(item) for item in texts)
+        for item in texts if plain else ():
+            self._site.derive(str(item).replace(HOLE, "NOT_KNOWN"), Context.SHELL, argument or call, name)
+        message = f"{name} has a shell run a command made at run time{shape}"
+        self._unknown(call, scope, argument, layers, rule, message, Severity.WARN if plain and texts else None)
 
     def _process(self, call: ast.Call, scope: Scope, name: str, where: list[int | str]) -> None:
         argument = self._site.argument(call, where)

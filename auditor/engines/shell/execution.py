@@ -12,6 +12,7 @@ from skillkeep.auditor.engines.network import host_of
 from skillkeep.auditor.engines.shell.evaluate import HOLE, Known
 from skillkeep.auditor.engines.shell.lookup import lookup
 from skillkeep.auditor.engines.shell.model import Command, Script, Substitution, Variable, Word
+from skillkeep.auditor.engines.shell.named_keys import is_start_up_line
 from skillkeep.auditor.engines.shell.site import FED_PUBLIC_KEY, Call, ShellSite
 from skillkeep.auditor.interface import Severity
 
@@ -295,10 +296,12 @@ class Execution:
         return isinstance(piece, Substitution) and self._prints_setting(piece.script, labels)
 
     def _prints_setting(self, script: Script, labels: frozenset[str]) -> bool:
-        if labels or len(script.pipelines) != 1 or len(script.pipelines[0].commands) != 1:
+        if labels or any(len(pipeline.commands) != 1 for pipeline in script.pipelines):
             return False
-        words = [self._site.scope.text(word) for word in script.pipelines[0].commands[0].words]
-        return _is_setting(words) or _is_own(words)
+        first, *others = ([self._site.scope.text(word) for word in each.commands[0].words] for each in script.pipelines)
+        if any(words not in (["true"], [":"]) for words in others):
+            return False
+        return is_start_up_line(first) or (not others and (_is_setting(first) or _is_own(first)))
 
     def _unknown(
         self,

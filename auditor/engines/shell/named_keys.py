@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Final
 
 from skillkeep.auditor.engines.shell.site import Call
+from skillkeep.auditor.engines.tables import secrets
 
-__all__ = ["named_key"]
+__all__ = ["is_start_up_line", "named_key"]
 
 _LINES: Final = re.compile(r"\^(?:export )?(?P<name>[A-Z][A-Z0-9]{2,}(?:_[A-Z0-9]*)*_?)=?(?:\.[*+]|\.)?\$?")
 _FIELD: Final = re.compile(
     r"""\.(?P<name>[a-z][a-z0-9]{2,}(?:[_-][a-z0-9]+)*)(?:\.[A-Za-z]\w*|\["[\w-]+"\]){0,3}(?: // (?:empty|null|""))?"""
 )
 _FILTER: Final = re.compile(r"-(?:[EePrhsoqm]|m1|Eo|oE|oP|hs|sh)|--raw-output|--max-count=1|-1|1")
+_START_UP: Final = "a shell start-up file"  # of rules/tables/secrets.yaml
 _SEARCHING: Final = frozenset({"grep", "egrep"})
 
 
@@ -31,3 +34,12 @@ def named_key(call: Call, path: str) -> str:
     if call.name == "jq" and (found := _FIELD.fullmatch(rest[0])) is not None:
         return f"{found['name'].replace('-', '_').upper()}_KEY"
     return ""
+
+
+def is_start_up_line(words: Sequence[str]) -> bool:
+    """True for ``grep '^export ACME_KEY=' ~/.bashrc``: of what the user's shell runs at every start, one assignment."""
+    rest = [each for each in words[1:] if not _FILTER.fullmatch(each)]
+    if not words or words[0] not in _SEARCHING or len(rest) != 2 or not rest[0].endswith("="):
+        return False
+    place = secrets().persistence(rest[1])
+    return _LINES.fullmatch(rest[0]) is not None and place is not None and place.what == _START_UP
