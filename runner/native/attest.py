@@ -34,7 +34,7 @@ _CAPABILITY_SETS = ("CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb")
 _BOUNDED = {"memory", "pids", "cpu"}
 _ORDER = ("identity", "namespaces", "root", "capabilities", "no_new_privs", "seccomp", "rlimits", "cgroup")
 _STATUS = ("Uid", "Gid", "Groups", *_CAPABILITY_SETS, "NoNewPrivs", "Seccomp", "Seccomp_filters")
-_MOUNT_WORDS = 4
+_MOUNT_NUMBERS, _MOUNT_WORDS = 3, 3
 _Mount = tuple[str, frozenset[str], str, bool]
 """Of a line of mountinfo: where, options, what follows, and whether no program in it gains rights or opens devices."""
 
@@ -262,20 +262,20 @@ def _lines(text: str) -> list[str]:
 
 
 def _mount(line: str) -> _Mount:
-    """The two numbers that begin a line say nothing, and are all that differs from one sandbox to the next."""
-    numbers = line.split(" ", 2)
-    if len(numbers) < 3:
+    """The numbers that begin a line say nothing here, and are what differs from one sandbox to the next."""
+    numbers = line.split(" ", _MOUNT_NUMBERS)
+    if len(numbers) <= _MOUNT_NUMBERS:
         raise LayerError("root", "a line of the payload's mountinfo cannot be read")
-    return _described(numbers[2])
+    return _described(numbers[_MOUNT_NUMBERS])
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=256)
 def _described(mount: str) -> _Mount:
     words = mount.split(" ", _MOUNT_WORDS)
     if len(words) <= _MOUNT_WORDS:
         raise LayerError("root", "a line of the payload's mountinfo cannot be read")
-    place, options = words[2], frozenset(words[3].split(","))
-    return place, options, words[4], _is_harmless(place, options)
+    place, options = words[1], frozenset(words[2].split(","))
+    return place, options, words[3], _is_harmless(place, options)
 
 
 def _is_harmless(place: str, options: frozenset[str]) -> bool:

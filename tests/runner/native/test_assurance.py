@@ -13,7 +13,8 @@ import pytest
 from support.sandbox import Bench, Who, refusing, staged_packages, without_control_groups, without_namespaces
 from support.sandbox import bench as make_bench
 
-from skillkeep.runner.native import NativeBackend
+from skillkeep.runner.native import NativeBackend, attest
+from skillkeep.runner.native.failures import LayerError
 from skillkeep.runner.native.filters import payload_filter
 
 PROBE = (
@@ -170,3 +171,13 @@ def _answer(done: subprocess.CompletedProcess[bytes]) -> dict[str, Any]:
     assert done.returncode == 0, done.stderr.decode()
     answer: dict[str, Any] = json.loads(done.stdout)
     return answer
+
+
+def test_what_is_kept_of_mount_lines_does_not_grow_with_the_sandboxes() -> None:
+    attest._described.cache_clear()
+    for number in range(50):
+        line = f"{number} {number + 1} 0:{number} / /tmp rw,nosuid,nodev - tmpfs tmpfs rw"
+        assert attest._mount(line)[0] == "/tmp"
+    assert attest._described.cache_info().currsize == 1
+    with pytest.raises(LayerError):
+        attest._mount("1 2 0:3 / /tmp")
