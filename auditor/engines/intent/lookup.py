@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any, Final
 
 from skillkeep.auditor.engines.intent.commonness import commonness
-from skillkeep.auditor.engines.intent.pieces import FOREIGN, Piece, Way, alternatives_of, chance, ways_of
+from skillkeep.auditor.engines.intent.pieces import FOREIGN, SHORTEST, Piece, Way, alternatives_of, chance, ways_of
 
 __all__ = ["Lookup", "derive"]
 
@@ -113,20 +113,29 @@ class Lookup:
         return found
 
     @cached_property
-    def _lengths(self) -> list[int]:
-        return sorted(set(map(len, self._inner)))
+    def _heads(self) -> dict[str, list[str]]:
+        """The pieces from inside of words by their first letters, of which each has that many."""
+        heads: dict[str, list[str]] = {}
+        for letters in self._inner:
+            heads.setdefault(letters[:SHORTEST], []).append(letters)
+        return heads
 
     @cached_property
     def _longest(self) -> int:
         return max(map(len, (*self._starts, *self._ends)), default=0)
 
     def _numbers(self, word: str) -> set[int]:
-        size = len(word)
+        size, heads = len(word), self._heads
         found = set(self._exact.get(word, ()))
         for length in range(1, min(size, self._longest) + 1):
-            found.update(self._starts.get(word[:length], ()))
-            found.update(self._ends.get(word[size - length :], ()))
-        for length in self._lengths:
-            for start in range(size - length + 1):
-                found.update(self._inner.get(word[start : start + length], ()))
+            if (first := word[:length]) in self._starts:
+                found.update(self._starts[first])
+            if (last := word[size - length :]) in self._ends:
+                found.update(self._ends[last])
+        for start in range(size - SHORTEST + 1):
+            head = word[start : start + SHORTEST]
+            if head in heads:
+                for letters in heads[head]:
+                    if word.startswith(letters, start):
+                        found.update(self._inner[letters])
         return found

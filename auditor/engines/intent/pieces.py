@@ -12,11 +12,12 @@ from functools import cache, lru_cache
 from math import prod
 from typing import Final
 
-__all__ = ["FOREIGN", "Piece", "Way", "alternatives_of", "chance", "ways_of"]
+__all__ = ["FOREIGN", "SHORTEST", "Piece", "Way", "alternatives_of", "chance", "ways_of"]
 
 FOREIGN: Final = re.compile("[^\x00-\x7f\xa0-\xbf\u2000-\u2bff\u3000-\u3003\ufe0f\U0001f000-\U0001faff]")
 """A letter of no English word."""
-_SHORTEST: Final = 3
+SHORTEST: Final = 3
+"""Letters of a piece that is no whole word, at least."""
 _REPEAT: Final = re.compile(r"\{(\d+)(?:,\d*)?\}")
 _LETTERS: Final = re.compile(r"[a-z]+(?![?*+{])")  # each of them comes once
 _PLURAL: Final = re.compile(r"([a-z]*)([a-z])\?(?=[ |)]|$)")  # the last letter of a word may be missing
@@ -168,7 +169,7 @@ def _with(ways: list[Way], piece: Pieces | None) -> list[Way]:
 
 
 def _piece(run: str, first: bool, *, last: bool) -> Pieces | None:
-    if not run or (len(run) < _SHORTEST and not (first and last)):
+    if not run or (len(run) < SHORTEST and not (first and last)):
         return None
     return frozenset({Piece(run, first, last)})
 
