@@ -1,9 +1,8 @@
-"""The documents below ``rules/`` as plain data, read as YAML once and kept beside them as Python's own data since.
+"""The documents below ``rules/`` as plain data, read as YAML once and kept as JSON beside them from then on.
 
-Reading YAML costs more than all the rest of a start. So the documents lie in the rules' own ``__pycache__`` in the
-format of Python's bytecode, and as that does: who can write there can write the rules themselves. They count only when
-they name the digest that the YAML has now, and are written only where Python would write bytecode, never by a confined
-worker.
+Reading YAML costs more than all the rest of a start. So the documents lie as JSON in the rules' own ``__pycache__``,
+as Python keeps its bytecode: who can write there can write the rules themselves. They count only when they name the
+digest that the YAML has now, and are written only where Python would write bytecode, never by a confined worker.
 """
 
 from __future__ import annotations
@@ -11,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
-import marshal
 import os
 import stat
 import sys
@@ -22,21 +20,16 @@ from typing import Any, Final
 
 from skillkeep.auditor.strict_yaml import load_yaml
 
-__all__ = ["INTENT_REQUIREMENTS", "LEARNED", "RULES_FOLDER", "Ruleset", "shipped"]
+__all__ = ["INTENT_REQUIREMENTS", "RULES_FOLDER", "Ruleset", "shipped"]
 
 INTENT_REQUIREMENTS: Final = "intent-ways"
 """What is derived of the meanings, by the name it is kept under."""
 
-LEARNED: Final = "learned/intent.json"
-"""The weights of words, a file of JSON."""
-
 RULES_FOLDER: Final = Path(__file__).resolve().parent.parent / "rules"
 
 _SUFFIXES: Final = (".yaml", ".yml", ".json")
-_ENDING: Final = f".2.{sys.implementation.cache_tag}.kept"  # the number is that of the way the documents are read
-_KEPT: Final = "documents" + _ENDING
+_KEPT: Final = "documents.1.kept"  # the number is that of the way the documents are read
 _MOST_BYTES: Final = 16 << 20
-_UNREADABLE: Final = (OSError, ValueError, TypeError, EOFError)
 _FILE: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
@@ -69,14 +62,14 @@ class Ruleset:
 
     def plain(self, name: str) -> Any:
         """What the JSON file `name` holds. Raises `KeyError` for an unknown name, `ValueError` for what is none."""
-        return self.derived(name.replace("/", "-"), lambda: json.loads(self._texts[name]))
+        return json.loads(self._texts[name])
 
     def kept(self, folder: Path) -> Ruleset:
         """The same with the documents as they are kept below `folder`, which are made anew where they do not fit."""
         place = folder / "__pycache__" / _KEPT
         try:
             known = _kept_documents(place, self.digest)
-        except _UNREADABLE:
+        except (OSError, ValueError, TypeError, KeyError, RecursionError):
             known = None
         if known is not None:
             self._known = known
@@ -88,7 +81,7 @@ class Ruleset:
     def derived(self, name: str, make: Callable[[], Any]) -> Any:
         """What `make` answers for these rules, plain data that takes long to make; kept as documents are."""
         place = _place_of(name)
-        with contextlib.suppress(KeyError, *_UNREADABLE):
+        with contextlib.suppress(OSError, ValueError, TypeError, KeyError, RecursionError):
             known = _kept_documents(place, self.digest)
             if known is not None:
                 return known[name]
@@ -99,8 +92,8 @@ class Ruleset:
         return made
 
     def lacks(self, name: str) -> bool:
-        """Whether `derived` (or `plain`) would have to make it and could keep it, as far as the files' times tell."""
-        place = _place_of(name.replace("/", "-"))
+        """Whether `derived` would have to make it and could keep it, as far as the files' times tell."""
+        place = _place_of(name)
         if sys.dont_write_bytecode or not os.access(place.parent, os.W_OK):
             return False
         try:
@@ -119,7 +112,7 @@ def shipped() -> Ruleset:
 
 
 def _place_of(name: str) -> Path:
-    return RULES_FOLDER / "__pycache__" / f"{name}{_ENDING}"
+    return RULES_FOLDER / "__pycache__" / f"{name}.1.kept"
 
 
 def _files(folder: str, below: str) -> list[tuple[str, bytes]]:
@@ -145,13 +138,14 @@ def _kept_documents(place: Path, digest: str) -> dict[str, Any] | None:
         head, _, body = stream.read(_MOST_BYTES).partition(b"\n")
     if head.decode() != f"{digest} {hashlib.sha256(body).hexdigest()}":
         return None
-    documents: dict[str, Any] = marshal.loads(body)  # noqa: S302 -- our own, as bytecode is
+    documents: dict[str, Any] = json.loads(body)
     return documents
 
 
 def _keep(place: Path, digest: str, documents: dict[str, Any]) -> None:
-    """Write the documents whole or not at all."""
-    body = marshal.dumps(documents)
+    """Write the documents whole or not at all. One that JSON would change is left out, and so read as YAML always."""
+    same = {name: each for name, each in documents.items() if json.loads(json.dumps(each)) == each}
+    body = json.dumps(same, separators=(",", ":")).encode()
     place.parent.mkdir(mode=0o755, exist_ok=True)
     temporary = place.with_name(f"{place.name}.{os.getpid()}")
     fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)

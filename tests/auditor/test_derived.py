@@ -25,15 +25,6 @@ def test_what_is_kept_is_not_made_again(tmp_path: Path, monkeypatch: pytest.Monk
     assert rules.derived("x", lambda: ["again"]) == ["made"]
 
 
-def test_a_file_of_json_is_kept_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    _kept_in(tmp_path, monkeypatch)
-    rules = Ruleset({"learned/a.json": b'{"a": 0.5}'})
-    assert rules.lacks("learned/a.json")
-    assert rules.plain("learned/a.json") == {"a": 0.5}
-    monkeypatch.setattr(ruleset.json, "loads", None)
-    assert rules.plain("learned/a.json") == {"a": 0.5}
-
-
 def test_for_other_rules_and_for_a_changed_file_it_is_made_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
