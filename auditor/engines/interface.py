@@ -21,6 +21,7 @@ from bisect import bisect_right
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
+from itertools import accumulate
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, Protocol
 
@@ -76,13 +77,7 @@ class Segment:
 
     @cached_property
     def _starts(self) -> list[int]:
-        starts = [0]
-        find = self.text.find
-        at = find("\n")
-        while at >= 0:
-            starts.append(at + 1)
-            at = find("\n", at + 1)
-        return starts
+        return [0, *accumulate([len(line) + 1 for line in self.text.split("\n")[:-1]])]
 
     def forget(self) -> None:
         """Drop what was computed for `locate`; it is computed again when asked for."""

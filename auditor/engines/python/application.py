@@ -30,16 +30,18 @@ _NESTED: Final = 3
 
 def fold_call(folder: Folder, node: ast.Call, scope: Scope) -> Value:
     """The value of a call, `UNKNOWN` when it is not one of a pure function on known values."""
-    if isinstance(node.func, ast.Lambda):
-        return _applied(folder, folder.names.inner(node.func, scope), node, scope)
-    unnamed = isinstance(node.func, ast.Attribute) and node.func.attr not in _ENDS and not folder.names.program.linked
-    names = () if unnamed else folder.names.resolve(node.func, scope)
+    function = node.func
+    if function.__class__ is ast.Lambda:
+        return _applied(folder, folder.names.inner(function, scope), node, scope)
+    method = function if isinstance(function, ast.Attribute) else None
+    unnamed = method is not None and method.attr not in _ENDS and not folder.names.program.linked
+    names = () if unnamed else folder.names.resolve(function, scope)
     for name in names:
         value = _function(folder, name, node, scope)
         if not isinstance(value, Unknown):
             return value
-    if isinstance(node.func, ast.Attribute):
-        value = _method(folder, node.func, node, scope)
+    if method is not None:
+        value = _method(folder, method, node, scope)
         return _own(folder, names, node, scope) if isinstance(value, Unknown) else value
     return _own(folder, names, node, scope)
 

@@ -9,9 +9,9 @@ from functools import cache, cached_property
 from typing import Any, Final
 
 from skillkeep.auditor.engines.python.folding import CONSTANT_ENDS, UNTOLD
-from skillkeep.auditor.engines.python.scopes import Scope
+from skillkeep.auditor.engines.python.scopes import Binding, Scope
 from skillkeep.auditor.engines.python.site import Site
-from skillkeep.auditor.engines.python.values import HOLE, alternatives
+from skillkeep.auditor.engines.python.values import HOLE, OneOf, alternatives
 from skillkeep.auditor.engines.tables import secrets, subject_of, table
 from skillkeep.auditor.patterns import PatternSet
 
@@ -23,6 +23,11 @@ _LONGEST_TEXT: Final = 4096
 _LONGEST_MENTION: Final = 400
 _MADE: Final = frozenset({ast.Call, ast.BinOp, ast.JoinedStr, ast.Subscript, ast.IfExp})
 _FOLDED: Final = _MADE | {ast.Constant, ast.Name, ast.Attribute, ast.Tuple, ast.List}
+_NO_TEXT: Final = frozenset(
+    {ast.Dict, ast.List, ast.Tuple, ast.Set, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp, ast.Compare,
+     ast.Lambda}
+)  # fmt: skip
+_TEXTUAL: Final = frozenset({str, bytes})
 _AT_ONCE: Final = 64
 # What a source has to spell to come by ``os.environ``: its name, or a way to names that are made at run time.
 _WAYS: Final = (
@@ -149,8 +154,8 @@ class Credentials:
 
     def paths(self, call: ast.Call, scope: Scope, names: tuple[str, ...]) -> None:
         """Judge the arguments of `call` that may name a secret's place."""
-        receiver = call.func.value if isinstance(call.func, ast.Attribute) else None
-        method = call.func.attr if isinstance(call.func, ast.Attribute) else ""
+        function = call.func
+        receiver, method = (function.value, function.attr) if isinstance(function, ast.Attribute) else (None, "")
         if receiver is not None and method in self._read_methods and self._path(call, receiver, scope, True):
             return
         if names and all(name in self._harmless or is_error(name) for name in names):
@@ -167,11 +172,12 @@ class Credentials:
     def _arguments(self, call: ast.Call, scope: Scope, *, follow: bool) -> bool:
         """Report every argument that names a secret's place."""
         found = False
-        for item in call.args:
-            if item.__class__ in _FOLDED and self._path(call, item, scope, follow):
-                found = True
-        for keyword in call.keywords:
-            if keyword.value.__class__ in _FOLDED and self._path(call, keyword.value, scope, follow):
+        mentions = bool(self._texts)
+        for item in (*call.args, *[each.value for each in call.keywords]) if call.keywords else call.args:
+            kind = item.__class__
+            if kind is ast.Constant and not mentions:
+                continue
+            if kind in _FOLDED and self._path(call, item, scope, follow):
                 found = True
         return found
 
@@ -213,19 +219,26 @@ class Credentials:
         key = (id(bound[0]), name.id)
         known = self._named_by.get(key)
         if known is None:
-            untold = all(each.kind in UNTOLD for each in bound[1])
-            known = self._named_by[key] = ("", "") if untold else self._folded(name, scope, False)
+            silent = all(each.kind in UNTOLD or _is_no_text(each) for each in bound[1])
+            known = self._named_by[key] = ("", "") if silent else self._folded(name, scope, False)
         return known
 
     def _folded(self, item: ast.expr, scope: Scope, follow: bool) -> tuple[str, str]:
         folder = self._site.folder
-        for text in alternatives(folder.fold(item, scope) if follow else folder.near(item, scope)):
-            if isinstance(text, str) and len(text) >= _SHORTEST_PATH:
-                known = self._known.get(text)
-                if known is None:
-                    known = self._known[text] = secrets().path(text) or ""
-                if known:
-                    return text, known
+        value = folder.fold(item, scope) if follow else folder.near(item, scope)
+        kind = value.__class__
+        if kind is not str and kind is not OneOf:
+            return "", ""
+        texts = [each for each in alternatives(value) if each.__class__ is str and len(each) >= _SHORTEST_PATH]
+        fresh = [each for each in texts if each not in self._known]
+        if len(fresh) > 1 and not secrets().near("\n".join([each for each in fresh if len(each) <= _LONGEST_TEXT])):
+            self._known.update(dict.fromkeys(fresh, ""))
+        for text in texts:
+            known = self._known.get(text)
+            if known is None:
+                known = self._known[text] = secrets().path(text) or ""
+            if known:
+                return text, known
         return "", ""
 
     def _path(self, call: ast.Call, item: ast.expr, scope: Scope, follow: bool) -> bool:
@@ -235,6 +248,14 @@ class Credentials:
             message = f"reaches for {what}: {text.replace(HOLE, '…')[:120]}"
             self._site.report("code-credential-file", call, message, subject=subject_of(what))
         return bool(what)
+
+
+def _is_no_text(binding: Binding) -> bool:
+    """True for a value that is written as a table, a list, a number or a test."""
+    node = binding.node
+    return binding.kind == "value" and (
+        node.value.__class__ not in _TEXTUAL if node.__class__ is ast.Constant else node.__class__ in _NO_TEXT
+    )
 
 
 def _names_only(command: ast.Tuple | ast.List) -> bool:

@@ -20,7 +20,12 @@ from skillkeep.auditor.engines.quoted import is_argument
 from skillkeep.auditor.engines.tables import table
 from skillkeep.auditor.interface import Severity
 
-__all__ = ["Execution", "names_that_run"]
+__all__ = ["LOOKS", "Execution", "names_that_run"]
+
+LOOKS: Final = frozenset(
+    {"builtins.callable", "builtins.hasattr", "builtins.isinstance", "inspect.signature", "builtins.print"}
+)
+"""Calls that run nothing that is handed to them."""
 
 _HOLE_WORD: Final = '"$NOT_KNOWN"'
 _ONLY_SYNTAX: Final = 0x400  # ast.PyCF_ONLY_AST: compile() returns a tree and no code
@@ -318,23 +323,20 @@ class Execution:
 
     def handed_on(self, call: ast.Call, scope: Scope) -> None:
         """Judge functions that run things where they are passed as arguments."""
-        for item in call.args:
-            if item.__class__ in _REFERENCES:
+        may = self._may
+        for item in (*call.args, *[each.value for each in call.keywords]) if call.keywords else call.args:
+            kind = item.__class__
+            if kind is ast.Name:
+                key = (id(scope), item.id)  # type: ignore[attr-defined]
+                known = may.get(key)
+                if known is None:
+                    known = may[key] = self._may_be_handed(item, scope)
+            else:
+                known = kind in _REFERENCES and self._may_be_handed(item, scope)
+            if known:
                 self._reference(call, item, scope)
-        for keyword in call.keywords:
-            if keyword.value.__class__ in _REFERENCES:
-                self._reference(call, keyword.value, scope)
 
     def _reference(self, call: ast.Call, item: ast.expr, scope: Scope) -> None:
-        if isinstance(item, ast.Name):
-            key = (id(scope), item.id)
-            may = self._may.get(key)
-            if may is None:
-                may = self._may[key] = self._may_be_handed(item, scope)
-        else:
-            may = self._may_be_handed(item, scope)
-        if not may:
-            return
         for name in self._site.names.resolve(item, scope):
             if name in self._handed and not self._only_looked_at(call, scope):
                 message = f"{name} is handed to other code, so what it will run cannot be judged"
@@ -378,8 +380,7 @@ class Execution:
 
     def _only_looked_at(self, call: ast.Call, scope: Scope) -> bool:
         names = self._site.names.resolve(call.func, scope)
-        looks = {"builtins.callable", "builtins.hasattr", "builtins.isinstance", "inspect.signature", "builtins.print"}
-        return bool(names) and looks.issuperset(names)
+        return bool(names) and LOOKS.issuperset(names)
 
 
 def _word(value: Value) -> str:

@@ -136,6 +136,8 @@ class Flow:
         while stack and self._left > 0:
             node = stack.pop()
             self._left -= 1
+            if node.__class__ is ast.Constant:
+                continue
             if isinstance(node, ast.Name):
                 self._mention(node.id, scope, into)
             elif isinstance(node, ast.Attribute):

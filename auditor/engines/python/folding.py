@@ -75,13 +75,16 @@ class Folder:
 
     def fold(self, node: ast.AST, scope: Scope) -> Value:
         """The value of `node`, `UNKNOWN` when it cannot be told or costs too much to tell."""
-        handler = _FOLDERS.get(node.__class__)
+        kind = node.__class__
+        handler = _FOLDERS.get(kind)
         if handler is None or self._left <= 0:
             return UNKNOWN
         if self._depth > _DEPTH:
             self._cut = True
             return UNKNOWN
         self._left -= 1
+        if kind is ast.Constant:
+            return self._constant(node, scope)  # type: ignore[arg-type]
         self._depth += 1
         try:
             return handler(self, node, scope)

@@ -14,7 +14,7 @@ from skillkeep.auditor.engines.python.callers import link_calls
 from skillkeep.auditor.engines.python.collect import feed
 from skillkeep.auditor.engines.python.credentials import COPIERS, Credentials, is_error, names_that_read
 from skillkeep.auditor.engines.python.egress import Egress, names_that_send
-from skillkeep.auditor.engines.python.execution import Execution, names_that_run
+from skillkeep.auditor.engines.python.execution import LOOKS, Execution, names_that_run
 from skillkeep.auditor.engines.python.flow import Flow
 from skillkeep.auditor.engines.python.folding import Folder
 from skillkeep.auditor.engines.python.names import Names
@@ -117,18 +117,18 @@ class _Judges:
 
     def of_known(self, call: ast.Call, scope: Scope) -> None:
         """Judge a call by the names that its function may resolve to."""
-        function, method, names = call.func, "", self._names
-        if isinstance(function, ast.Name):
-            called = names.name(function.id, scope)
+        function, method = call.func, ""
+        if function.__class__ is ast.Name:
+            called = self._names.name(function.id, scope)
         else:
-            called = names.resolve(function, scope)
-            method = function.attr if isinstance(function, ast.Attribute) else ""
+            called = self._names.resolve(function, scope)
+            method = function.attr if function.__class__ is ast.Attribute else ""
         does = self._does.get(called)
         if does is None:
             does = self._does[called] = self._doing(called)
         if does & _RUNS or method == "__subclasses__":
             self.execution.judge(call, scope, called)
-        elif call.args or call.keywords:
+        elif not does & _LOOKS and (call.args or call.keywords):
             self.execution.handed_on(call, scope)
         if does & _READS or (does & _COPIES and self.credentials.meets_environment):
             self.credentials.call(call, scope, called)
@@ -156,6 +156,8 @@ _READS: Final = 2
 _SENDS: Final = 4
 _COPIES: Final = 8
 _HARMLESS: Final = 16
+_LOOKS: Final = 32
+_OF_ALL: Final = _HARMLESS | _LOOKS
 
 
 class _Doing:
@@ -165,16 +167,15 @@ class _Doing:
         self._known = _roles()
 
     def __call__(self, names: tuple[str, ...]) -> int:
-        """The bits of all of `names`; `_HARMLESS` when each of them is."""
-        known, does, harmless = self._known, 0, bool(names)
+        """The bits of all of `names`; `_HARMLESS` and `_LOOKS` when each of them is that."""
+        known, does, all_are = self._known, 0, _OF_ALL if names else 0
         for name in names:
             role = known.get(name, 0)
             does |= role
-            if not role & _HARMLESS and not is_error(name):
-                harmless = False
+            all_are &= role | _HARMLESS if is_error(name) else role
             if not role and name.endswith(".?"):
                 does |= _RUNS
-        return does | _HARMLESS if harmless else does & ~_HARMLESS
+        return does & ~_OF_ALL | all_are
 
 
 @cache
@@ -187,6 +188,7 @@ def _roles() -> dict[str, int]:
         (_COPIES, COPIERS),
         (_SENDS, names_that_send(sinks)),
         (_HARMLESS, sinks["harmless"]),
+        (_LOOKS, LOOKS),
     ):
         for name in names:
             roles[name] |= role

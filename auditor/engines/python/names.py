@@ -64,13 +64,18 @@ class Names:
 
     def resolve(self, node: ast.AST, scope: Scope) -> tuple[str, ...]:
         """The qualified names `node` may stand for; empty when nothing is known."""
-        handler = _RESOLVERS.get(node.__class__)
+        kind = node.__class__
+        handler = _RESOLVERS.get(kind)
         if handler is None or self._left <= 0:
             return ()
         if self._depth > _MAX_DEPTH:
             self._too_deep = True
             return ()
         self._left -= 1
+        if kind is ast.Name:
+            known = self._memo.get((id(scope), node.id))  # type: ignore[attr-defined]
+            if known is not None:
+                return known
         self._depth += 1
         try:
             return handler(self, node, scope)

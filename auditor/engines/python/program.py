@@ -59,10 +59,13 @@ class Program:
             if source.parts:
                 self._by_last[source.parts[-1]].append(source)
         self.linked = len(sources) > 1
+        self._only = None if self.linked or not sources else sources[0]
         self._memo: dict[tuple[int, str], tuple[Member, ...]] = {}
 
     def source(self, scope: Scope) -> Source:
         """The file that `scope` belongs to."""
+        if self._only is not None:
+            return self._only
         return self._by_scope[id(scope.module)]
 
     def name_of(self, binding: Binding, home: Scope) -> tuple[str, ...]:

@@ -37,7 +37,7 @@ class Site:
 
     @cached_property
     def _starts(self) -> list[int]:
-        return [0, *accumulate(len(line) + 1 for line in self._lines)]
+        return [0, *accumulate([len(line) + 1 for line in self._lines])]
 
     def offset(self, line: int, column: int) -> int:
         """Character offset of a parser position (1-based line, 0-based UTF-8 column)."""

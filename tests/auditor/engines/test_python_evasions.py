@@ -328,3 +328,18 @@ def test_a_value_that_is_handed_on_too_often_to_be_followed_is_not_called_harmle
 def test_two_trees_audited_in_a_row_know_nothing_of_each_other() -> None:
     assert EVAL in blocks(tree("a.py", "import b\nexec(b.x)\n", "c.py", "import a\n"))
     assert blocks(tree("a.py", "import b\nprint(b.x)\n", "c.py", "import a\n")) == set()
+
+
+ALTERNATIVES = {
+    "one of several texts": "p = 'notes.txt'\nif late:\n    p = '/root/.ssh/id_rsa'\nopen(p).read()\n",
+    "the longest text that is a path": f"p = 'notes'\nif late:\n    p = '{'a' * 4084}/.ssh/id_rsa'\nopen(p).read()\n",
+    "a list that becomes a text": "p = []\nif late:\n    p = '/root/.s' + 'sh/id_r' + 'sa'\ng(p)\n",
+    "a list beside a grown text": "p = '/root/.ssh'\nq = []\nq = p\np += '/id_rsa'\nopen(p).read()\n",
+    "among keywords": "def f(**k):\n    pass\ng(x=1, file='/root/.ssh' + '/id_rsa')\n",
+}
+
+
+@pytest.mark.parametrize("text", ALTERNATIVES.values(), ids=ALTERNATIVES)
+def test_one_secret_path_among_several_values_is_enough(text: str) -> None:
+    assert FILE in blocks(one(text))
+    assert FILE not in blocks(one(text.replace(".s", ".a").replace("id_r", "id_a")))
