@@ -39,7 +39,7 @@ FOLDS = 4  # each leaves out a part of the writers and of the honest repositorie
 REPOSITORIES = 12  # a word that no labelled passage has counts when honest pages of so many repositories have it
 HARD = 80_000  # passages of honest pages that look most like attacks count three times
 SHOWN = 250_000
-BLOCKING, DOUBTFUL = 0.007, 0.02  # shares of unseen honest tools that reach a threshold
+BLOCKING, DOUBTFUL = 0.004, 0.02  # shares of unseen honest tools that reach a threshold
 PLAIN, SUSPECT = -3.0, -1.0  # scores: where a rule found something, of its block and of each ten words of its sentence
 SMALLEST = 0.8  # weights nearer to nothing are left out
 SCALE = 100
@@ -184,7 +184,7 @@ def carried_over(attacks: Sequence[Labelled], near: Sequence[Labelled], tools: S
             worst(model, space, [[hashes(part) for part in each.parts] for each in some if each.writer in out])
             for some in (attacks, near)
         )
-        for rate in (0.005, BLOCKING, 0.01, DOUBTFUL, 0.05, 0.1):
+        for rate in (BLOCKING, 0.005, 0.007, 0.01, DOUBTFUL, 0.05):
             at = float(np.quantile(alarms, 1 - rate))
             found.setdefault(rate, []).append((float((caught > at).mean()), float((mistaken > at).mean()), at))
     for rate, some in found.items():

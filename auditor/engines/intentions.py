@@ -152,7 +152,7 @@ def _report(piece: _Piece, reading: Reading, found: Sequence[Match], emit: Emitt
     for match in found:
         start, end = match.sentence.start, match.sentence.end
         by_address = match.frame.by_address and match.frame.rule in meanings["never_excused_with_address"]
-        excused = shown and rules[start, end] < 2 and not by_address
+        excused = shown and rules[start, end] < 2 and not by_address and not match.frame.direct
         excused = excused and reading.is_plain(match.sentence) and not _in_comment(text, start)
         excused = excused and not any(_kept_from_the_user().find(match.text.encode(), 1))
         warns = excused or _declared(match, piece)

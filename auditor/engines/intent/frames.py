@@ -44,7 +44,8 @@ class Frame:
     No end of a clause lies between the order and the parts that `tight` or `object` names, and those of `object`
     follow the order. With `english`, the order is an English word.
     With `stranger`, an address counts only when the tool does not tell of it.
-    A word of the part `replaced` does not count after "instead of" and the like.
+    A word of the part `replaced` does not count after "instead of" and the like. With `direct`, harmless words
+    around it are no excuse.
     """
 
     rule: str
@@ -59,6 +60,7 @@ class Frame:
     english: bool = False
     stranger: bool = False
     replaced: str = ""
+    direct: bool = False
 
     @cached_property
     def rarest_first(self) -> tuple[str, ...]:
