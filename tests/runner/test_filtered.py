@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.sandbox import ROOT, Who, attackers, python_for, refusing, staged_packages, without_namespaces
+from support.sandbox import Who, attackers, python_for, refusing, staged_packages, without_namespaces
 from support.vaults import make_tool
 
 from skillkeep.home import Home
@@ -197,7 +197,6 @@ def test_the_payload_finds_its_policy_and_cannot_change_it(who: Who) -> None:
     )
     with tempfile.TemporaryDirectory() as folder:
         shutil.copytree(staged_packages(), folder, dirs_exist_ok=True)
-        shutil.copytree(ROOT / "vault", f"{folder}/skillkeep/vault", ignore=shutil.ignore_patterns("__pycache__"))
         command = [python_for(who.uid), "-I", "-c", code, folder, CHANGES_POLICY]
         done = subprocess.run(command, capture_output=True, cwd="/", user=who.uid, group=who.uid)
     assert done.returncode == 0, done.stderr.decode()[-2000:]

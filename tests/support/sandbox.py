@@ -20,7 +20,7 @@ from support.waiting import kill, until
 
 ROOT = Path(__file__).resolve().parents[2]
 NOBODY = 65534
-FOLDERS = ("skillkeep", "runner")
+FOLDERS = ("skillkeep", "runner", "vault")
 
 
 @dataclass(frozen=True)
