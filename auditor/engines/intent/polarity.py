@@ -53,7 +53,10 @@ _NEGATED: Final = re.compile(
     r"|detecting|forbid\w*|prohibit\w*|disallow\w*|rather than|than to|than|instead of|no|nor|neither|isn't|aren't"
     r"|wasn't|against|reject|deny|denies|flags?|unless)"
     r"[ ,:]+(?:[\w']+[ ,/-]+){0,6}"
-    r"|(?:不要|不得|切勿|禁止|不能|не |нельзя |никогда не |no |nunca |nicht |niemals |ne |jamais )[^ ]{0,12} ?)$"
+    r"|(?:не |нельзя |никогда не |no |nunca |nicht |niemals |ne |jamais )[^ ]{0,12} ?"
+    # no "do not hesitate", "do not ask", nor what is to be done instead
+    r"|(?:不要|不得|切勿|请勿|禁止|严禁|不能|不可|不应)(?!犹豫|忘|停|等|问|询|告|让|提|只|仅|拒|怕|担心|管)"
+    r"(?:(?!就|直接|而是|并|然后|再)[^,.;:!?，。；：！？]){0,60})$"
 )
 _VALUE: Final = re.compile(r"[-* ]*[\w-]{1,40}\"?: ?\"")
 _NEVER: Final = re.compile(
