@@ -58,7 +58,7 @@ def cold(skill: Path, home: Path) -> tuple[float, float]:
     package = importlib.util.find_spec("skillkeep.auditor")
     for folder in package.submodule_search_locations or () if package else ():
         subprocess.run(
-            [sys.executable, "-m", "compileall", "-q", os.path.dirname(folder), "-x", r"/(?:\.|build|tests)"],
+            [sys.executable, "-m", "compileall", "-q", os.path.dirname(folder), "-x", r"/(?:\.|build|tests|demo)"],
             check=False,
         )
     ours, bare = [], []

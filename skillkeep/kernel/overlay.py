@@ -97,7 +97,9 @@ def _guide(channel: socket.socket, child: int, *, as_root: bool) -> Overlay:
 
 
 def _hear(channel: socket.socket) -> list[int]:
-    data, fds, _, _ = socket.recv_fds(channel, 4096, 2, socket.MSG_CMSG_CLOEXEC)
+    data, fds, _, _ = socket.recv_fds(channel, 4096, 2)
+    for fd in fds:
+        os.set_inheritable(fd, False)  # `recv_fds` passes no flags on (CPython 3.11, 3.12)
     kind, _, text = data.partition(b" ")
     if kind == b"ok":
         return fds
