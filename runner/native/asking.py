@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import socket
-from array import array
 from collections.abc import Callable
 from typing import TypeVar
 
-__all__ = ["GO", "LENT", "PREPARE", "ROOM", "RUN", "TELL", "UnreadError", "heard", "heard_at_last", "heard_fds"]
+__all__ = ["GO", "LENT", "PREPARE", "ROOM", "RUN", "TELL", "UnreadError", "heard", "heard_at_last"]
 
 _T = TypeVar("_T")
 
@@ -43,16 +41,3 @@ def heard_at_last(receiving: Callable[[], _T]) -> tuple[_T, bool]:
         return receiving(), False
     except ConnectionResetError:
         return receiving(), True
-
-
-def heard_fds(sock: socket.socket, size: int, most: int) -> tuple[bytes, list[int]]:
-    """A packet and the descriptors that came along, at most `most`, which no program started meanwhile gets.
-
-    `socket.recv_fds` takes flags and does not pass them on (CPython 3.11, 3.12).
-    """
-    fds = array("i")
-    data, ancillary, _, _ = sock.recvmsg(size, socket.CMSG_LEN(most * fds.itemsize), socket.MSG_CMSG_CLOEXEC)
-    for level, kind, raw in ancillary:
-        if (level, kind) == (socket.SOL_SOCKET, socket.SCM_RIGHTS):
-            fds.frombytes(raw[: len(raw) - len(raw) % fds.itemsize])
-    return data, list(fds)

@@ -11,7 +11,8 @@ import traceback
 from typing import TYPE_CHECKING, Any
 
 from skillkeep.kernel.errors import KernelError
-from skillkeep.runner.native.asking import GO, LENT, PREPARE, ROOM, RUN, TELL, heard_fds
+from skillkeep.kernel.passed import heard_fds
+from skillkeep.runner.native.asking import GO, LENT, PREPARE, ROOM, RUN, TELL
 from skillkeep.runner.native.failures import LayerError, StartError
 from skillkeep.runner.native.plan import Plan
 from skillkeep.runner.native.sandbox import Sandbox

@@ -19,6 +19,7 @@ from skillkeep.kernel.errors import KernelError
 from skillkeep.kernel.idmap import mapped_copy
 from skillkeep.kernel.libc import AT_FDCWD, syscall
 from skillkeep.kernel.namespaces import IdMap, write_maps
+from skillkeep.kernel.passed import heard_fds
 
 __all__ = ["LAYER", "MARKS", "OWN_MARK", "Overlay", "overlay_copy"]
 
@@ -97,9 +98,7 @@ def _guide(channel: socket.socket, child: int, *, as_root: bool) -> Overlay:
 
 
 def _hear(channel: socket.socket) -> list[int]:
-    data, fds, _, _ = socket.recv_fds(channel, 4096, 2)
-    for fd in fds:
-        os.set_inheritable(fd, False)  # `recv_fds` passes no flags on (CPython 3.11, 3.12)
+    data, fds = heard_fds(channel, 4096, 2)
     kind, _, text = data.partition(b" ")
     if kind == b"ok":
         return fds

@@ -8,8 +8,9 @@ import socket
 import pytest
 
 from skillkeep.kernel.errors import KernelError
+from skillkeep.kernel.passed import heard_fds
 from skillkeep.kernel.tape import BASE, FAILURE, Step
-from skillkeep.runner.native import asking, messages
+from skillkeep.runner.native import messages
 
 
 def test_a_step_that_failed_is_heard_although_the_word_to_go_on_was_left_unread() -> None:
@@ -27,7 +28,7 @@ def test_descriptors_that_come_along_are_not_given_to_programs_started_meanwhile
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     with ours, theirs:
         socket.send_fds(theirs, [b"these"], [0, 1, 2])
-        data, fds = asking.heard_fds(ours, 64, 5)
+        data, fds = heard_fds(ours, 64, 5)
         inheritable = [os.get_inheritable(fd) for fd in fds]
         for fd in fds:
             os.close(fd)
