@@ -17,22 +17,9 @@ _READ = "code-credential-store"
 _SENT = "code-credential-sent"
 _AGENTS = frozenset({"claude", "codex", "gemini", "copilot"})  # the agent's own login, which every user of it has
 _MANY = "env"  # the file with the keys of all services
-_ACCOUNTS = (
-    frozenset(  # what a tool says that has to do with that login: it shows how much is used, or changes accounts
-        {
-            "=QUOTA",
-            "=QUOTAS",
-            "=USAGE",
-            "=ACCOUNT",
-            "=ACCOUNTS",
-            "=LOGIN",
-            "=LOGINS",
-            "=LIMIT",
-            "=LIMITS",
-            "=OAUTH",
-            "=CREDENTIALS",
-        }
-    )
+# What a tool says that has to do with that login: it shows how much is used, or changes accounts.
+_ACCOUNTS = frozenset(
+    ["=QUOTA", "=QUOTAS", "=USAGE", "=ACCOUNT", "=ACCOUNTS", "=LOGIN", "=LOGINS", "=LIMIT", "=LIMITS", "=OAUTH", "=CREDENTIALS"]
 )
 
 

@@ -22,6 +22,10 @@ from skillkeep.auditor.ruleset import shipped
 
 __all__ = ["FEW", "Passage", "Reading", "Weights", "doubtful_of", "features", "passages", "read", "weights"]
 
+_ENDINGS: Final = (  # of hosts
+    r"(?:com|org|net|io|dev|ai|app|co|invalid|example|test|cloud|xyz|site|online|info|me|us|uk|de|cn|ru|tech|store|host"
+    r"|page|link|internal)\b"
+)
 _ADDRESSES: Final = (  # what is in each, a pattern, the word that stands for it
     ("://", re.compile(r"\b(?:https?|wss?|ftp|s3|gs)://[^\s\0)>\]\"'`|,]+"), " urlx "),
     ("www.", re.compile(r"\bwww\.[^\s\0)>\]\"']+"), " urlx "),
@@ -30,16 +34,15 @@ _ADDRESSES: Final = (  # what is in each, a pattern, the word that stands for it
     (
         ".",
         re.compile(
-            r"(?<![a-z0-9.-])(?=[a-z0-9-]{1,63}\.[a-z0-9])(?:[a-z0-9-]{1,63}\.){1,8}(?:com|org|net|io|dev|ai|app|co|invalid|example|test|cloud|xyz"
-            r"|site|online|info|me|us|uk|de|cn|ru|tech|store|host|page|link|internal)\b(?:[:/][^\s\0)>\]\"'`|,]*)?"
+            r"(?<![a-z0-9.-])(?=[a-z0-9-]{1,63}\.[a-z0-9])(?:[a-z0-9-]{1,63}\.){1,8}"
+            rf"{_ENDINGS}(?:[:/][^\s\0)>\]\"'`|,]*)?"
         ),
         " hostx ",
     ),
 )
 _DOTTED: Final = re.compile(r"[a-z0-9-]\.[a-z0-9]")
 _SIGN: Final = re.compile(  # one of these is in every address
-    r"[:@.](?:(?<=:)//|(?<=@)[\w-]|(?<=\.)(?:(?<=www\.)|\d{1,3}\.\d{1,3}\.\d|(?:com|org|net|io|dev|ai|app|co|invalid"
-    r"|example|test|cloud|xyz|site|online|info|me|us|uk|de|cn|ru|tech|store|host|page|link|internal)\b))"
+    rf"[:@.](?:(?<=:)//|(?<=@)[\w-]|(?<=\.)(?:(?<=www\.)|\d{{1,3}}\.\d{{1,3}}\.\d|{_ENDINGS}))"
 )
 _ENDING: Final = re.compile(r"(?:ies|ing|ed|es|s|ly)$")
 _STEM: Final = 6  # letters of a word of another language than English
