@@ -19,7 +19,20 @@ _AGENTS = frozenset({"claude", "codex", "gemini", "copilot"})  # the agent's own
 _MANY = "env"  # the file with the keys of all services
 # What a tool says that has to do with that login: it shows how much is used, or changes accounts.
 _ACCOUNTS = frozenset(
-    ["=QUOTA", "=QUOTAS", "=USAGE", "=ACCOUNT", "=ACCOUNTS", "=LOGIN", "=LOGINS", "=LIMIT", "=LIMITS", "=OAUTH", "=CREDENTIALS"]
+    f"={word}"
+    for word in (
+        "QUOTA",
+        "QUOTAS",
+        "USAGE",
+        "ACCOUNT",
+        "ACCOUNTS",
+        "LOGIN",
+        "LOGINS",
+        "LIMIT",
+        "LIMITS",
+        "OAUTH",
+        "CREDENTIALS",
+    )
 )
 
 
