@@ -18,7 +18,7 @@ from skillkeep.auditor.prefilter import widened
 
 __all__ = ["Hit", "Pattern", "PatternSet", "check_pattern"]
 
-_MAX_MEMORY = 1 << 20  # of each; a pattern may have three times the size of the largest of today
+_MAX_MEMORY = 1 << 19  # of each; a pattern may have half as much again as the largest of today
 _NOWHERE = (-1, -1)
 
 

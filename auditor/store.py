@@ -14,7 +14,7 @@ from skillkeep.auditor.engines.interface import Segment, SourceFile
 
 __all__ = ["FileStore"]
 
-CUT_BYTES: Final = 12 << 20
+CUT_BYTES: Final = 6 << 20
 _LEVEL: Final = 1
 
 Cut = Callable[[str, bytes, bool], SourceFile]

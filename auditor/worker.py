@@ -196,7 +196,23 @@ def _digest(audit: _Audit, view: TreeView) -> str:
 
 
 def _looked_up(tree: SourceTree) -> frozenset[str]:
-    return looked_up_pages({file.path: file.text for file in tree.files if file.text is not None})
+    return looked_up_pages(_Texts({file.path: file for file in tree.files}))
+
+
+class _Texts(Mapping[str, str]):
+    """Texts of files by path, each unpacked when it is asked for: those of a whole tree may not fit into memory."""
+
+    def __init__(self, files: Mapping[str, SourceFile]) -> None:
+        self._files = files
+
+    def __getitem__(self, path: str) -> str:
+        return self._files[path].text or ""
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._files)
+
+    def __len__(self) -> int:
+        return len(self._files)
 
 
 def _answer(audit: _Audit, tree: SourceTree, digest: str) -> dict[str, Any]:
