@@ -19,7 +19,15 @@ from skillkeep.kernel.errors import KernelError
 from skillkeep.kernel.libc import guarded
 from skillkeep.kernel.namespaces import KINDS
 from skillkeep.kernel.process import started_at
-from skillkeep.kernel.procfs import namespaces_of, read_again, read_text, status_of, write_text
+from skillkeep.kernel.procfs import (
+    namespaces_of,
+    read_again,
+    read_record,
+    read_record_again,
+    read_text,
+    status_of,
+    write_text,
+)
 from skillkeep.kernel.rlimits import NO_CORE_DUMP
 from skillkeep.kernel.seccomp import Filter
 from skillkeep.runner.interface import Assurance, AssuranceLevel, Layer
@@ -66,8 +74,7 @@ class Ahead:
             self.layers = {name: check() for name, check in checks.items()}
             self._changes = select.poll()
             self._changes.register(self._mounts, select.POLLPRI)
-            self._known = {line: _mount(line) for line in _lines(read_again(self._mounts))}
-            self._seen_root: Layer | None = _root(list(self._known.values())) if rooted else None
+            self._seen_root: Layer | None = self._root_now() if rooted else None
             self._seen_group: tuple[str, Layer] | None = None
         except (OSError, KeyError, ValueError) as error:
             self.close()
@@ -96,13 +103,14 @@ class Ahead:
         """Read again when a mount has come, gone or changed; the kernel says so (proc_pid_mountinfo(5))."""
         if self._changes.poll(0) or self._seen_root is None:
             self._seen_root = None
-            self._seen_root = _root(
-                [self._known.get(line) or _mount(line) for line in _lines(read_again(self._mounts))]
-            )
+            self._seen_root = self._root_now()
         return self._seen_root
 
+    def _root_now(self) -> Layer:
+        return _root([_mount(line) for line in _lines(read_again(self._mounts))])
+
     def _cgroup(self, bounded_by: Mapping[str, str]) -> Layer:
-        membership = read_again(self._groups)
+        membership = read_record_again(self._groups)
         if self._seen_group is None or self._seen_group[0] != membership:
             self._seen_group = membership, _cgroup(membership, bounded_by)
         return self._seen_group[1]
@@ -142,7 +150,7 @@ def measure(
         else:
             checks = _lasting(plan, payload, identity, bounded_by, noticed)
             checks["root"] = lambda: root or _root_of(payload)
-            checks["cgroup"] = lambda: _cgroup(read_text(f"/proc/{payload}/cgroup"), bounded_by)
+            checks["cgroup"] = lambda: _cgroup(read_record(f"/proc/{payload}/cgroup"), bounded_by)
             found = {name: checks[name]() for name in _ORDER}
     except (OSError, KeyError, ValueError) as error:
         raise _unmeasured(error) from error
@@ -315,7 +323,7 @@ def _seccomp(status: dict[str, str], expected: Filter) -> Layer:
 
 
 def _rlimits(payload: int, plan: Plan) -> Layer:
-    lines = read_text(f"/proc/{payload}/limits").splitlines()
+    lines = read_record(f"/proc/{payload}/limits").splitlines()
     rows = {line[:26].strip(): line[26:].split()[:2] for line in lines}
     wanted = {"Max core file size": NO_CORE_DUMP, "Max open files": plan.open_files, "Max file size": plan.file_bytes}
     for name, most in wanted.items():

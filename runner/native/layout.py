@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import stat
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 
 from skillkeep.kernel.errors import KernelError
 from skillkeep.kernel.libc import guarded
@@ -53,6 +54,7 @@ ETC_MADE = {
 
 DEVICES = {"null": (1, 3), "zero": (1, 5), "full": (1, 7), "random": (1, 8), "urandom": (1, 9)}
 """Name and (major, minor): what the host's file must be, or the run stops (CVE-2025-31133)."""
+_DEVICE_PATHS = tuple(f"/dev/{name}" for name in DEVICES)
 
 DEVICE_LINKS = {
     "fd": "/proc/self/fd",
@@ -71,6 +73,8 @@ PROC_MASKED = (
 """What speaks about the whole machine and that no ordinary program needs: hidden, also what only root could read."""
 INOTIFY_INSTANCES = 64
 """Of all processes of a sandbox; the kernel's usual limit is 128 for all of a user's, in sandboxes or not."""
+_Seen = tuple[int, int, int]
+"""Of a file: mode, device, inode."""
 
 
 @dataclass(frozen=True)
@@ -95,21 +99,35 @@ class Host:
 
 def look_at_host() -> Host:
     """Look. Raises KernelError("dev") when a device file is something else."""
-    links, folders, etc, etc_folders, shown = [], [], [], [], []
-    for path in SYSTEM:
-        state = _state_of(path, follow=False)
-        if state is not None and stat.S_ISLNK(state.st_mode):
-            links.append((path, os.readlink(path)))
-        elif state is not None and stat.S_ISDIR(state.st_mode):
-            folders.append(path)
-            shown.append((state.st_dev, state.st_ino))
-    for path in ETC_FROM_HOST:
-        if (state := _state_of(path, follow=True)) is not None:
-            etc.append(path)
-            etc_folders += [path] if stat.S_ISDIR(state.st_mode) else []
-            shown.append((state.st_dev, state.st_ino))
-    modes = tuple((name, _mode(name, *numbers)) for name, numbers in DEVICES.items())
-    return Host(tuple(folders), tuple(links), tuple(etc), tuple(etc_folders), modes, _masked(), tuple(shown))
+    system = [_seen(os.lstat, path) for path in SYSTEM]
+    links = [os.readlink(path) for path, seen in zip(SYSTEM, system, strict=True) if seen and stat.S_ISLNK(seen[0])]
+    etc = [_seen(os.stat, path) for path in ETC_FROM_HOST]
+    with guarded("dev", "stat the devices"):
+        devices = [os.lstat(path) for path in _DEVICE_PATHS]
+    return _host(tuple(system), tuple(links), tuple(etc), tuple((each.st_mode, each.st_rdev) for each in devices))
+
+
+@lru_cache(maxsize=4)
+def _host(
+    system: tuple[_Seen | None, ...],
+    goals: tuple[str, ...],
+    seen_etc: tuple[_Seen | None, ...],
+    devices: tuple[tuple[int, int], ...],
+) -> Host:
+    """What was seen, in order of `SYSTEM`, `ETC_FROM_HOST` and `DEVICES`; `goals` are the links' of the first."""
+    present = [(path, seen) for path, seen in zip(SYSTEM, system, strict=True) if seen is not None]
+    links = [path for path, seen in present if stat.S_ISLNK(seen[0])]
+    folders = [(path, seen) for path, seen in present if stat.S_ISDIR(seen[0])]
+    etc = [(path, seen) for path, seen in zip(ETC_FROM_HOST, seen_etc, strict=True) if seen is not None]
+    return Host(
+        folders=tuple(path for path, _ in folders),
+        links=tuple(zip(links, goals, strict=True)),
+        etc=tuple(path for path, _ in etc),
+        etc_folders=tuple(path for path, seen in etc if stat.S_ISDIR(seen[0])),
+        device_modes=tuple((name, _mode(name, *seen)) for name, seen in zip(DEVICES, devices, strict=True)),
+        masked=_masked(),
+        shown=tuple(seen[1:] for _, seen in (*folders, *etc)),
+    )
 
 
 @cache
@@ -119,17 +137,16 @@ def _masked() -> tuple[tuple[str, bool], ...]:
     return tuple((name, os.path.isdir(path)) for name, path in found if os.path.lexists(path))
 
 
-def _state_of(path: str, *, follow: bool) -> os.stat_result | None:
+def _seen(look: Callable[[str], os.stat_result], path: str) -> _Seen | None:
     """None where there is nothing."""
     try:
-        return os.stat(path, follow_symlinks=follow)
+        state = look(path)
     except OSError:
         return None
+    return state.st_mode, state.st_dev, state.st_ino
 
 
-def _mode(name: str, major: int, minor: int) -> int:
-    with guarded("dev", f"stat /dev/{name}"):
-        found = os.lstat(f"/dev/{name}")
-    if not stat.S_ISCHR(found.st_mode) or found.st_rdev != os.makedev(major, minor):
+def _mode(name: str, mode: int, number: int) -> int:
+    if not stat.S_ISCHR(mode) or number != os.makedev(*DEVICES[name]):
         raise KernelError("dev", 0, f"/dev/{name} of the host is not the device it should be")
-    return found.st_mode
+    return mode

@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from skillkeep.kernel.cgroups import number_in
-from skillkeep.kernel.procfs import read_again
+from skillkeep.kernel.procfs import read_record_again
 from skillkeep.kernel.tape import Step
 from skillkeep.runner.interface import Assurance
 from skillkeep.runner.native import messages
@@ -112,7 +112,7 @@ class Lent:
     def _counted(self) -> dict[str, int]:
         """What the kernel counted. Raises EOFError when the control groups have gone, and their numbers with them."""
         try:
-            found = {name: number_in(read_again(fd), key) for name, key, fd in self._counters}
+            found = {name: number_in(read_record_again(fd), key) for name, key, fd in self._counters}
         except OSError as error:
             if error.errno != errno.ENODEV:
                 raise

@@ -52,13 +52,11 @@ class Kind(IntEnum):
     WAITING = 2
     """Init has given up everything and reaps."""
     READY = 3
-    """The payload waits for the word."""
+    """The payload waits for the word. The listener of its filter comes along, if that has one."""
     ENDED = 4
     """The payload ended: its wait status, the answer of a last wait, and two times struct rusage (see `Last`)."""
     LISTENING = 6
     """The socket of the sandbox's egress proxy comes along."""
-    NOTICES = 7
-    """The listener of the payload's filter comes along."""
     UNSTARTED = 5
     """The program could not be executed; -errno of each path tried, 0 for those that were not."""
 

@@ -19,7 +19,7 @@ from skillkeep.kernel.errors import KernelError
 from skillkeep.kernel.libc import guarded
 from skillkeep.kernel.namespaces import KINDS
 from skillkeep.kernel.process import started_at
-from skillkeep.kernel.procfs import namespaces_of, read_text, status_of
+from skillkeep.kernel.procfs import namespaces_of, read_record, status_of
 
 __all__ = ["LAYER", "alone", "rights", "server_folder", "server_name", "source_files"]
 
@@ -69,7 +69,7 @@ def server_name(folders: tuple[str, ...], private: bool, own: Mapping[str, str] 
             "code": _code(folders),
             "ids": [os.getresuid(), os.getresgid(), sorted(os.getgroups())],
             "namespaces": namespaces_of("self", KINDS),
-            "groups": read_text("/proc/self/cgroup"),
+            "groups": read_record("/proc/self/cgroup"),
             "limits": [resource.getrlimit(getattr(resource, f"RLIMIT_{name}")) for name in _LIMITS],
             "cores": sorted(os.sched_getaffinity(0)),
             "rights": rights() if own is None else own,

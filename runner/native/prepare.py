@@ -19,7 +19,7 @@ from skillkeep.kernel.rlimits import NO_CORE_DUMP, within_hard
 from skillkeep.kernel.tape import Program
 from skillkeep.runner.interface import Bind
 from skillkeep.runner.native.binds import is_mapped
-from skillkeep.runner.native.layout import look_at_host
+from skillkeep.runner.native.layout import Host, look_at_host
 from skillkeep.runner.native.notices import can_be_noticed
 from skillkeep.runner.native.plan import Plan
 from skillkeep.runner.native.program import Shape, make_program
@@ -44,11 +44,16 @@ class Prepared:
 
 def prepare(plan: Plan, group: Group) -> Prepared:
     """The tape for one run of `plan` inside `group`. Raises KernelError."""
-    paths = candidates(plan)
-    shape = replace(_shape(plan, group), binds=bind_shapes(plan), candidates=len(paths), egress=bool(plan.egress))
+    paths, limits = candidates(plan), limits_of(plan, group.enforces)
+    shape = replace(
+        _shape(plan, group, look_at_host(), limits),
+        binds=bind_shapes(plan),
+        candidates=len(paths),
+        egress=bool(plan.egress),
+    )
     shape = replace(shape, terminal=plan.terminal)
     program = _program(shape)
-    values = _cells(limits_of(plan, group.enforces))
+    values = _cells(limits)
     tail = Tail(program.tail)
     values["policy"], values["policy_size"] = tail.text(policy := plan.policy_text.encode()), len(policy)
     values["workdir"] = tail.text(os.fsencode(plan.workdir))
@@ -64,23 +69,24 @@ def prepare(plan: Plan, group: Group) -> Prepared:
         raise KernelError("setup", 0, f"the command is too long: {error}", "Pass less on the command line.") from error
 
 
-def prepare_ahead(plan: Plan, group: Group) -> Prepared:
-    """The first half of the tape for runs that are bounded as `plan` is. Raises KernelError."""
-    shape = replace(_shape(plan, group), ahead=True)
+def prepare_ahead(plan: Plan, group: Group, host: Host) -> Prepared:
+    """The first half of the tape for runs on `host` that are bounded as `plan` is. Raises KernelError."""
+    limits = limits_of(plan, group.enforces)
+    shape = replace(_shape(plan, group, host, limits), ahead=True)
     program = _program(shape)
-    return Prepared(shape, program, bytes(program.patched(_cells(limits_of(plan, group.enforces)))))
+    return Prepared(shape, program, bytes(program.patched(_cells(limits))))
 
 
-def _shape(plan: Plan, group: Group) -> Shape:
+def _shape(plan: Plan, group: Group, host: Host, limits: dict[str, int]) -> Shape:
     """The shape of `plan` without its binds and its program."""
     return Shape(
-        host=look_at_host(),
+        host=host,
         as_root=os.geteuid() == 0,
         groups=len(group.join_fds),
         into_group=group.into_fd is not None,
         landlock=_landlock(),
         binds=(),
-        limits=tuple(limits_of(plan, group.enforces)),
+        limits=tuple(limits),
         cores=cores_of(plan, group.enforces),
         tmp_bytes=plan.tmp_bytes,
         candidates=0,

@@ -206,12 +206,12 @@ class _Builder:
         for name in shape.limits:
             tape_limit(tape, name)
         take_cores(tape, shape.cores)
-        listener = tape.cell() if shape.notices else None
+        ready, listener = _message_with_fd(tape, Kind.READY) if shape.notices else (None, None)
         payload_filter(shape.egress, "data" not in shape.limits, shape.notices, bool(shape.cores)).onto(tape, listener)
-        if listener is not None:
-            _send(tape, "seccomp", Kind.NOTICES, listener)
-            tape.call("seccomp", "close", Word(listener))
-        say(tape, Kind.READY)
+        if ready is None:
+            say(tape, Kind.READY)
+        else:  # nothing may fail from here on: it is measured now. The kernel closes the listener on execve
+            tape.call("seccomp", "sendmsg", SOCKET, ready, 0, why="send the listener")
         if shape.ahead:
             tape.call("setup", "read", GATE, tape.space(bytes(8)), 8, why="wait for init")
             self._go_on_at(REST_OF_PAYLOAD)
@@ -233,9 +233,14 @@ def reap(tape: Tape) -> None:
 
 def _send(tape: Tape, layer: str, kind: Kind, fd: Cell) -> None:
     """Add the steps that say `kind` and hand the descriptor in the cell `fd` over, of which a copy stays here."""
-    control = tape.space(_ONE_FD.pack(_ONE_FD_LENGTH, _SOL_SOCKET, _SCM_RIGHTS, 0))
-    message = message_header(tape, tape.data(struct.pack("=Q", kind)), 8, control, _ONE_FD.size)
-    copy = control.plus(CONTROL_HEADER)
+    message, copy = _message_with_fd(tape, kind)
     tape.call(layer, "dup", Word(fd), into=copy)
     tape.call(layer, "sendmsg", SOCKET, message, 0, why=f"send what {kind.name.lower()} needs")
     tape.call(layer, "close", Word(copy))
+
+
+def _message_with_fd(tape: Tape, kind: Kind) -> tuple[Cell, Cell]:
+    """A struct msghdr that says `kind`, and the place for the descriptor that it hands over."""
+    control = tape.space(_ONE_FD.pack(_ONE_FD_LENGTH, _SOL_SOCKET, _SCM_RIGHTS, 0))
+    message = message_header(tape, tape.data(struct.pack("=Q", kind)), 8, control, _ONE_FD.size)
+    return message, control.plus(CONTROL_HEADER)

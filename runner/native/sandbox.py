@@ -31,6 +31,7 @@ from skillkeep.runner.native.failures import LayerError, StartError, deciding
 from skillkeep.runner.native.filters import payload_filter
 from skillkeep.runner.native.identity import choose_identity
 from skillkeep.runner.native.launch import group_places, launch
+from skillkeep.runner.native.layout import Host, look_at_host
 from skillkeep.runner.native.messages import Kind, Message
 from skillkeep.runner.native.notices import Notices
 from skillkeep.runner.native.outcome import Outcome
@@ -50,13 +51,14 @@ _LOOK_SECONDS = 0.02
 class Sandbox:
     """Starts at once. `streams` are the payload's stdin, stdout and stderr; they stay the caller's to close.
 
-    Without streams it is built ahead (`waiting`). Raises LayerError or KernelError when it cannot even be started.
+    Without streams it is built ahead (`waiting`), for `host` or what that is now. Raises LayerError or KernelError when
+    it cannot even be started.
     """
 
     lent: Board | None = None
     """What is shared with a caller that has borrowed it (`waiting`)."""
 
-    def __init__(self, plan: Plan, streams: Sequence[int] | None) -> None:
+    def __init__(self, plan: Plan, streams: Sequence[int] | None, host: Host | None = None) -> None:
         self.plan = plan
         self.group = make_group(GroupLimits(plan.memory_bytes, plan.processes + 1, plan.cpus), plan.run_id)
         self.socket: socket.socket | None = None
@@ -84,7 +86,10 @@ class Sandbox:
         self.due = time.monotonic() + SETUP_SECONDS
         try:
             self._check_watchdog()
-            self._prepared = prepare_ahead(plan, self.group) if streams is None else prepare(plan, self.group)
+            if streams is None:
+                self._prepared = prepare_ahead(plan, self.group, host or look_at_host())
+            else:
+                self._prepared = prepare(plan, self.group)
             self._steps: Mapping[int, Step] = self._prepared.program.steps
             self.socket, self._launcher = launch(self._prepared.image, streams, group_places(self.group))
             self.socket.setblocking(False)
@@ -203,36 +208,42 @@ class Sandbox:
         self._kill()
 
     def _take(self, message: Message) -> None:
+        fd = message.fd
         if message.kind is Kind.HELLO and self._init < 0:
             self._give_ids(message.pid)
-        elif message.kind is Kind.LISTENING and message.fd is not None and self.plan.egress and self._way_out is None:
-            self._way_out = WayOut(message.fd, self.plan.egress)
-        elif message.kind is Kind.NOTICES and message.fd is not None and self.notices is None:
-            shape = self._prepared.shape
-            self.notices = Notices(
-                message.fd, payload_filter(shape.egress, "data" not in shape.limits, pinned=bool(shape.cores))
-            )
-        elif message.kind in (Kind.WAITING, Kind.READY) and not self._started:
-            self._heard.add(message.kind)
-            if message.kind is Kind.READY:
-                self._payload = message.pid
-                if self.plan.explain:
-                    self.trace = Trace(message.pid, bool(self.plan.egress))
-            if self._heard == {Kind.WAITING, Kind.READY}:
-                self._stands()
-            elif self._prepared.shape.ahead and message.kind is Kind.READY:
-                self._ahead = Ahead(
-                    self.plan, self._payload, self._identity, self._bounded_by, self._prepared.shape.notices
-                )
-                self.due = float("inf")
+        elif message.kind is Kind.LISTENING and fd is not None and self.plan.egress and self._way_out is None:
+            self._way_out = WayOut(fd, self.plan.egress)
+        elif message.kind is Kind.READY and self._payload < 0 and self._prepared.shape.notices == (fd is not None):
+            self._payload = message.pid
+            self._payload_waits(fd)
+            self._half_stands(message.kind)
+        elif message.kind is Kind.WAITING and not self._started:
+            self._half_stands(message.kind)
         elif message.kind is Kind.UNSTARTED:
             raise StartError(self.plan.argv[0], deciding(message.numbers))
         elif message.kind is Kind.ENDED and message.pid == self._init:
             self._ended(messages.Last.of(message))
         else:
-            if message.fd is not None:
-                os.close(message.fd)
+            if fd is not None:
+                os.close(fd)
             raise ValueError(f"an unexpected message: {message.kind}")
+
+    def _payload_waits(self, listener: int | None) -> None:
+        """It has laid down its rights; `listener` hears of calls that its filter refuses."""
+        shape = self._prepared.shape
+        if listener is not None:
+            plain = payload_filter(shape.egress, "data" not in shape.limits, pinned=bool(shape.cores))
+            self.notices = Notices(listener, plain)
+        if self.plan.explain:
+            self.trace = Trace(self._payload, bool(self.plan.egress))
+        if shape.ahead:
+            self._ahead = Ahead(self.plan, self._payload, self._identity, self._bounded_by, shape.notices)
+
+    def _half_stands(self, half: Kind) -> None:
+        """Init or the payload waits now; when both do, all of it stands."""
+        self._heard.add(half)
+        if self._heard == {Kind.WAITING, Kind.READY}:
+            self._stands()
 
     def _stands(self) -> None:
         """All of it stands, and whoever is to watch it does: measure it, and let the payload go if it may."""

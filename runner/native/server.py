@@ -124,7 +124,7 @@ class Server:
     def __init__(self, listener: socket.socket) -> None:
         self._listener = listener
         self._poll = select.poll()
-        self._handlers: dict[int, Callable[[], None]] = {}
+        self._handlers: dict[int, Callable[[], object]] = {}
         self._sessions: set[Session] = set()
         self._groups: list[Group] = []
         self._sweep_at, self._sweep_pause = 0.0, _SWEEP_AGAIN_SECONDS
@@ -134,7 +134,7 @@ class Server:
         self._held: dict[int, tuple[float, dict[str, Any]]] = {}
         self.watch(listener.fileno(), self._accept)
 
-    def watch(self, fd: int, handler: Callable[[], None]) -> None:
+    def watch(self, fd: int, handler: Callable[[], object]) -> None:
         """Call `handler` whenever `fd` is readable."""
         self._handlers[fd] = handler
         self._poll.register(fd, select.POLLIN)
@@ -197,12 +197,14 @@ class Server:
             self._groups = [group for group in self._groups if not group.remove()]
             if now >= self._sweep_at:
                 self._sweep(now)
-            self._reap_strangers()
+            if self._groups or not events:
+                self._reap_strangers()
 
     def _stop_listening(self) -> None:
         """Whoever has connected is accepted, and whoever would is refused by the kernel, and starts another server."""
         self._listener.shutdown(socket.SHUT_RD)
-        self._accept()
+        while self._accept():
+            pass
         self.unwatch(self._listener.fileno())
         self._listener.close()
 
@@ -216,7 +218,7 @@ class Server:
         """SIGTERM: the kernel kills every sandbox with this process."""
         os._exit(0)
 
-    def _call(self, handler: Callable[[], None]) -> None:
+    def _call(self, handler: Callable[[], object]) -> None:
         """What breaks in one session or slot ends that one alone; the log says why."""
         try:
             handler()
@@ -253,25 +255,24 @@ class Server:
             waits.append(_BUSY_SECONDS)
         return 1000.0 * max(min(waits), 0.0) + 0.5
 
-    def _accept(self) -> None:
-        while True:
-            try:
-                connection, _ = self._listener.accept()
-            except BlockingIOError:
-                return
-            except OSError:  # it has ended; or out of descriptors: it stays in the backlog until a session has left
-                self.unwatch(self._listener.fileno())
-                return
-            uid = _CREDENTIALS.unpack(connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size))[
-                1
-            ]
-            if uid != os.geteuid():
-                connection.close()
-                continue
-            session = Session(self, connection)
-            self._sessions.add(session)
-            self._last_use = time.monotonic()
-            self._call(session.begin)
+    def _accept(self) -> bool:
+        """Take the next caller; False when there is none. Others make the listener readable again."""
+        try:
+            connection, _ = self._listener.accept()
+        except BlockingIOError:
+            return False
+        except OSError:  # it has ended; or out of descriptors: it stays in the backlog until a session has left
+            self.unwatch(self._listener.fileno())
+            return False
+        uid = _CREDENTIALS.unpack(connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size))[1]
+        if uid != os.geteuid():
+            connection.close()
+            return True
+        session = Session(self, connection)
+        self._sessions.add(session)
+        self._last_use = time.monotonic()
+        self._call(session.begin)
+        return True
 
     def _reap_strangers(self) -> None:
         """An init that was never heard of ends by itself, and is nobody's to wait for but ours."""

@@ -271,8 +271,9 @@ class Session:
         if self._sandbox is not None and words["kind"] == "outcome":
             uppers = self._sandbox.uppers
             self._server.note_held(self._sandbox.plan.id_base, words["assurance"])
-        with contextlib.suppress(OSError):  # a caller that is gone hears nothing
-            socket.send_fds(self._connection, [json.dumps(words).encode()], uppers)
+        if self._wanted:
+            with contextlib.suppress(OSError):  # a caller that is gone hears nothing
+                socket.send_fds(self._connection, [json.dumps(words).encode()], uppers)
         self._answered = True
         self._hang_up()
         if self._sandbox is None or self._sandbox.pidfd < 0:

@@ -37,7 +37,6 @@ from skillkeep.kernel.cgroups import Group
 from skillkeep.kernel.errors import KernelError
 from skillkeep.kernel.process import give_memory_back
 from skillkeep.runner.interface import new_run_id
-from skillkeep.runner.native.binds import inodes_of
 from skillkeep.runner.native.failures import LayerError
 from skillkeep.runner.native.plan import Plan
 from skillkeep.runner.native.standing import Mounts, Shows, Standing, look_around
@@ -54,6 +53,7 @@ _QUIET_BESIDE_RUNS = 0.05
 """How long nothing has to happen while a run lasts: most end sooner, and would wait for what is being built."""
 _BUILDING_SECONDS = 0.05
 _AFTER_FAILURE_SECONDS = 5.0
+_TIDY_SECONDS = 1.0
 
 
 class Owner(Protocol):
@@ -70,17 +70,21 @@ class Owner(Protocol):
 
 
 class Slot:
-    """One sandbox built ahead, and what it is good for."""
+    """One sandbox built ahead, furnished as `shows` says for runs in `room` if that is given, and what it is good for.
 
-    def __init__(self, owner: Owner, plan: Plan, standing: Standing) -> None:
+    Raises KernelError, LayerError, OSError.
+    """
+
+    def __init__(
+        self, owner: Owner, plan: Plan, standing: Standing, room: Plan | None = None, shows: Shows | None = None
+    ) -> None:
         self._owner, self.standing = owner, standing
         self._plan, self._kind = plan, _kind_of(plan)
-        self.sandbox = Waiting(plan)
-        self.sandbox.group.keep_open()
-        self._shares_cpu = "cpu" in self.sandbox.group.enforces
-        self.room = ""
+        self.room = "" if room is None else room.room
         """The room (`Plan.room`) it is or is being furnished for."""
-        self._shows: Shows | None = None
+        self._shows = shows
+        self.sandbox = Waiting(plan, standing.host, room)
+        self._shares_cpu = "cpu" in self.sandbox.group.enforces
         self._watched: dict[int, Callable[[], None]] = {}
         self.gone = self.failed = self._stood = False
         self._look()
@@ -98,9 +102,8 @@ class Slot:
     def furnish(self, plan: Plan, mounts: Mounts) -> None:
         """Give it the binds of runs in the room of `plan`. Raises KernelError, OSError."""
         self.room = plan.room
-        sources = tuple(bind.source for bind in plan.binds)
         try:
-            self._shows = Shows(sources, mounts.all_of_them(), inodes_of(sources))
+            self._shows = Shows.of(plan, mounts)
             self.sandbox.furnish(plan)
         except (KernelError, OSError):
             self.failed = True
@@ -149,7 +152,7 @@ class Slot:
 
     def _heard(self) -> None:
         self.sandbox.heard()
-        self._stood = self._stood or self.sandbox.ready
+        self._stood = self._stood or not self.is_being_built
         if self._shows is not None and self.sandbox.furnished and not self._shows.mounted_in(self.sandbox):
             self.sandbox.abandon()  # the path led elsewhere in between
         self._look()
@@ -171,7 +174,7 @@ class Slots:
         self._mounts = Mounts()
         self.due = float("inf")
         self._settled = True
-        self._not_before = 0.0
+        self._not_before = self._tidied = 0.0
 
     @property
     def pids(self) -> tuple[int, ...]:
@@ -245,14 +248,22 @@ class Slots:
             self._settled = not being_built
             self.due = float("inf") if self._settled else now + _BUILDING_SECONDS
             if self._settled:
-                gc.collect()  # a run leaves cycles, and too few for the collector to come by itself
-                give_memory_back()
+                self._tidy(now)
             return
         try:
             make_next()
             self.due = now + _QUIET_SECONDS
         except (KernelError, LayerError, OSError):  # the run that needs it will say what is wrong
             self.put_off()
+
+    def _tidy(self, now: float) -> None:
+        """Give back what runs have left, not after each of many."""
+        if now < self._tidied + _TIDY_SECONDS:
+            self.due = self._tidied + _TIDY_SECONDS
+            return
+        self._tidied = now
+        gc.collect()  # a run leaves cycles, and too few for the collector to come by itself
+        give_memory_back()
 
     def put_off(self) -> None:
         """Build none for some seconds: something broke."""
@@ -301,7 +312,7 @@ class Slots:
                 left.remove(bare)
                 missing = missing or partial(bare.furnish, room, self._mounts)
             else:
-                missing = missing or partial(self._build, kind)
+                missing = missing or partial(self._build, kind, room)
         for slot in left:
             slot.abort()
         return missing
@@ -315,10 +326,14 @@ class Slots:
             wanted += [(kind, room) for room in [*rooms, *[None] * count][: min(count, self._most)]]
         return wanted
 
-    def _build(self, plan: Plan) -> None:
+    def _build(self, plan: Plan, room: Plan | None) -> None:
         # Its own id: groups are named by it, and one that cannot be made would leave the slot without bounds.
-        own = replace(plan, run_id=new_run_id())
-        self._slots.append(Slot(self._owner, own, look_around(self._mounts)))
+        own, standing = replace(plan, run_id=new_run_id()), look_around(self._mounts)
+        try:
+            shows = None if room is None else Shows.of(room, self._mounts)
+        except (KernelError, OSError):
+            room = shows = None  # what it is to show has gone: others may come
+        self._slots.append(Slot(self._owner, own, standing, room, shows))
 
     def _host_changed(self, slot: Slot) -> bool:
         try:

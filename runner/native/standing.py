@@ -9,9 +9,10 @@ import resource
 import select
 from dataclasses import dataclass
 
-from skillkeep.kernel.procfs import read_text
+from skillkeep.kernel.procfs import read_record, read_text
 from skillkeep.runner.native.binds import inodes_of
 from skillkeep.runner.native.layout import Host, look_at_host
+from skillkeep.runner.native.plan import Plan
 from skillkeep.runner.native.waiting import Waiting
 
 __all__ = ["Mounts", "Shows", "Standing", "look_around"]
@@ -38,6 +39,12 @@ class Shows:
     sources: tuple[str, ...]
     mounts: tuple[str, ...]
     inodes: tuple[tuple[int, int], ...]
+
+    @classmethod
+    def of(cls, plan: Plan, mounts: Mounts) -> Shows:
+        """What the binds of `plan` lead to now. Raises KernelError, OSError."""
+        sources = tuple(bind.source for bind in plan.binds)
+        return cls(sources, mounts.all_of_them(), inodes_of(sources))
 
     def now(self, mounts: Mounts) -> Shows:
         """The same paths as they are now. Raises KernelError."""
@@ -94,7 +101,7 @@ def look_around(mounts: Mounts) -> Standing:
     return Standing(
         host,
         mounts.shown(host),
-        read_text("/proc/self/cgroup"),
+        read_record("/proc/self/cgroup"),
         frozenset(os.sched_getaffinity(0)),
         tuple(resource.getrlimit(which) for which in range(_LIMIT_KINDS)),
         (os.getpriority(os.PRIO_PROCESS, 0), os.sched_getscheduler(0)),

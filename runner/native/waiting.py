@@ -17,6 +17,7 @@ from skillkeep.runner.interface import Assurance
 from skillkeep.runner.native import messages
 from skillkeep.runner.native.binds import open_read_only
 from skillkeep.runner.native.board import Board
+from skillkeep.runner.native.layout import Host
 from skillkeep.runner.native.plan import Plan
 from skillkeep.runner.native.prepare import bind_shapes
 from skillkeep.runner.native.rest import prepare_command, prepare_rest
@@ -26,12 +27,17 @@ __all__ = ["Waiting"]
 
 
 class Waiting(Sandbox):
-    """Built for a run that is bounded as `plan` is. Raises LayerError or KernelError when it cannot be started."""
+    """Built for a run that is bounded as `plan` is, on `host`, or what that is now; with `room` furnished at once.
 
-    def __init__(self, plan: Plan) -> None:
+    Raises LayerError or KernelError when it cannot be started.
+    """
+
+    def __init__(self, plan: Plan, host: Host | None = None, room: Plan | None = None) -> None:
         self._has_binds = self._noted = False
         self._offer: tuple[Assurance, bytes] | None = None
-        super().__init__(plan, None)
+        self._room = room
+        super().__init__(plan, None, host)
+        self.group.keep_open()
 
     @property
     def ready(self) -> bool:
@@ -65,6 +71,7 @@ class Waiting(Sandbox):
         KernelError, LayerError.
         """
         if not self.furnished:
+            assert self.ready
             self._command, self._streams = self._give_binds(plan), streams
             return
         self._command, steps = prepare_command(plan)
@@ -76,12 +83,23 @@ class Waiting(Sandbox):
 
     def furnish(self, plan: Plan) -> None:
         """Give a ready sandbox the binds of runs to come. Raises KernelError."""
+        assert self.ready
         self.allowed = False
         self._give_binds(plan)
 
+    def _payload_waits(self, listener: int | None) -> None:
+        super()._payload_waits(listener)
+        if not self._has_binds:
+            self.due = float("inf")
+
+    def _give_ids(self, init: int) -> None:
+        super()._give_ids(init)
+        if self._room is not None:  # what init is to do with it lies ready when it gets there
+            self.allowed = False
+            self._give_binds(self._room)
+
     def _give_binds(self, plan: Plan) -> bytes:
         """What the payload is to hear."""
-        assert self.ready
         assert self.socket is not None
         as_root = self._identity.as_root
         rest = prepare_rest(plan, bind_shapes(plan), as_root)

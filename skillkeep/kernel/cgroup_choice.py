@@ -8,7 +8,7 @@ from skillkeep.kernel import cgroup_v1, cgroup_v2
 from skillkeep.kernel.cgroups import CONTROLLERS, LAYER, Group, GroupLimits, Place, places, sweep
 from skillkeep.kernel.errors import KernelError
 from skillkeep.kernel.libc import guarded
-from skillkeep.kernel.procfs import read_text
+from skillkeep.kernel.procfs import read_record, read_text
 
 __all__ = ["make_group", "sweep_groups", "unified_place"]
 
@@ -63,7 +63,7 @@ def _left_to_v2(found: tuple[Place, ...]) -> tuple[tuple[str, ...], Place | None
 
 def _own_places(root: str) -> tuple[Place, ...]:
     with guarded(LAYER, "read the process's control groups"):
-        membership = read_text(f"{root}/proc/self/cgroup")
+        membership = read_record(f"{root}/proc/self/cgroup")
     return _places(root, membership)
 
 

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import errno
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from skillkeep.kernel.cgroups import LAYER, PERIOD, GroupLimits, Part, Place, group_name, write_knob
+from skillkeep.kernel.cgroups import LAYER, PERIOD, GroupLimits, Part, Place, group_name
 from skillkeep.kernel.errors import KernelError
 from skillkeep.kernel.libc import guarded
 
 __all__ = ["V1Part", "make_part", "parents"]
+
+_NOT_OURS = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOENT, errno.ENOTDIR)
+"""Why no group can be made where a hierarchy is out of this process's reach."""
 
 
 class V1Part(Part):
@@ -23,7 +27,7 @@ class V1Part(Part):
         "oom_kills": ("memory.oom_control", "oom_kill"),
     }
 
-    def __init__(self, path: str, enforces: tuple[str, ...], knobs: tuple[str, ...] = ()) -> None:
+    def __init__(self, path: str, enforces: tuple[str, ...], knobs: Sequence[tuple[str, str]] = ()) -> None:
         super().__init__(path, enforces, knobs)
         # Opened here: the kernel checks the right to join against who opened the file.
         with guarded(LAYER, f"open {path}/tasks"):
@@ -35,20 +39,15 @@ def make_part(place: Place, controller: str, limits: GroupLimits, tag: str) -> V
 
     Raises KernelError when the folder can be made but a limit cannot be set: half a limit is none.
     """
-    if not os.path.isdir(place.path) or not os.access(place.path, os.W_OK):
-        return None
     path = f"{place.path}/{group_name(tag)}"
     try:
         os.mkdir(path)
-    except PermissionError:
-        return None
     except OSError as error:
+        if error.errno in _NOT_OURS:
+            return None
         raise KernelError(LAYER, error.errno or 0, f"make {path}") from error
     try:
-        knobs = _knobs(path, controller, limits)
-        for name, value in knobs:
-            write_knob(f"{path}/{name}", str(value))
-        return V1Part(path, (controller,), tuple(name for name, _ in knobs))
+        return V1Part(path, (controller,), _knobs(path, controller, limits))
     except KernelError:
         os.rmdir(path)
         raise
@@ -68,13 +67,13 @@ def parents(place: Place) -> Iterator[str]:
     yield from (path for name in names if (path := f"{above}/{name}") != place.path)
 
 
-def _knobs(path: str, controller: str, limits: GroupLimits) -> list[tuple[str, int]]:
+def _knobs(path: str, controller: str, limits: GroupLimits) -> list[tuple[str, str]]:
     if controller == "pids":
-        return [("pids.max", limits.tasks)]
+        return [("pids.max", str(limits.tasks))]
     if controller == "cpu":
-        quota = limits.quota
-        return [("cpu.cfs_period_us", PERIOD), ("cpu.cfs_quota_us", quota)]
-    knobs = [("memory.limit_in_bytes", limits.memory_bytes)]
+        return [("cpu.cfs_period_us", str(PERIOD)), ("cpu.cfs_quota_us", str(limits.quota))]
+    most = str(limits.memory_bytes)
+    knobs = [("memory.limit_in_bytes", most)]
     if os.path.exists(f"{path}/memory.memsw.limit_in_bytes"):
-        knobs.append(("memory.memsw.limit_in_bytes", limits.memory_bytes))
+        knobs.append(("memory.memsw.limit_in_bytes", most))
     return knobs

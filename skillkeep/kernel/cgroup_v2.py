@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from skillkeep.kernel.cgroups import (
     CONTROLLERS,
@@ -13,7 +13,6 @@ from skillkeep.kernel.cgroups import (
     Part,
     Place,
     group_name,
-    write_knob,
 )
 from skillkeep.kernel.errors import KernelError
 from skillkeep.kernel.libc import guarded
@@ -29,7 +28,7 @@ class V2Part(Part):
         "oom_kills": ("memory.events", "oom_kill"),
     }
 
-    def __init__(self, path: str, enforces: tuple[str, ...], knobs: tuple[str, ...] = ()) -> None:
+    def __init__(self, path: str, enforces: tuple[str, ...], knobs: Sequence[tuple[str, str]] = ()) -> None:
         super().__init__(path, enforces, knobs)
         with guarded(LAYER, f"open {path}"):
             self.into_fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -69,9 +68,7 @@ def _make(parent: str, enforces: tuple[str, ...], limits: GroupLimits, tag: str)
         raise KernelError(LAYER, error.errno or 0, f"make {path}") from error
     try:
         knobs = [knob for controller in enforces for knob in _knobs(path, controller, limits)]
-        for name, value in knobs:
-            write_knob(f"{path}/{name}", value)
-        return V2Part(path, enforces, tuple(name for name, _ in knobs))
+        return V2Part(path, enforces, knobs)
     except KernelError:
         os.rmdir(path)
         raise

@@ -11,14 +11,14 @@ import os
 import re
 import time
 from abc import ABC
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import ClassVar
 
 from skillkeep.kernel.libc import guarded
 from skillkeep.kernel.process import started_at
-from skillkeep.kernel.procfs import read_again, read_text, write_text
+from skillkeep.kernel.procfs import read_record, read_record_again
 
 __all__ = [
     "CONTROLLERS",
@@ -30,7 +30,6 @@ __all__ = [
     "Place",
     "number_in",
     "places",
-    "write_knob",
 ]
 
 LAYER = "cgroup"
@@ -56,7 +55,7 @@ class GroupLimits:
     @property
     def quota(self) -> int:
         """Microseconds of CPU in each `PERIOD`; the kernel takes no less than 1000 and needs no more than all cores."""
-        return max(1_000, round(min(self.cpus, os.cpu_count() or 1) * PERIOD))
+        return max(1_000, round(min(self.cpus, _cores()) * PERIOD))
 
     @property
     def tasks(self) -> int:
@@ -77,13 +76,28 @@ class Place:
 
 
 class Part(ABC):
-    """A group in one hierarchy."""
+    """A group in one hierarchy, whose folder is made. `knobs`: what is written to which file. Raises KernelError."""
 
-    def __init__(self, path: str, enforces: tuple[str, ...], knobs: tuple[str, ...] = ()) -> None:
+    def __init__(self, path: str, enforces: tuple[str, ...], knobs: Sequence[tuple[str, str]] = ()) -> None:
         self.path = path
         self.enforces = enforces
         self._kept: dict[str, int] = {}
-        self._set = self._read(knobs)
+        self._keeps = False
+        self._set: dict[str, str | None] = {}
+        try:
+            for name, value in knobs:
+                self._set[name] = self._bound(name, value)
+        except BaseException:
+            self.let_go()
+            raise
+
+    def _bound(self, name: str, value: str) -> str:
+        """What the file says once `value` has been written to it."""
+        path = f"{self.path}/{name}"
+        with guarded(LAYER, f"write {value} to {path}"):
+            self._kept[name] = fd = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+            os.write(fd, value.encode())
+            return read_record_again(fd)
 
     into_fd: int | None = None
     """The group's folder, for a child that is to be born inside it (v2)."""
@@ -99,7 +113,8 @@ class Part(ABC):
         return {name: value for name, value in found.items() if value is not None}
 
     def keep_open(self) -> None:
-        """Open all that will be read, for `holds` and `facts` that come when time is short; until `let_go`."""
+        """Have all open that will be read, for `holds` and `facts` that come when time is short; until `let_go`."""
+        self._keeps = True
         for name in (*self._set, *(file for file, _ in self._counters().values())):
             if name not in self._kept:
                 with contextlib.suppress(OSError):  # what cannot be read has no value, however it is opened
@@ -122,20 +137,19 @@ class Part(ABC):
     def _text(self, name: str) -> str | None:
         try:
             if name in self._kept:
-                return read_again(self._kept[name])
-            return read_text(f"{self.path}/{name}")
+                return read_record_again(self._kept[name])
+            return read_record(f"{self.path}/{name}")
         except OSError:
             return None
 
     def holds(self) -> bool:
         """Whether every limit is still what it was when it had been set."""
-        return self._read(self._set) == self._set
-
-    def _read(self, knobs: Iterable[str]) -> dict[str, str | None]:
-        return {knob: self._text(knob) for knob in knobs}
+        return all(self._text(name) == text for name, text in self._set.items())
 
     def release(self) -> None:
-        """Let go of descriptors."""
+        """Let go of the ways in, and of the files where they are not to be kept open."""
+        if not self._keeps:
+            self.let_go()
         for name in ("join_fd", "into_fd"):
             fd = getattr(self, name)
             if fd is not None:
@@ -207,6 +221,11 @@ class Group:
             time.sleep(0.002)
 
 
+@cache
+def _cores() -> int:
+    return os.cpu_count() or 1
+
+
 def group_name(tag: str) -> str:
     """A name that says which process made the group, so that a sweep knows when it is dead."""
     return f"skillkeep-{_maker(os.getpid())}-{tag}"
@@ -265,12 +284,6 @@ def places(mountinfo: str, membership: str) -> Iterator[Place]:
         if not inside.startswith(".."):
             path = os.path.normpath(os.path.join(mount_point, inside))
             yield Place(mount_point, path, tuple(names.split(",")) if names else ())
-
-
-def write_knob(path: str, value: str) -> None:
-    """Write one control file; raises KernelError("cgroup")."""
-    with guarded(LAYER, f"write {value} to {path}"):
-        write_text(path, value)
 
 
 def number_in(text: str | None, key: str | None) -> int | None:

@@ -8,7 +8,7 @@ import signal
 
 from skillkeep.kernel.errors import KernelError
 from skillkeep.kernel.libc import guarded, syscall
-from skillkeep.kernel.procfs import read_text
+from skillkeep.kernel.procfs import read_record
 from skillkeep.kernel.tape import Tape
 
 __all__ = [
@@ -50,7 +50,7 @@ def give_memory_back() -> None:
 def started_at(pid: int) -> int:
     """When a process was started, in clock ticks since the boot; -1 for one that has ended, reaped or not."""
     try:
-        words = read_text(f"/proc/{pid}/stat").rpartition(")")[2].split()
+        words = read_record(f"/proc/{pid}/stat").rpartition(")")[2].split()
     except OSError:
         return -1
     return -1 if words[0] in "ZX" else int(words[19])

@@ -1,11 +1,11 @@
-"""Small control files of /proc and /sys, read and written whole with one system call each."""
+"""Small control files of /proc and /sys, read and written whole with few system calls each."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterable
 
-__all__ = ["namespaces_of", "read_again", "read_text", "status_of", "write_text"]
+__all__ = ["namespaces_of", "read_again", "read_record", "read_record_again", "read_text", "status_of", "write_text"]
 
 _CHUNK = 1 << 16
 
@@ -22,6 +22,24 @@ def read_text(path: str) -> str:
     return data.decode("utf-8", "surrogateescape")
 
 
+def read_record(path: str) -> str:
+    """The text of a file that the kernel shows as one record, so that a short answer is all of it. Raises OSError.
+
+    Such are cgroup, limits, stat and status of a process, and the files of a control group (single_open, seq_file).
+    """
+    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        return read_record_again(fd)
+    finally:
+        os.close(fd)
+
+
+def read_record_again(fd: int) -> str:
+    """The text that such a file, open as `fd`, has at this moment. Raises OSError."""
+    data = os.pread(fd, _CHUNK, 0)
+    return read_again(fd) if len(data) == _CHUNK else data.decode("utf-8", "surrogateescape")
+
+
 def read_again(fd: int) -> str:
     """The text that the open control file `fd` has at this moment. Raises OSError."""
     data = os.pread(fd, _CHUNK, 0)
@@ -32,7 +50,7 @@ def read_again(fd: int) -> str:
 
 def status_of(pid: int | str, keys: Iterable[str]) -> dict[str, str]:
     """These fields of /proc/PID/status; what the kernel does not have is left out. Raises OSError."""
-    text, found = read_text(f"/proc/{pid}/status"), {}
+    text, found = read_record(f"/proc/{pid}/status"), {}
     for key in keys:
         start = text.find(f"\n{key}:")
         if start >= 0:

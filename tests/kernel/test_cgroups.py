@@ -92,7 +92,7 @@ def test_v2_without_a_delegated_ancestor_is_left_alone(tmp_path: Path) -> None:
 def test_half_a_limit_is_an_error_and_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     own = _folder(tmp_path / "memory")
     _fake_v2(monkeypatch, own)
-    monkeypatch.setattr(cgroup_v1, "_knobs", lambda *_: [("memory.limit_in_bytes", 1), ("no/such", 1)])
+    monkeypatch.setattr(cgroup_v1, "_knobs", lambda *_: [("memory.limit_in_bytes", "1"), ("no/such", "1")])
     with pytest.raises(KernelError) as caught:
         cgroup_v1.make_part(Place(str(own), str(own), ("memory",)), "memory", LIMITS, "run1")
     assert caught.value.layer == "cgroup"

@@ -91,8 +91,8 @@ def _changed(monkeypatch: pytest.MonkeyPatch, change: Callable[[int, Step], int 
         made = prepare_module.prepare(plan, group)  # type: ignore[arg-type]
         return Prepared(made.shape, made.program, changed(made.image, BASE, made.program.steps))
 
-    def prepare_ahead(plan: Plan, group: object) -> Prepared:
-        made = prepare_module.prepare_ahead(plan, group)  # type: ignore[arg-type]
+    def prepare_ahead(plan: Plan, group: object, host: object) -> Prepared:
+        made = prepare_module.prepare_ahead(plan, group, host)  # type: ignore[arg-type]
         return Prepared(made.shape, made.program, changed(made.image, BASE, made.program.steps))
 
     def prepare_rest(*facts: object) -> Rest:

@@ -270,7 +270,7 @@ def test_sandboxes_that_were_killed_while_they_waited_do_no_harm(bench: Bench) -
         for init in children(bench.server()):
             for payload in children(init):
                 with contextlib.suppress(ProcessLookupError):
-                    os.kill(payload, signal.SIGKILL)
+                    kill(payload)
         assert caller.run("echo", "well")["stdout"] == "well\n"
 
 
