@@ -12,6 +12,7 @@ from skillkeep.auditor.engines.behaviour.acts import CODE, Act, Acts, code_of
 from skillkeep.auditor.engines.behaviour.chains import chained
 from skillkeep.auditor.engines.behaviour.documents import Documents
 from skillkeep.auditor.engines.behaviour.dropped import drops
+from skillkeep.auditor.engines.behaviour.listed import listed
 from skillkeep.auditor.engines.behaviour.places import unnamed_places
 from skillkeep.auditor.engines.behaviour.recipients import Recipient, named_nowhere, recipients
 from skillkeep.auditor.engines.behaviour.scripts import scripts, spelled_out
@@ -81,6 +82,9 @@ class BehaviourEngine(Engine):
             if (act.path, act.line) not in told:
                 told.add((act.path, act.line))
                 emit.finding("behaviour-data-to-stranger", Location(act.path, act.line), act.text, why)
+        for path, line, found_at, act in listed(tree, acts):
+            message = f"{act.path} reads what this list names and sends something: {act.text.strip()[:60]}"
+            emit.finding("behaviour-listed-secrets", Location(path, line), found_at, message)
         sent_to: list[Recipient] = emit.notes.get("recipients", [])
         for found in sent_to:
             if named_nowhere(found, documents):

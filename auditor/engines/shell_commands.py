@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import ClassVar, Final
 
 from skillkeep.auditor.engines.interface import Context, Emitter, Engine, Segment, SourceFile
 from skillkeep.auditor.engines.shell.judge import Judge
 from skillkeep.auditor.engines.shell.reading import TooDeepError, UnparsedError, read_shell
-from skillkeep.auditor.engines.shell.recipes import given_names, recipes
+from skillkeep.auditor.engines.shell.recipes import given_names, held_secrets, recipes
 from skillkeep.auditor.engines.shell.site import ShellSite
-from skillkeep.auditor.engines.tables import table
+from skillkeep.auditor.engines.tables import secrets, table
 
 __all__ = ["ENGINE", "ShellEngine"]
 
@@ -26,6 +28,7 @@ _ELSEWHERE: Final = frozenset(
         "code-credential-store",
     }
 )
+_NONE: Final[Mapping[str, str]] = MappingProxyType({})
 _BOMB: Final = re.compile(r"([\w:.]{1,20})\s{0,4}\(\)\s{0,4}\{[^}]{0,80}?\1\s{0,4}\|\s{0,4}\1\s{0,4}&")
 _BOMB_NAME: Final = 24
 _MOST_NAMED: Final = 5000
@@ -41,11 +44,18 @@ class ShellEngine(Engine):
         """Judge every shell segment of the file."""
         for segment in file.of(Context.SHELL):
             self._segment(segment, emit)
+        held: dict[str, str] | None = None
         for segment in recipes(file):
-            self._segment(segment, emit, given_names(file))
+            held = held_secrets(file) if held is None else held
+            self._segment(segment, emit, given_names(file), held)
 
-    def _segment(self, segment: Segment, emit: Emitter, given: frozenset[str] | None = None) -> None:
-        """Judge one segment; `given` are the variables of a build service, whose machine is not the user's."""
+    def _segment(
+        self, segment: Segment, emit: Emitter, given: frozenset[str] | None = None, held: Mapping[str, str] = _NONE
+    ) -> None:
+        """Judge one segment; `given` are the variables of a build service, whose machine is not the user's.
+
+        `held` names the service's secret behind a variable.
+        """
         try:
             reading = read_shell(segment.text, segment.path)
         except (TooDeepError, UnparsedError) as error:
@@ -55,6 +65,10 @@ class ShellEngine(Engine):
         if given is not None:
             site.only = _ELSEWHERE
             site.scope.own |= given
+            taken = {name: secret for name, secret in held.items() if secrets().variable(secret)}
+            site.held = frozenset(taken)
+            for name, secret in taken.items():
+                site.scope.labels[name] = frozenset({f"secret:{secret}"})
         Judge(site, table("shell")).script(reading.script)
         _bombs(segment, emit)
         if site.scope.exhausted:

@@ -20,7 +20,8 @@ _NAME: Final = (
     r"|[\"'`][^\"'`\n]{2,160}[\"'`])"
 )
 _SAVED: Final = re.compile(
-    r"(?:\b(?:curl|wget)\b[^\n|;]{0,300}?\s(?:-[a-zA-Z]{0,8}[oO]|--output|--output-document)[ \t=]*[\"']?"
+    r"(?:\b(?:curl|wget)\b[^\n|;]{0,300}?[\s\"'](?:-[a-zA-Z]{0,8}[oO]|--output|--output-document)"
+    r"(?:[\"'],\s{0,9}&?|[ \t=]*)[\"']?"
     r"|\burlretrieve\(\s{0,9}[^,\n]{1,200},\s{0,9}(?:filename\s{0,9}=\s{0,9})?"
     r"|\bcreateWriteStream\(\s{0,9}|\bwriteFile(?:Sync)?\(\s{0,9}|-(?i:OutFile)[ \t]+"
     r"|\bDownloadFile\(\s{0,9}[^,\n]{1,200},\s{0,9}"

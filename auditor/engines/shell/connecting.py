@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 from typing import Any, Final
 
 from skillkeep.auditor.engines.network import Host, host_of
@@ -10,6 +11,7 @@ from skillkeep.auditor.engines.shell.evaluate import HOLE
 from skillkeep.auditor.engines.shell.site import Call, ShellSite
 from skillkeep.auditor.engines.tables import subject_of
 from skillkeep.auditor.interface import Severity
+from skillkeep.auditor.services import services
 
 __all__ = ["Connecting"]
 
@@ -20,6 +22,7 @@ _ASKING_VERSION: Final = frozenset({("--version",), ("-V",), ("--help",), ("-h",
 _OBJECT: Final = re.compile(r"\s*[\[{][\s\[{]*\"")  # JSON to be sent; no program takes an address that begins so
 _QUIET: Final = frozenset({"-s", "-S", "-sS", "-f", "-L", "-fsSL", "-sL", "-i", "-v"})
 _VALUED: Final = frozenset({"-H", "--header", "-X", "--request"})
+_HEADERS: Final = frozenset({"-H", "--header", "-u", "--user"})
 _JOINING: Final = ("-e", "-c", "--exec", "--sh-exec", "-lvpe", "-ce", "-lve", "-nve", "-ne")
 _REMOTE_NAME: Final = re.compile(r"-[a-zA-Z]*O|--remote-name(?:-all)?")
 _SHELLS: Final = frozenset({"sh", "bash", "zsh", "dash", "ksh", "ash"})
@@ -65,7 +68,7 @@ class Connecting:
         for host in hosts or [Host("*")]:
             self._host(call, host)
         if not hosts or not all(host.local for host in hosts):
-            self._sent(call, labels)
+            self._sent(call, labels, hosts)
         if call.name in {"nc", "ncat", "netcat"} and call.has(*_JOINING):
             self._site.report("shell-reverse-shell", call.command, f"{call.name} joins a program to a connection")
         if call.name == "socat" and any(item.lower().startswith(("exec:", "system:")) for item in call.arguments):
@@ -106,15 +109,25 @@ class Connecting:
             where = "an address made at run time" if host.name == "*" else host.name
             self._site.report("code-network", call.command, f"{call.name} connects to {where}", subject=host.name)
 
-    def _sent(self, call: Call, labels: frozenset[str]) -> None:
+    def _sent(self, call: Call, labels: frozenset[str], hosts: list[Host]) -> None:
         for label in sorted(labels):
             if label.startswith("secret:"):
                 what = label.partition(":")[2]
+                if self._site.held and (not hosts or self._logs_in(call, what, hosts)):
+                    continue
                 subject = subject_of(what)
                 message = f"{what} flows into {call.name}"
                 self._site.report("code-credential-sent", call.command, message, subject=subject)
         if "environment" in labels:
             self._site.report("code-environment-sent", call.command, f"the environment flows into {call.name}")
+
+    def _logs_in(self, call: Call, secret: str, hosts: list[Host]) -> bool:
+        """A build service's secret in a header, or for its own service, or for a host that only the service knows."""
+        text = self._site.segment.text
+        shown = {text[word.start : word.end] for option, word in pairwise(call.words) if option.literal in _HEADERS}
+        return any(name in each for each in shown for name in self._site.held) or any(
+            host.name == "*" or services().owns(secret, host.name) for host in hosts
+        )
 
     def _remember_output(self, call: Call, program: dict[str, Any]) -> None:
         url = first_url(call)

@@ -1,4 +1,4 @@
-"""Commands in the files of build services (``run:``, ``script:`` …), as segments with their true lines.
+"""Commands in the files of build services (``run:``, ``script:`` …) and of a Procfile, as segments with true lines.
 
 They are read by their indentation, so that a file that is no valid YAML, or uses the service's own tags, is read too.
 """
@@ -11,7 +11,7 @@ from typing import Final
 
 from skillkeep.auditor.engines.interface import Context, Segment, SourceFile
 
-__all__ = ["given_names", "recipes"]
+__all__ = ["given_names", "held_secrets", "recipes"]
 
 _FILES: Final = re.compile(
     r"(?i)(?:^|/)(?:\.github/workflows/[^/]+|action|\.gitlab-ci|\.circleci/config|azure-pipelines|bitbucket-pipelines"
@@ -25,14 +25,26 @@ _BLOCK: Final = re.compile(r"[|>][+-]?\d?[+-]?[ ]*(?:#.*)?")
 _ITEM: Final = re.compile(r"^([ ]*)-[ ]+(.*)$")
 _EXPRESSION: Final = re.compile(r"\$\{\{[^\n]{0,400}?\}\}")
 _NAME: Final = re.compile(r"(?m)^[ ]*(?:-[ ]+)?([A-Za-z_]\w*)[ ]*[:=]")
+_HELD: Final = re.compile(
+    r"(?m)^[ ]*(?:-[ ]+)?([A-Za-z_]\w*)[ ]*:[ ]*[\"']?\$\{\{[ ]{0,9}secrets\.(\w{1,80})[ ]{0,9}\}\}"
+)
+_SECRET: Final = re.compile(r"\$\{\{[ ]{0,9}secrets\.(\w{1,80})[ ]{0,9}\}\}")
+_PROCFILE: Final = re.compile(r"(?i)(?:^|/)procfile(?:[.-][\w.-]+)?$")
+_PROCESS: Final = re.compile(r"^([\w-]{1,60}:[ \t]*)(\S.*)$")
 _MOST: Final = 400
 
 
 def recipes(file: SourceFile) -> Iterator[Segment]:
     """The commands of a build service's file; nothing for other files."""
-    if file.text is None or not _FILES.search(file.known_as):
+    if file.text is None:
         return
-    lines = _EXPRESSION.sub(lambda found: "_" * len(found[0]), file.text).split("\n")
+    if _PROCFILE.search(file.known_as):
+        for number, line in enumerate(file.text.split("\n")[:_MOST], 1):
+            if process := _PROCESS.match(line):
+                yield Segment(file.path, Context.SHELL, process[2], number, len(process[1]), file.place, ("recipe",))
+    if not _FILES.search(file.known_as):
+        return
+    lines = _EXPRESSION.sub(_spelled, file.text).split("\n")
     number, found = 0, 0
     while number < len(lines) and found < _MOST:
         key = _KEY.match(lines[number])
@@ -50,6 +62,19 @@ def recipes(file: SourceFile) -> Iterator[Segment]:
 def given_names(file: SourceFile) -> frozenset[str]:
     """What the file itself sets, such as the variables below ``env:``."""
     return frozenset(_NAME.findall(file.text or ""))
+
+
+def held_secrets(file: SourceFile) -> dict[str, str]:
+    """The secrets of the build service that the file takes: by variable, and by the secret's own name."""
+    text = file.text or ""
+    own = {name: name for name in _SECRET.findall(text)}
+    return {**own, **dict(_HELD.findall(text))}
+
+
+def _spelled(found: re.Match[str]) -> str:
+    """An expression as a shell would know it, just as long: a secret as its variable, others as a word."""
+    secret = _SECRET.fullmatch(found[0])
+    return (f"${{{secret[1]}}}" if secret else "").ljust(len(found[0]), "_")
 
 
 def _body(lines: list[str], number: int, indent: int, key: re.Match[str]) -> tuple[str, int, int]:

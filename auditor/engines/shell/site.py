@@ -61,6 +61,7 @@ class ShellSite:
     files: Files = field(default_factory=Files)
     requests: list[tuple[int, int, tuple[str, ...]]] = field(default_factory=list)  # span and what is asked for
     only: frozenset[str] = frozenset()  # when set, the rules that count here, and no capabilities
+    held: frozenset[str] = frozenset()  # variables that hold secrets of a build service
     narrowed: bool = False  # the pipeline prints, of what it reads, the lines of named settings only
     bare_interpreter: bool = False  # a shell without arguments, as in a function that others are piped into
     programs: set[str] = field(default_factory=set)
