@@ -8,17 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from importlib import import_module
 from itertools import islice
 from typing import Any
 
 from skillkeep.auditor.errors import AuditError
-from skillkeep.auditor.prefilter import widened
+from skillkeep.auditor.prefilter import pieces, widened
 
-__all__ = ["Hit", "Pattern", "PatternSet", "check_pattern"]
+__all__ = ["Hit", "Pattern", "PatternSet", "SievedSet", "check_pattern"]
 
 _MAX_MEMORY = 1 << 19  # of each; a pattern may have half as much again as the largest of today
+_MAX_SIEVE = 8 << 20  # enough for some megabytes of code; more of it takes three times as long
 _NOWHERE = (-1, -1)
 
 
@@ -40,23 +41,25 @@ class PatternSet:
     """
 
     def __init__(self, patterns: Sequence[str]) -> None:
-        re2 = _re2()
-        self._filter = re2.Filter()
-        self._patterns = tuple(patterns)
+        self.spelled = tuple(patterns)
         self._regexps: dict[int, Any] = {}
-        options = _options()
-        for pattern in patterns:
+        self._ends = ["\\A" in pattern or "\\z" in pattern for pattern in patterns]
+
+    @cached_property
+    def _filter(self) -> Any:
+        re2 = _re2()
+        made, options = re2.Filter(), _options()
+        for pattern in self.spelled:
             try:
-                self._filter.Add(_spell(widened(pattern)), options)
+                made.Add(_spell(widened(pattern)), options)
             except re2.error as error:
                 raise _bad(pattern, str(error)) from error
-        self._ends = ["\\A" in pattern or "\\z" in pattern for pattern in patterns]
-        if patterns:
-            self._filter.Compile()
+        made.Compile()
+        return made
 
     def candidates(self, data: bytes) -> list[int]:
         """Indexes of the patterns whose literals occur in `data` (UTF-8), sorted."""
-        if not self._patterns:
+        if not self.spelled:
             return []
         return sorted(self._filter.Match(data, True) or [])
 
@@ -72,8 +75,49 @@ class PatternSet:
     def _regexp(self, index: int) -> Any:
         known = self._regexps.get(index)
         if known is None:
-            known = self._regexps[index] = _compiled(self._patterns[index])
+            known = self._regexps[index] = _compiled(self.spelled[index])
         return known
+
+
+class SievedSet(PatternSet):
+    """Patterns for code of which far fewer than by their literals alone are candidates, told in one pass as well.
+
+    The automaton of their pieces (`prefilter.pieces`) stays small in code; in prose it does not.
+    """
+
+    def candidates(self, data: bytes) -> list[int]:
+        """Indexes of the patterns that may match in `data` (UTF-8), sorted."""
+        sieve = self._sieve
+        found = {sieve.others[number] for number in sieve.literals.candidates(data)}
+        found.update(*map(sieve.owners.__getitem__, sieve.pieces.Match(data) or ()))
+        return sorted(found)
+
+    @cached_property
+    def _sieve(self) -> _Sieve:
+        options = _options()
+        options.max_mem = _MAX_SIEVE
+        made = _re2().Set.SearchSet(options)
+        owners: dict[str, list[int]] = {}
+        others: list[int] = []
+        for number, pattern in enumerate(self.spelled):
+            told = pieces(pattern)
+            others += [number] if told is None else []
+            for piece in told or ():
+                owners.setdefault(piece, []).append(number)
+        for piece in owners:
+            made.Add(_spell(piece))
+        made.Compile()
+        return _Sieve(made, tuple(owners.values()), others, PatternSet([self.spelled[number] for number in others]))
+
+
+@dataclass(frozen=True)
+class _Sieve:
+    """What tells which pieces match, the patterns of each, and the patterns without."""
+
+    pieces: Any
+    owners: Sequence[Sequence[int]]
+    others: Sequence[int]
+    literals: PatternSet
 
 
 class Pattern:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from skillkeep.auditor.engines.interface import Context
 from skillkeep.auditor.errors import AuditError
@@ -28,6 +29,12 @@ __all__ = [
 ]
 
 
+_CODE: Final = (
+    Context.PYTHON, Context.JAVASCRIPT, Context.TYPESCRIPT, Context.SHELL, Context.POWERSHELL, Context.RUBY,
+    Context.FILENAME,
+)  # fmt: skip
+
+
 @dataclass(frozen=True)
 class Compiled:
     """Every pattern once, in one set. `owners[i]` is the rule of entry `i`, `places[i]` the index of its pattern."""
@@ -37,17 +44,36 @@ class Compiled:
     places: tuple[int, ...]
 
     @cached_property
-    def _wanted(self) -> dict[Context, tuple[tuple[int, int], ...]]:
-        entries = list(enumerate(zip(self.owners, self.places, strict=True)))
-        return {
-            context: tuple((number, place) for number, (owner, place) in entries if context in owner.contexts)
-            for context in Context
-        }
+    def _filters(self) -> dict[Context, _Filter]:
+        """One for code, whose automaton is a quarter as slow without the patterns for prose, and one for the rest."""
+        code, rest = _Filter.of(self, _CODE), _Filter.of(self, [each for each in Context if each not in _CODE])
+        return {context: code if context in _CODE else rest for context in Context}
 
     def candidates(self, context: Context, data: bytes) -> list[tuple[int, int]]:
         """Entries for `context` whose literals occur in `data` (UTF-8), as (entry, index of the pattern), sorted."""
-        found = frozenset(self.patterns.candidates(data))
-        return [(number, place) for number, place in self._wanted[context] if place in found]
+        chosen = self._filters[context]
+        wanted = chosen.wanted[context]
+        return sorted(pair for number in chosen.patterns.candidates(data) for pair in wanted.get(number, ()))
+
+
+@dataclass(frozen=True)
+class _Filter:
+    """The patterns of some contexts, and for each context what it wants of them: (entry, index of the pattern)."""
+
+    patterns: PatternSet
+    wanted: dict[Context, dict[int, list[tuple[int, int]]]]
+
+    @classmethod
+    def of(cls, compiled: Compiled, contexts: Sequence[Context]) -> _Filter:
+        """The filter for `contexts`, made when it is first asked."""
+        places: dict[int, int] = {}
+        wanted: dict[Context, dict[int, list[tuple[int, int]]]] = {context: {} for context in contexts}
+        for entry, (owner, place) in enumerate(zip(compiled.owners, compiled.places, strict=True)):
+            for context in contexts:
+                if context in owner.contexts:
+                    number = places.setdefault(place, len(places))
+                    wanted[context].setdefault(number, []).append((entry, place))
+        return cls(PatternSet([compiled.patterns.spelled[place] for place in places]), wanted)
 
 
 class Rulebook:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 import re2
 
+from skillkeep.auditor.engines.tables import table
 from skillkeep.auditor.errors import AuditError
-from skillkeep.auditor.patterns import PatternSet
-from skillkeep.auditor.prefilter import widened
+from skillkeep.auditor.patterns import PatternSet, SievedSet
+from skillkeep.auditor.prefilter import pieces, widened
 from skillkeep.auditor.rulebook import default_rulebook
 
 
@@ -51,3 +52,50 @@ def test_what_only_the_whole_pattern_breaks_is_refused_where_it_is_looked_for() 
     with pytest.raises(AuditError) as caught:
         patterns.occurs(0, b"needle")
     assert caught.value.code == "bad_rule"
+
+
+@pytest.mark.parametrize(
+    ("pattern", "expected"),
+    [
+        ("(?i)open[^\\n]{0,80}write", ["(?i)write"]),
+        ("abc|a.{0,9}bcd", ["abc", "bcd"]),
+        (r"\bfoo[ \t]{0,9}\([^)]*bar\b", [r"\bfoo[ \t]*\("]),
+        ("(?:x|y.{0,90}z)uvw", ["uvw"]),
+        ("xyz.{0,3}uvw", ["xyz.{0,3}uvw"]),
+        ("xy?z{2,90}", ["xy?z{2,}"]),
+        (r"[.*]{9}\{2,90}x", [r"[.*]{9}\{2,90}x"]),
+        (r"crontab\z", [r"crontab(?:\z|\n)"]),
+        ("(?:ab.{0,90}){8}", None),
+        ("abc|.{0,90}", None),
+        ("abc|(?i)def", None),
+        (r"\Qabc\E", None),
+    ],
+)
+def test_what_stands_between_wide_repetitions_is_a_piece(pattern: str, expected: list[str] | None) -> None:
+    assert pieces(pattern) == expected
+    for piece in expected or ():
+        re2.compile(piece)
+
+
+def test_a_sieve_lets_every_pattern_through_that_matches_and_few_others() -> None:
+    rules = default_rulebook().rules.values()
+    acts = [pattern for each in table("acts")["acts"].values() for pattern in each]
+    patterns = list(dict.fromkeys([*acts, *(pattern for rule in rules for pattern in rule.patterns)]))
+    sieve, literals = SievedSet(patterns), PatternSet(patterns)
+    through = by_literals = matching = 0
+    for rule in rules:
+        for example in (*rule.bad, *rule.good, *rule.evasion):
+            text = f"x\n{example}\ny".encode()
+            found = sieve.candidates(text)
+            there = [index for index in range(len(patterns)) if any(sieve.find(index, text, 1))]
+            assert set(there) <= set(found), example
+            through, by_literals = through + len(found), by_literals + len(literals.candidates(text))
+            matching += len(there)
+    assert matching > 1000
+    assert through < 0.6 * by_literals
+
+
+def test_a_sieve_takes_the_line_feeds_of_a_longer_text_for_the_ends_of_its_parts() -> None:
+    sieve = SievedSet([r"\Acrontab -\z", "none"])
+    assert sieve.candidates(b"before\ncrontab -\nafter") == [0]
+    assert sieve.candidates(b"crontab -r") == []

@@ -14,7 +14,7 @@ from typing import Final
 from skillkeep.auditor.engines.behaviour.homes import home_uses
 from skillkeep.auditor.engines.interface import Context, Segment, SourceFile
 from skillkeep.auditor.engines.tables import table
-from skillkeep.auditor.patterns import PatternSet
+from skillkeep.auditor.patterns import PatternSet, SievedSet
 
 __all__ = ["CODE", "Act", "Acts", "code_of"]
 
@@ -57,7 +57,7 @@ class Acts:
         self._kinds: dict[str, set[Act]] = {}
         self._near: dict[str, list[int]] = {}
         kinds, patterns = _compiled()
-        for index in patterns.candidates(segment.text.encode("utf-8", "replace")):
+        for index in patterns.candidates(self._data):
             self._near.setdefault(kinds[index], []).append(index)
 
     @property
@@ -123,7 +123,7 @@ class Acts:
 def _compiled() -> tuple[tuple[str, ...], PatternSet]:
     acts = table("acts")["acts"]
     kinds = tuple(kind for kind, patterns in acts.items() for _ in patterns)
-    return kinds, PatternSet([pattern for patterns in acts.values() for pattern in patterns])
+    return kinds, SievedSet([pattern for patterns in acts.values() for pattern in patterns])
 
 
 @cache
