@@ -27,7 +27,6 @@ _SMALL = "size=1m,nr_inodes=4096,mode=0755"
 _NEW_FILE = os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC
 _INSIDE_ROOT = struct.pack("=QQQ", os.O_PATH | os.O_CLOEXEC, 0, 0x10)  # struct open_how, RESOLVE_IN_ROOT
 _AT_EMPTY_PATH, _STATX_BASIC, _STATX_BYTES = 0x1000, 0x7FF, 256
-_FROM_EMPTY = 0x4  # MOVE_MOUNT_F_EMPTY_PATH
 _STATX_MODE, _STATX_MAJOR, _STATX_MINOR = 28, 128, 132
 
 
@@ -165,9 +164,7 @@ def restrict_proc(tape: Tape, host: Host) -> None:
             mounts.mount_new(tape, "proc", "tmpfs", f"/proc/{name}", options, programs=False, tolerate=errno.ENOENT)
             continue
         # The sandbox's own /dev/null, whose number was looked at when it was opened (CVE-2025-31133).
-        fd = mounts.open_tree(tape, "proc", b"/dev/null", follow=False)
-        tape.call("proc", "move_mount", Word(fd), b"", AT_FDCWD, path, _FROM_EMPTY, tolerate=errno.ENOENT)
-        tape.call("proc", "close", Word(fd))
+        mounts.show_again(tape, "proc", b"/dev/null", path, tolerate=errno.ENOENT)
 
 
 def _bound_kernel_objects(tape: Tape) -> None:

@@ -25,13 +25,14 @@ __all__ = [
     "open_tree_of",
     "pivot_into",
     "restrict",
+    "show_again",
 ]
 
 _OPEN_TREE_CLONE, _OPEN_TREE_CLOEXEC = 1, os.O_CLOEXEC
 _AT_EMPTY_PATH, _AT_RECURSIVE, _AT_SYMLINK_NOFOLLOW = 0x1000, 0x8000, 0x100
 _MOVE_FROM_EMPTY = 0x4
 _ATTR_RDONLY, _ATTR_NOSUID, _ATTR_NODEV, _ATTR_NOEXEC = 1, 2, 4, 8
-_MS_NOSUID, _MS_NODEV, _MS_NOEXEC, _MS_REC, _MS_PRIVATE = 2, 4, 8, 0x4000, 0x40000
+_MS_NOSUID, _MS_NODEV, _MS_NOEXEC, _MS_BIND, _MS_REC, _MS_PRIVATE = 2, 4, 8, 0x1000, 0x4000, 0x40000
 _MNT_DETACH = 2
 
 
@@ -97,6 +98,11 @@ def attach(tape: Tape, layer: str, fd: Cell | At, target: Argument) -> None:
     """Attach a detached tree at `target`, and close it."""
     tape.call(layer, "move_mount", Word(fd), b"", AT_FDCWD, target, _MOVE_FROM_EMPTY)
     tape.call(layer, "close", Word(fd))
+
+
+def show_again(tape: Tape, layer: str, path: bytes, target: bytes, *, tolerate: int = 0) -> None:
+    """Show what is at `path` of this very root at `target` as well, with the same restrictions, by one call (MS_BIND)."""
+    tape.call(layer, "mount", path, target, None, _MS_BIND, None, tolerate=tolerate)
 
 
 def mount_new(
