@@ -2,7 +2,8 @@
 
 Wall clock, medians and the fastest of the rounds, taken in turns so that all see the same machine; once in a tight
 loop and once with a pause between rounds, which shows the price of moving processes between control groups. A run
-that needs no more than read-only binds takes a sandbox built ahead ("native"); one with a writable bind has it built.
+that needs no more than read-only binds takes a sandbox built ahead ("native"), one with a writable bind a part of one
+("writable"); one whose bind's path leads through /proc has all of it built ("built").
 Then the runs a second of two workers, the CPU that one run costs its caller and the fork server, what a sandbox costs
 that waits for its run, what happens at a time limit, and (`--growth`, minutes) whether a run costs more with a large
 caller, vault, or number of environments. What the kernel alone takes for the same sandboxes is "floor" (`floors`).
@@ -45,7 +46,8 @@ WRITABLE = tempfile.mkdtemp(prefix="skillkeep-benchmark-")
 os.chmod(WRITABLE, 0o777)
 atexit.register(os.rmdir, WRITABLE)
 PLAIN = SandboxPolicy()
-BUILT = SandboxPolicy(binds=(Bind(WRITABLE, "/data", writable=True),))
+WRITES = SandboxPolicy(binds=(Bind(WRITABLE, "/data", writable=True),))
+BUILT = SandboxPolicy(binds=(Bind(f"/proc/self/root{WRITABLE}", "/data", writable=True),))
 PYTHON = (shutil.which("python3", path="/usr/bin:/bin") or sys.executable, "-c", "pass")
 BWRAP = [
     "bwrap", "--unshare-all", "--die-with-parent", "--ro-bind", "/usr", "/usr", "--symlink", "usr/bin", "/bin",
@@ -106,6 +108,7 @@ def ways(backend: NativeBackend) -> dict[str, Callable[[], object]]:
     found["plain python3 -c pass"] = plain(*PYTHON)
     found["native /bin/true"] = sandboxed(backend, "/bin/true")
     found["native python3 -c pass"] = sandboxed(backend, *PYTHON)
+    found["writable /bin/true"] = sandboxed(backend, "/bin/true", policy=WRITES)
     found["built /bin/true"] = sandboxed(backend, "/bin/true", policy=BUILT)
     return found | standing_ways()
 

@@ -22,7 +22,7 @@ from skillkeep.runner.interface import Bind
 from skillkeep.runner.native.identity import Identity
 from skillkeep.runner.native.plan import Plan
 
-__all__ = ["inodes_of", "is_mapped", "open_mapped", "open_read_only"]
+__all__ = ["inodes_of", "is_mapped", "open_as_init", "open_mapped"]
 
 
 def is_mapped(bind: Bind, owner: os.stat_result, as_root: bool) -> bool:
@@ -69,8 +69,8 @@ def _open_each(plan: Plan, identity: Identity, trees: dict[int, int], uppers: li
             )
 
 
-def open_read_only(sources: Sequence[str]) -> list[int]:
-    """Opened trees for a root's sandbox whose init can open nothing of the host's any more.
+def open_as_init(sources: Sequence[str]) -> list[int]:
+    """Opened trees for a root's sandbox whose init can open nothing of the host's any more; init restricts them.
 
     The paths are walked with what that init had when it began: the ownership of uid 0 and no capability. Raises
     KernelError("bind").

@@ -53,10 +53,14 @@ class Plan:
     @property
     def plain(self) -> bool:
         """Whether it needs no way out, no tracer, no terminal, and no bind but for reading."""
-        plain = all(not bind.writable and not bind.overlay_bytes for bind in self.binds)
+        return self.simple and not any(bind.writable for bind in self.binds)
+
+    @property
+    def simple(self) -> bool:
+        """Whether it needs no way out, no tracer, no terminal, no overlay, and no path that leads others elsewhere."""
         # Links of /proc lead elsewhere when they are followed by another process.
-        alone = not (self.egress or self.explain or self.terminal)
-        return plain and alone and not any(bind.source.startswith("/proc/") for bind in self.binds)
+        usual = not any(bind.overlay_bytes or bind.source.startswith("/proc/") for bind in self.binds)
+        return usual and not (self.egress or self.explain or self.terminal)
 
     @property
     def room(self) -> str:

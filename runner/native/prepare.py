@@ -22,11 +22,21 @@ from skillkeep.runner.native.binds import is_mapped
 from skillkeep.runner.native.layout import Host, look_at_host
 from skillkeep.runner.native.notices import can_be_noticed
 from skillkeep.runner.native.plan import Plan
-from skillkeep.runner.native.program import Shape, make_program
+from skillkeep.runner.native.program import Shape, make_program, make_rest
 from skillkeep.runner.native.rootfs import BindShape
 from skillkeep.runner.native.tail import Tail, candidates
 
-__all__ = ["Prepared", "bind_shapes", "cores_for", "cores_of", "limits_of", "prepare", "prepare_ahead"]
+__all__ = [
+    "Prepared",
+    "bind_shapes",
+    "cores_for",
+    "cores_of",
+    "limits_of",
+    "prepare",
+    "prepare_ahead",
+    "prepare_tenant",
+    "prepare_vacant",
+]
 
 _LONGEST_SECONDS = 1e9
 _LOCKED_BYTES = 8 * 1024 * 1024
@@ -53,8 +63,11 @@ def prepare(plan: Plan, group: Group) -> Prepared:
     )
     shape = replace(shape, terminal=plan.terminal)
     program = _program(shape)
-    values = _cells(limits)
-    tail = Tail(program.tail)
+    return Prepared(shape, program, _patched(plan, program, limits, paths))
+
+
+def _patched(plan: Plan, program: Program, limits: dict[str, int], paths: list[bytes]) -> bytes:
+    values, tail = _cells(limits), Tail(program.tail)
     values["policy"], values["policy_size"] = tail.text(policy := plan.policy_text.encode()), len(policy)
     values["workdir"] = tail.text(os.fsencode(plan.workdir))
     for number, bind in enumerate(plan.binds):
@@ -64,7 +77,7 @@ def prepare(plan: Plan, group: Group) -> Prepared:
     values["argv"] = tail.strings([os.fsencode(word) for word in plan.argv])
     values["env"] = tail.strings([os.fsencode(f"{key}={value}") for key, value in plan.env])
     try:
-        return Prepared(shape, program, bytes(program.patched(values, bytes(tail.data))))
+        return bytes(program.patched(values, bytes(tail.data)))
     except ValueError as error:
         raise KernelError("setup", 0, f"the command is too long: {error}", "Pass less on the command line.") from error
 
@@ -75,6 +88,21 @@ def prepare_ahead(plan: Plan, group: Group, host: Host) -> Prepared:
     shape = replace(_shape(plan, group, host, limits), ahead=True)
     program = _program(shape)
     return Prepared(shape, program, bytes(program.patched(_cells(limits))))
+
+
+def prepare_vacant(plan: Plan, group: Group, host: Host) -> Prepared:
+    """The first part of the tape for runs on `host` that are bounded as `plan` is, whatever they write."""
+    shape = replace(_shape(plan, group, host, {}), vacant=True)
+    program = _program(shape)
+    return Prepared(shape, program, program.image)
+
+
+def prepare_tenant(plan: Plan, group: Group, vacant: Shape) -> tuple[Shape, Program, bytes]:
+    """What follows on the tape of a `vacant` sandbox for one run of `plan`, and its shape. Raises KernelError."""
+    paths, limits = candidates(plan), limits_of(plan, group.enforces)
+    shape = replace(vacant, vacant=False, binds=bind_shapes(plan), candidates=len(paths), limits=tuple(limits))
+    program = _rest(shape)
+    return shape, program, _patched(plan, program, limits, paths)
 
 
 def _shape(plan: Plan, group: Group, host: Host, limits: dict[str, int]) -> Shape:
@@ -101,6 +129,11 @@ def _cells(limits: dict[str, int]) -> dict[str, int]:
 @lru_cache(maxsize=16)
 def _program(shape: Shape) -> Program:
     return make_program(shape)
+
+
+@lru_cache(maxsize=16)
+def _rest(shape: Shape) -> Program:
+    return make_rest(shape)
 
 
 @cache

@@ -9,7 +9,8 @@ groups (see `steps`). What they say on the socket: `messages`.
 
 A sandbox that is built ahead of its run stops where the run's own facts are needed: init before the binds, with the
 rest of its tape and the trees to come over the socket, and the payload, which has laid down its rights, before the
-working folder, the streams and the program. `rest` makes those second halves.
+working folder, the streams and the program. `rest` makes those second halves. What a payload may write is part of its
+rights: a *vacant* sandbox, for runs that write, has none yet, and its init makes it after the binds.
 """
 
 from __future__ import annotations
@@ -28,7 +29,14 @@ from skillkeep.runner.native.filters import init_filter, payload_filter
 from skillkeep.runner.native.layout import Host
 from skillkeep.runner.native.messages import Kind
 from skillkeep.runner.native.plan import INSIDE_ID
-from skillkeep.runner.native.rootfs import BindShape, build_root, finish_root, open_sources
+from skillkeep.runner.native.rootfs import (
+    BindShape,
+    build_root,
+    finish_root,
+    forget_host,
+    open_from_host,
+    open_sources,
+)
 from skillkeep.runner.native.steps import (
     CONTROL_BYTES,
     CONTROL_HEADER,
@@ -60,6 +68,7 @@ __all__ = [
     "SENT",
     "Shape",
     "make_program",
+    "make_rest",
     "reap",
 ]
 
@@ -70,6 +79,7 @@ _BOARD, REST_OF_INIT, REST_OF_PAYLOAD = BASE + 0x18_0000, BASE + 0x20_0000, BASE
 _CHILD, HOST_ROOT, _CONTROL = At(_BOARD), At(_BOARD + 8), At(_BOARD + 64)
 """Where the second halves of tapes lie, with what they share with the first ones: pid, root, control messages."""
 
+_STREAMS = 3
 _ONE_FD, _ONE_FD_LENGTH = struct.Struct("=Qiiq"), 20  # struct cmsghdr and an int
 _SOL_SOCKET, _SCM_RIGHTS = 1, 1
 _CLOEXEC_FDS = 0x4000_0000  # MSG_CMSG_CLOEXEC
@@ -96,6 +106,8 @@ class Shape:
     """Refused calls are told to the starter."""
     ahead: bool = False
     """Built before its run is known: no binds, no candidates."""
+    vacant: bool = False
+    """Built before its run is known, without a payload: neither binds, nor candidates, nor limits."""
     terminal: bool = False
     """The streams are a terminal's, which becomes the payload's own."""
 
@@ -107,6 +119,11 @@ def make_program(shape: Shape) -> Program:
     ``workdir``, ``program<n>`` (paths to try), ``argv``, ``env``: addresses, sizes and numbers.
     """
     return _Builder(shape).build()
+
+
+def make_rest(shape: Shape) -> Program:
+    """What follows on the tape of a vacant sandbox, for a run of `shape`; the same cells."""
+    return _Builder(shape).rest()
 
 
 class _Builder:
@@ -125,10 +142,35 @@ class _Builder:
         tape.call("setup", "exit_group", 0)
         tape.mark(init)
         self._init()
+        if not self.shape.vacant:
+            tape.mark(self.payload)
+            self._payload()
+        tell_failure(tape, self.failed, self.quit)
+        return tape.finish(self.failed)
+
+    def rest(self) -> Program:
+        """What the init of a vacant sandbox goes on with: the run's streams and binds, and the payload."""
+        tape, shape = self.tape, self.shape
+        for stream in range(_STREAMS):
+            tape.call("descriptors", "dup3", Word(SENT.plus(4 * stream)), stream, 0)
+        sent = iter(range(_STREAMS, _STREAMS + len(shape.binds)))
+        trees: list[Cell | At] = []
+        for number, bind in enumerate(shape.binds):
+            path = tape.cell(name=f"source{number}")
+            if shape.as_root or bind.mapped:
+                trees.append(SENT.plus(4 * next(sent)))
+            else:
+                trees.append(open_from_host(tape, HOST_ROOT, Word(path)))
+        if not shape.as_root:
+            forget_host(tape, HOST_ROOT)
+        finish_root(tape, trees, shape.binds)
+        tape.call("setup", "clone", signal.SIGCHLD, 0, 0, 0, 0, into=_CHILD)
+        tape.jump_if_equal(_CHILD, self.zero, self.payload)
+        reap(tape)
         tape.mark(self.payload)
         self._payload()
         tell_failure(tape, self.failed, self.quit)
-        return tape.finish(self.failed)
+        return tape.finish(None, REST_OF_INIT, REST_BYTES)
 
     def _init(self) -> None:
         tape, shape = self.tape, self.shape
@@ -148,7 +190,11 @@ class _Builder:
             tape_parent_death(tape)  # again: a change of ids undoes it
         tape.call("hostname", "sethostname", b"sandbox", len("sandbox"))
         # Root opens the binds of a run for a sandbox built ahead; anybody else's init has to, from the host's root.
-        build_root(tape, shape.host, sources, shape.tmp_bytes, HOST_ROOT if shape.ahead and not shape.as_root else None)
+        keep = HOST_ROOT if (shape.ahead or shape.vacant) and not shape.as_root else None
+        build_root(tape, shape.host, sources, shape.tmp_bytes, keep)
+        if shape.vacant:
+            self._go_on_at(REST_OF_INIT)
+            return
         if not shape.ahead:
             finish_root(tape, sources.binds, shape.binds)
         tape.call("setup", "clone", signal.SIGCHLD, 0, 0, 0, 0, into=_CHILD)

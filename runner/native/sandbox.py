@@ -4,7 +4,7 @@ The owner calls `heard` when `socket` is readable, `init_ended` when `pidfd` is,
 `outcome` or `failure` when `over`. The outcome is there as soon as init has said that nobody is left inside; what is
 left then, init itself, ends. Nothing of the payload runs before everything that holds it has been measured.
 
-What is built ahead of its run is in `waiting`.
+What is built ahead of its run is in `waiting` and `vacant`.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ from skillkeep.runner.native.failures import LayerError, StartError, deciding
 from skillkeep.runner.native.filters import payload_filter
 from skillkeep.runner.native.identity import choose_identity
 from skillkeep.runner.native.launch import group_places, launch
-from skillkeep.runner.native.layout import Host, look_at_host
+from skillkeep.runner.native.layout import Host
 from skillkeep.runner.native.messages import Kind, Message
 from skillkeep.runner.native.notices import Notices
 from skillkeep.runner.native.outcome import Outcome
 from skillkeep.runner.native.plan import Plan
-from skillkeep.runner.native.prepare import prepare, prepare_ahead
+from skillkeep.runner.native.prepare import Prepared, prepare
 from skillkeep.runner.native.trace import Trace
 from skillkeep.runner.native.watch import Peaks, look
 from skillkeep.runner.native.way_out import WayOut
@@ -51,8 +51,8 @@ _LOOK_SECONDS = 0.02
 class Sandbox:
     """Starts at once. `streams` are the payload's stdin, stdout and stderr; they stay the caller's to close.
 
-    Without streams it is built ahead (`waiting`), for `host` or what that is now. Raises LayerError or KernelError when
-    it cannot even be started.
+    Without streams it is built ahead for `host` (`waiting`, `vacant`). Raises LayerError or KernelError when it cannot
+    even be started.
     """
 
     lent: Board | None = None
@@ -86,10 +86,7 @@ class Sandbox:
         self.due = time.monotonic() + SETUP_SECONDS
         try:
             self._check_watchdog()
-            if streams is None:
-                self._prepared = prepare_ahead(plan, self.group, host or look_at_host())
-            else:
-                self._prepared = prepare(plan, self.group)
+            self._prepared = self._prepare(host)
             self._steps: Mapping[int, Step] = self._prepared.program.steps
             self.socket, self._launcher = launch(self._prepared.image, streams, group_places(self.group))
             self.socket.setblocking(False)
@@ -97,6 +94,10 @@ class Sandbox:
             self.group.close()
             raise
         self.group.release()
+
+    def _prepare(self, host: Host | None) -> Prepared:
+        """Its tape; what is built ahead has one for `host`."""
+        return prepare(self.plan, self.group)
 
     @property
     def over(self) -> bool:

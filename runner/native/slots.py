@@ -7,7 +7,8 @@ Why a run in a slot holds no less than one built for it:
 
 - The tape is the same, cut in two (`program`, `rest`); only trusted steps have run in a slot before it gets its run.
 - What a run asks of the first half is compared with what the slot was built with: ids, sizes, limits, cores. A run
-  that needs more than read-only binds has a sandbox built for it.
+  that writes takes a slot without a payload (`vacant`), of which nothing is measured ahead; one that needs more than
+  binds has a sandbox built for it.
 - The host may have changed meanwhile. What the slot took from it (files by inode, mounts, device files, the server's
   control group, limits, cores and priority) is looked at again, and every slot that saw another host is dropped. The
   limits of its control group are read back.
@@ -40,12 +41,13 @@ from skillkeep.runner.interface import new_run_id
 from skillkeep.runner.native.failures import LayerError
 from skillkeep.runner.native.plan import Plan
 from skillkeep.runner.native.standing import Mounts, Shows, Standing, look_around
+from skillkeep.runner.native.vacant import Vacant
 from skillkeep.runner.native.waiting import Waiting
 
 __all__ = ["MOST", "Slot", "Slots"]
 
 _EACH = (3, 1)
-"""How many slots are kept for the newest kind of run, and for the one before."""
+"""How many slots are kept for the newest kind of run, and for the one before; one more for runs that write."""
 MOST = sum(_EACH)
 _ROOMS = 2
 _QUIET_SECONDS = 0.002
@@ -72,18 +74,25 @@ class Owner(Protocol):
 class Slot:
     """One sandbox built ahead, furnished as `shows` says for runs in `room` if that is given, and what it is good for.
 
-    Raises KernelError, LayerError, OSError.
+    `writes`: for runs that write, which are never furnished. Raises KernelError, LayerError, OSError.
     """
 
     def __init__(
-        self, owner: Owner, plan: Plan, standing: Standing, room: Plan | None = None, shows: Shows | None = None
+        self,
+        owner: Owner,
+        plan: Plan,
+        standing: Standing,
+        room: Plan | None = None,
+        shows: Shows | None = None,
+        *,
+        writes: bool = False,
     ) -> None:
-        self._owner, self.standing = owner, standing
+        self._owner, self.standing, self.writes = owner, standing, writes
         self._plan, self._kind = plan, _kind_of(plan)
         self.room = "" if room is None else room.room
         """The room (`Plan.room`) it is or is being furnished for."""
         self._shows = shows
-        self.sandbox = Waiting(plan, standing.host, room)
+        self.sandbox = (Vacant if writes else Waiting)(plan, standing.host, room)
         self._shares_cpu = "cpu" in self.sandbox.group.enforces
         self._watched: dict[int, Callable[[], None]] = {}
         self.gone = self.failed = self._stood = False
@@ -98,6 +107,10 @@ class Slot:
         """Whether it was built for runs that are bounded as `plan` is, where this process is bounded as it was."""
         # Without a quota the time limit bounds the CPU time of each process as well.
         return self._kind == _kind_of(plan) and (self._shares_cpu or plan.wall_seconds == self._plan.wall_seconds)
+
+    def serves(self, plan: Plan) -> bool:
+        """Whether a run of `plan` can have it now."""
+        return self.sandbox.ready and self.is_of(plan) and self.writes == (not plan.plain)
 
     def furnish(self, plan: Plan, mounts: Mounts) -> None:
         """Give it the binds of runs in the room of `plan`. Raises KernelError, OSError."""
@@ -171,6 +184,7 @@ class Slots:
         self._slots: list[Slot] = []
         self._recent: list[Plan] = []
         self._rooms: list[Plan] = []
+        self._writer: Plan | None = None
         self._mounts = Mounts()
         self.due = float("inf")
         self._settled = True
@@ -186,11 +200,14 @@ class Slots:
 
         The caller asks `are_stale` before the slot's payload is let go.
         """
-        if not plan.plain or not self._most:
+        if not plan.simple or not self._most:
             return None
-        self._remember(plan)
-        found = self._furnished(plan.room)
-        return self._given(found or next((s for s in self._living() if s.sandbox.ready and s.is_of(plan)), None))
+        if plan.plain:
+            self._remember(plan)
+        else:
+            self._writer = _bare(plan)
+        found = self._furnished(plan.room) if plan.plain else None
+        return self._given(found or next((slot for slot in self._living() if slot.serves(plan)), None))
 
     def take_furnished(self, room: str) -> Slot | None:
         """A furnished slot of that room, to be lent, or None.
@@ -288,8 +305,7 @@ class Slots:
         kinds = [_kind_of(each) for each in self._recent]
         if _kind_of(plan) in kinds:
             del self._recent[kinds.index(_kind_of(plan))]
-        bare = replace(plan, argv=("true",), env=(), binds=(), policy_text="")
-        self._recent = [bare, *self._recent][: len(_EACH)]
+        self._recent = [_bare(plan), *self._recent][: len(_EACH)]
         self._forget_rooms({plan.room})
         self._rooms = [plan.without_command(), *self._rooms][:_ROOMS]
 
@@ -301,18 +317,25 @@ class Slots:
         left, missing, pending = list(self._living()), None, []
         for kind, room in self._wanted():
             name = "" if room is None else room.room
-            fitting = next((slot for slot in left if slot.is_of(kind) and slot.room == name), None)
+            fitting = next((slot for slot in left if slot.is_of(kind) and slot.room == name and not slot.writes), None)
             if fitting is None:
                 pending.append((kind, room))
             else:
                 left.remove(fitting)
+        plain = [slot for slot in left if not slot.writes and not slot.room]
         for kind, room in pending:
-            bare = next((slot for slot in left if room is not None and slot.is_of(kind) and not slot.room), None)
+            bare = next((slot for slot in plain if room is not None and slot in left and slot.is_of(kind)), None)
             if bare is not None and room is not None:
                 left.remove(bare)
                 missing = missing or partial(bare.furnish, room, self._mounts)
             else:
                 missing = missing or partial(self._build, kind, room)
+        if self._writer is not None:
+            vacant = next((slot for slot in left if slot.writes and slot.is_of(self._writer)), None)
+            if vacant is None:
+                missing = missing or partial(self._build, self._writer, None, writes=True)
+            else:
+                left.remove(vacant)
         for slot in left:
             slot.abort()
         return missing
@@ -326,20 +349,25 @@ class Slots:
             wanted += [(kind, room) for room in [*rooms, *[None] * count][: min(count, self._most)]]
         return wanted
 
-    def _build(self, plan: Plan, room: Plan | None) -> None:
+    def _build(self, plan: Plan, room: Plan | None, *, writes: bool = False) -> None:
         # Its own id: groups are named by it, and one that cannot be made would leave the slot without bounds.
         own, standing = replace(plan, run_id=new_run_id()), look_around(self._mounts)
         try:
             shows = None if room is None else Shows.of(room, self._mounts)
         except (KernelError, OSError):
             room = shows = None  # what it is to show has gone: others may come
-        self._slots.append(Slot(self._owner, own, standing, room, shows))
+        self._slots.append(Slot(self._owner, own, standing, room, shows, writes=writes))
 
     def _host_changed(self, slot: Slot) -> bool:
         try:
             return slot.standing != look_around(self._mounts)
         except (KernelError, OSError):
             return True
+
+
+def _bare(plan: Plan) -> Plan:
+    """What bounds a run of `plan`, and nothing else of it."""
+    return replace(plan, argv=("true",), env=(), binds=(), policy_text="")
 
 
 def _kind_of(plan: Plan) -> tuple[object, ...]:

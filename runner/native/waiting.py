@@ -15,11 +15,11 @@ from collections.abc import Sequence
 
 from skillkeep.runner.interface import Assurance
 from skillkeep.runner.native import messages
-from skillkeep.runner.native.binds import open_read_only
+from skillkeep.runner.native.binds import open_as_init
 from skillkeep.runner.native.board import Board
-from skillkeep.runner.native.layout import Host
+from skillkeep.runner.native.layout import Host, look_at_host
 from skillkeep.runner.native.plan import Plan
-from skillkeep.runner.native.prepare import bind_shapes
+from skillkeep.runner.native.prepare import Prepared, bind_shapes, prepare_ahead
 from skillkeep.runner.native.rest import prepare_command, prepare_rest
 from skillkeep.runner.native.sandbox import SETUP_SECONDS, Sandbox
 
@@ -36,8 +36,12 @@ class Waiting(Sandbox):
         self._has_binds = self._noted = False
         self._offer: tuple[Assurance, bytes] | None = None
         self._room = room
-        super().__init__(plan, None, host)
+        super().__init__(plan, None, host or look_at_host())
         self.group.keep_open()
+
+    def _prepare(self, host: Host | None) -> Prepared:
+        assert host is not None
+        return prepare_ahead(self.plan, self.group, host)
 
     @property
     def ready(self) -> bool:
@@ -106,7 +110,7 @@ class Waiting(Sandbox):
         self._steps = ChainMap(rest.steps, self._steps)  # type: ignore[arg-type]
         self.plan, self._has_binds = plan, True
         self.due = time.monotonic() + SETUP_SECONDS
-        trees = open_read_only([bind.source for bind in plan.binds]) if as_root else []
+        trees = open_as_init([bind.source for bind in plan.binds]) if as_root else []
         try:
             messages.tell(self.socket, rest.init, trees)
         finally:

@@ -101,7 +101,7 @@ def attach(tape: Tape, layer: str, fd: Cell | At, target: Argument) -> None:
 
 
 def show_again(tape: Tape, layer: str, path: bytes, target: bytes, *, tolerate: int = 0) -> None:
-    """Show what is at `path` of this very root at `target` as well, with the same restrictions, by one call (MS_BIND)."""
+    """Show what is at `path` of this very root at `target` as well, as restricted as there, by one call (MS_BIND)."""
     tape.call(layer, "mount", path, target, None, _MS_BIND, None, tolerate=tolerate)
 
 

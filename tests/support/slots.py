@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import glob
+import os
 import select
 from collections.abc import Callable, Iterator
 
@@ -32,10 +33,17 @@ def groups(maker: tuple[int, int]) -> list[str]:
     return glob.glob(f"/sys/fs/cgroup/**/skillkeep-*-{pid}-{started}-*", recursive=True)
 
 
-def at_rest(server: int) -> bool:
-    """Whether it has as many sandboxes as it keeps, each waiting for a run, and no control group without one."""
+def at_rest(server: int, *, writes: bool = False) -> bool:
+    """Whether it has as many sandboxes as it keeps, each waiting for a run, and no control group without one.
+
+    `writes`: runs that write have come as well, for which one more is kept.
+    """
     inits = children(server)
-    return len(inits) == KEPT and all(map(_stands, inits)) and all(map(_has_members, groups(life(server))))
+    vacant = [init for init in inits if _is_vacant(init)]
+    standing = [init for init in inits if init not in vacant and _stands(init)]
+    if (len(vacant), len(standing), len(inits)) != (writes, KEPT, KEPT + writes):
+        return False
+    return all(map(_has_members, groups(life(server))))
 
 
 @contextlib.contextmanager
@@ -48,6 +56,16 @@ def mounts_change() -> Iterator[Callable[[], bool]]:
         changes = select.poll()
         changes.register(mounts, select.POLLPRI)
         yield lambda: bool(changes.poll(0))
+
+
+def vacancies(server: int) -> list[int]:
+    """The inits of sandboxes that wait for a run that writes."""
+    return [init for init in children(server) if _is_vacant(init)]
+
+
+def _is_vacant(init: int) -> bool:
+    """Whether its root has all that does not depend on the run, and nobody is inside yet."""
+    return not children(init) and os.path.isdir(f"/proc/{init}/root/tmp/home")
 
 
 def _stands(init: int) -> bool:

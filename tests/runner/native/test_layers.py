@@ -22,18 +22,21 @@ from skillkeep.kernel.cgroups import GroupLimits
 from skillkeep.kernel.errors import KernelError
 from skillkeep.kernel.process import started_at
 from skillkeep.kernel.syscalls import number
-from skillkeep.kernel.tape import BASE, HEADER, Step
+from skillkeep.kernel.tape import BASE, HEADER, Program, Step
 from skillkeep.runner.interface import Bind, RunRequest, SandboxPolicy
 from skillkeep.runner.native import prepare as prepare_module
 from skillkeep.runner.native import rest as rest_module
 from skillkeep.runner.native import sandbox as sandbox_module
+from skillkeep.runner.native import vacant as vacant_module
 from skillkeep.runner.native import waiting as waiting_module
 from skillkeep.runner.native.failures import LayerError
+from skillkeep.runner.native.layout import look_at_host
 from skillkeep.runner.native.plan import Plan, make_plan
 from skillkeep.runner.native.prepare import Prepared
-from skillkeep.runner.native.program import REST_OF_INIT, REST_OF_PAYLOAD
+from skillkeep.runner.native.program import REST_OF_INIT, REST_OF_PAYLOAD, Shape
 from skillkeep.runner.native.rest import Rest
 from skillkeep.runner.native.sandbox import Sandbox
+from skillkeep.runner.native.vacant import Vacant
 from skillkeep.runner.native.waiting import Waiting
 
 ROW = 80
@@ -58,7 +61,7 @@ def _run(plan: Plan, when_ready: Callable[[Sandbox], None] | None = None) -> San
     """
     null = os.open("/dev/null", os.O_RDWR | os.O_CLOEXEC)
     try:
-        sandbox = Sandbox(plan, (null, null, null)) if when_ready is None else Waiting(plan)
+        sandbox = Sandbox(plan, (null, null, null)) if when_ready is None else _ahead(plan)
         poll = select.poll
         while not sandbox.over:
             if isinstance(sandbox, Waiting) and sandbox.ready and when_ready is not None:
@@ -84,6 +87,10 @@ def _run(plan: Plan, when_ready: Callable[[Sandbox], None] | None = None) -> San
         os.close(null)
 
 
+def _ahead(plan: Plan) -> Waiting:
+    return Waiting(plan) if plan.plain else Vacant(plan, look_at_host())
+
+
 def _changed(monkeypatch: pytest.MonkeyPatch, change: Callable[[int, Step], int | None]) -> None:
     """Let `change` say, for a step's address and meaning, which call takes the place of its own; None: its own."""
 
@@ -94,6 +101,14 @@ def _changed(monkeypatch: pytest.MonkeyPatch, change: Callable[[int, Step], int 
     def prepare_ahead(plan: Plan, group: object, host: object) -> Prepared:
         made = prepare_module.prepare_ahead(plan, group, host)  # type: ignore[arg-type]
         return Prepared(made.shape, made.program, changed(made.image, BASE, made.program.steps))
+
+    def prepare_vacant(plan: Plan, group: object, host: object) -> Prepared:
+        made = prepare_module.prepare_vacant(plan, group, host)  # type: ignore[arg-type]
+        return Prepared(made.shape, made.program, changed(made.image, BASE, made.program.steps))
+
+    def prepare_tenant(*facts: object) -> tuple[Shape, Program, bytes]:
+        shape, program, image = prepare_module.prepare_tenant(*facts)  # type: ignore[arg-type]
+        return shape, program, changed(image, REST_OF_INIT, program.steps)
 
     def prepare_rest(*facts: object) -> Rest:
         made = rest_module.prepare_rest(*facts)  # type: ignore[arg-type]
@@ -109,7 +124,9 @@ def _changed(monkeypatch: pytest.MonkeyPatch, change: Callable[[int, Step], int 
         return bytes(here)
 
     for made in (prepare, prepare_ahead, prepare_rest):
-        monkeypatch.setattr(waiting_module if made is prepare_rest else sandbox_module, made.__name__, made)
+        monkeypatch.setattr(sandbox_module if made is prepare else waiting_module, made.__name__, made)
+    for half in (prepare_vacant, prepare_tenant):
+        monkeypatch.setattr(vacant_module, half.__name__, half)
 
 
 @pytest.fixture(name="marker")
@@ -120,19 +137,23 @@ def _marker(tmp_path: Path) -> Path:
     return folder
 
 
-def _steps(plan: Plan) -> dict[int, Step]:
+def _steps(plan: Plan, *, ahead: bool = False) -> dict[int, Step]:
     group = make_group(GroupLimits(plan.memory_bytes, plan.processes + 1, plan.cpus), plan.run_id)
     try:
-        return dict(prepare_module.prepare(plan, group).program.steps)
+        if not ahead:
+            return dict(prepare_module.prepare(plan, group).program.steps)
+        first = prepare_module.prepare_vacant(plan, group, look_at_host())
+        return {**first.program.steps, **prepare_module.prepare_tenant(plan, group, first.shape)[1].steps}
     finally:
         group.close()
 
 
+@pytest.mark.parametrize("ahead", [False, True], ids=["built", "vacant"])
 def test_every_step_that_is_refused_refuses_the_run_and_names_its_layer(
-    marker: Path, monkeypatch: pytest.MonkeyPatch
+    marker: Path, monkeypatch: pytest.MonkeyPatch, ahead: bool
 ) -> None:
     plan = _plan(marker)
-    steps = _steps(plan)
+    steps = _steps(plan, ahead=ahead)
     assert (next(iter(steps)) - BASE - HEADER.size) % ROW == 0
     tried = set()
     for address, step in steps.items():
@@ -145,7 +166,7 @@ def test_every_step_that_is_refused_refuses_the_run_and_names_its_layer(
         tried.add((step.layer, step.detail))
         with monkeypatch.context() as patch:
             _changed(patch, lambda at, _, wanted=address: NO_SUCH_CALL if at == wanted else None)  # type: ignore[misc]
-            sandbox = _run(plan)
+            sandbox = _run(plan, (lambda _: None) if ahead else None)
         assert sandbox.outcome is None, step
         failure = sandbox.failure
         assert isinstance(failure, KernelError | LayerError), step
@@ -180,20 +201,33 @@ def test_a_set_up_that_leaves_a_layer_out_and_says_nothing_is_noticed_from_outsi
     assert os.listdir(marker) == []
 
 
+@pytest.mark.parametrize("writes", [False, True], ids=["waiting", "vacant"])
 @pytest.mark.parametrize("layer", LEFT_OUT)
 def test_a_layer_that_is_left_out_ahead_of_a_run_is_noticed_before_the_run_is_let_go(
-    layer: str, monkeypatch: pytest.MonkeyPatch
+    layer: str, writes: bool, marker: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     nothing = number("getpid")
     _changed(monkeypatch, lambda _, step: nothing if LEFT_OUT[layer](step) else None)
-    sandbox = _run(_plain(), lambda _: None)
+    sandbox = _run(_plan(marker) if writes else _plain(), lambda _: None)
     assert isinstance(sandbox.failure, LayerError), sandbox.failure
     assert (sandbox.failure.layer, sandbox.started) == (layer, False)
 
 
-def test_what_is_built_ahead_and_unchanged_runs() -> None:
-    sandbox = _run(_plain(), lambda _: None)
-    assert (sandbox.failure, sandbox.outcome and sandbox.outcome.status) == (None, 0)
+def test_what_is_built_ahead_and_unchanged_runs(marker: Path) -> None:
+    for plan in (_plain(), _plan(marker)):
+        sandbox = _run(plan, lambda _: None)
+        assert (sandbox.failure, sandbox.outcome and sandbox.outcome.status) == (None, 0)
+    assert os.listdir(marker) == ["ran"]
+
+
+def test_an_init_that_ended_while_it_waited_for_a_run_that_writes_lets_nothing_go(marker: Path) -> None:
+    def kill(waiting: Sandbox) -> None:
+        os.kill(waiting.pids[0], signal.SIGKILL)
+        assert until(lambda: started_at(waiting.pids[0]) < 0)
+
+    sandbox = _run(_plan(marker), kill)
+    assert isinstance(sandbox.failure, LayerError), sandbox.failure
+    assert (sandbox.failure.layer, sandbox.started, os.listdir(marker)) == ("setup", False, [])
 
 
 def test_a_payload_that_ended_while_it_waited_is_not_let_go() -> None:

@@ -212,7 +212,7 @@ def test_a_run_that_was_only_prepared_is_not_let_go_before_the_word(own: Bench, 
                 connection.send(word)
                 connection.settimeout(20.0)
                 assert client.receive(connection, [])["kind"] == "outcome"
-        assert until(lambda: at_rest(pid))
+        assert until(lambda: at_rest(pid, writes=not ahead))
     assert (os.read(out, 9), os.listdir(marker)) == (b"went\n", [] if ahead else ["went"])
     for fd in (out, into, null):
         os.close(fd)

@@ -14,10 +14,11 @@ from typing import Any
 import pytest
 from support.sandbox import Bench, Who, refusing, staged_packages
 from support.sandbox import bench as make_bench
-from support.slots import at_rest, children, groups, life, mounts_change
+from support.slots import at_rest, children, groups, life, mounts_change, vacancies
 from support.waiting import later, until
 
 _ATTEMPTS = 20
+FORKS = "import os\nfor _ in range(20):\n  if os.fork() == 0:\n    import time; time.sleep(9)"
 
 
 def ask(bench: Bench, *argv: str, **policy: Any) -> dict[str, Any]:
@@ -35,7 +36,9 @@ def warm(bench: Bench, **policy: Any) -> int:
         bench.own_server()
     assert ask(bench, "true", **policy)["exit_code"] == 0
     server = bench.server()
-    assert until(lambda: at_rest(server))
+    if "binds" in policy:
+        assert ask(bench, "true")["exit_code"] == 0  # what is kept for others is kept beside it
+    assert until(lambda: at_rest(server, writes="binds" in policy))
     return server
 
 
@@ -47,10 +50,10 @@ def asked_of_slots(bench: Bench, *argv: str, **policy: Any) -> tuple[dict[str, A
     with mounts_change() as changed:
         for _ in range(_ATTEMPTS):
             changed()
-            server = warm(bench)
+            server = warm(bench, **({"binds": policy["binds"]} if "binds" in policy else {}))
             before = children(server)
             answer = ask(bench, *argv, **policy)
-            assert until(lambda server=server: at_rest(server))
+            assert until(lambda server=server: at_rest(server, writes="binds" in policy))
             used = set(before) - set(children(server))
             if not changed():
                 return answer, used
@@ -77,13 +80,62 @@ def test_a_slot_gets_the_binds_streams_and_words_of_its_run(bench: Bench) -> Non
     assert 1 <= len(used) <= 2  # one makes room for one that is furnished for runs like this
 
 
+def _data(folder: Path) -> list[dict[str, Any]]:
+    """A bind for writing."""
+    folder.mkdir(exist_ok=True)
+    folder.chmod(0o777)
+    return [{"source": str(folder), "target": "/data", "writable": True}]
+
+
+SHOW = "cat /proc/self/mountinfo | cut -d' ' -f4- | sort; ls -la / /dev /run /tmp; ulimit -a"
+
+
+def test_a_run_that_writes_takes_a_sandbox_built_ahead_that_holds_what_one_built_for_it_does(bench: Bench) -> None:
+    binds = _data(bench.folder / "shared")
+    bench.own_server()
+    first = ask(bench, "sh", "-c", SHOW, binds=binds)
+    code = f"echo $MARK > $(mktemp -p /data); chmod a+r /data/*; echo no > /tool/new || {{ {SHOW}; }}"
+    second, used = asked_of_slots(bench, "sh", "-c", code, env=[["MARK", "a b"]], binds=binds)
+    assert len(used) == 1
+    assert {file.read_text() for file in (bench.folder / "shared").iterdir()} == {"a b\n"}
+    assert _without_numbers(first["assurance"]) == _without_numbers(second["assurance"])
+    assert _lines(first["stdout"]) == _lines(second["stdout"])
+
+
+def test_a_server_that_is_bounded_more_than_before_uses_no_older_slot_for_a_run_that_writes(bench: Bench) -> None:
+    binds = _data(bench.folder / "shared")
+    server = warm(bench, binds=binds)
+    code = "import resource, sys; resource.prlimit(int(sys.argv[1]), resource.RLIMIT_NOFILE, (500, 500))"
+    assert bench.outside(code, server).returncode == 0
+    before = vacancies(server)
+    assert ask(bench, "sh", "-c", "ulimit -n", binds=binds)["stdout"] == "500\n"
+    assert not set(before) & set(children(server))
+
+
+def test_a_slot_for_a_run_that_writes_whose_control_group_was_changed_is_not_used(bench: Bench) -> None:
+    binds = _data(bench.folder / "shared")
+    server = warm(bench, processes=5, binds=binds)
+    knobs = [knob for place in groups(life(server)) if os.path.exists(knob := f"{place}/pids.max")]
+    if not knobs:
+        pytest.skip("no control group can be made by this user here")
+    for knob in knobs:
+        Path(knob).write_text("max", encoding="ascii")
+    answer = ask(bench, "python3", "-c", FORKS, processes=5, binds=binds)
+    assert "Resource temporarily unavailable" in answer["stderr"]
+
+
+def test_what_cannot_be_written_is_refused_as_ever_where_a_slot_is_kept(bench: Bench) -> None:
+    binds = _data(bench.folder / "shared")
+    warm(bench, binds=binds)
+    gone = [{**binds[0], "source": "/no/such/folder"}]
+    assert ask(bench, "true", binds=gone)["error_code"] == "sandbox_layer_failed"
+    assert ask(bench, "no-such-program", binds=binds)["error_code"] == "program_not_found"
+    assert ask(bench, "true", binds=binds)["exit_code"] == 0
+
+
 def test_a_slot_holds_what_a_sandbox_built_for_the_run_holds(bench: Bench) -> None:
-    first = ask(
-        bench, "sh", "-c", "cat /proc/self/mountinfo | cut -d' ' -f4- | sort; ls -la / /dev /run /tmp; ulimit -a"
-    )
-    second, used = asked_of_slots(
-        bench, "sh", "-c", "cat /proc/self/mountinfo | cut -d' ' -f4- | sort; ls -la / /dev /run /tmp; ulimit -a"
-    )
+    first = ask(bench, "sh", "-c", SHOW)
+    second, used = asked_of_slots(bench, "sh", "-c", SHOW)
     assert len(used) == 1
     assert _without_numbers(first["assurance"]) == _without_numbers(second["assurance"])
     assert _lines(first["stdout"]) == _lines(second["stdout"])
@@ -134,8 +186,7 @@ def test_a_slot_whose_control_group_was_changed_is_not_used(bench: Bench) -> Non
         pytest.skip("no control group can be made by this user here")
     for knob in knobs:
         Path(knob).write_text("max", encoding="ascii")
-    code = "import os\nfor _ in range(20):\n  if os.fork() == 0:\n    import time; time.sleep(9)"
-    answer = ask(bench, "python3", "-c", code, processes=5)
+    answer = ask(bench, "python3", "-c", FORKS, processes=5)
     assert answer["exit_code"] == 1
     assert "Resource temporarily unavailable" in answer["stderr"]
 
