@@ -22,7 +22,7 @@ from skillkeep.auditor.strict_yaml import load_yaml
 
 __all__ = ["INTENT_REQUIREMENTS", "RULES_FOLDER", "Ruleset", "shipped"]
 
-INTENT_REQUIREMENTS: Final = "intent-ways"
+INTENT_REQUIREMENTS: Final = "intent-words"
 """What is derived of the meanings, by the name it is kept under."""
 
 RULES_FOLDER: Final = Path(__file__).resolve().parent.parent / "rules"

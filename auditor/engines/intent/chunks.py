@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
 from typing import Final
 
 from skillkeep.auditor.engines.intent.sentences import Blocks, spans, straight
@@ -57,9 +56,18 @@ class Chunk:
         return WORD.findall(self.plain)
 
     @cached_property
-    def followers(self) -> int:
-        """A number with a bit for each block that follows the one before in the same text."""
-        return int("".join(["01"[text == before] for (before, _), (text, _) in pairwise(self.blocks)][::-1]) + "0", 2)
+    def stops(self) -> list[int]:
+        """Where the words of each block end."""
+        return stops_of(self.words)
+
+    @cached_property
+    def texts_of_blocks(self) -> list[str]:
+        """Each block as in `plain`."""
+        return self.plain.split(BETWEEN)
+
+    def follows(self, place: int) -> bool:
+        """True when the block at `place` follows the one before in the same text."""
+        return place > 0 and self.blocks[place - 1][0] == self.blocks[place][0]
 
     def of_text(self, number: int) -> Blocks:
         """The blocks of a text, also those that are not in the chunk."""
@@ -97,4 +105,8 @@ def joined(texts: Sequence[str]) -> str:
 
 def stops_of(words: Sequence[str]) -> list[int]:
     """Where the words of each text end, among the words of joined texts."""
-    return [*(number for number, word in enumerate(words) if word == BETWEEN), len(words)]
+    stops, at = [], -1
+    for _ in range(words.count(BETWEEN)):
+        at = words.index(BETWEEN, at + 1)
+        stops.append(at)
+    return [*stops, len(words)]

@@ -204,11 +204,11 @@ class _Worded:
     def __init__(self, chunk: Chunk) -> None:
         self._chunk = chunk
         words = chunk.words
-        self._stops = stops_of(words)
+        self._stops = list(chunk.stops)
         self._starts = [0, *(stop + 1 for stop in self._stops[:-1])]
         self._stems = list(map(_STEMS.__getitem__, words))
         if places := _addressed(chunk.plain):
-            texts = chunk.plain.split(BETWEEN)
+            texts = chunk.texts_of_blocks
             replaced = WORD.findall(_without_addresses(BETWEEN.join([texts[place] for place in places])))
             first = len(words) + 1
             for place, stop in zip(places, stops_of(replaced), strict=True):

@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any, Final
 
+from skillkeep.auditor.engines.intent.chunks import WORD
 from skillkeep.auditor.engines.intent.commonness import commonness
-from skillkeep.auditor.engines.intent.pieces import FOREIGN, SHORTEST, Piece, Way, alternatives_of, chance, ways_of
+from skillkeep.auditor.engines.intent.pieces import SHORTEST, Piece, Pieces, alternatives_of, chance, ways_of
 
-__all__ = ["Lookup", "derive"]
+__all__ = ["Lookup", "Part", "Way", "allows", "derive"]
 
-_LETTERS: Final = re.compile(r"[a-z]+")
+Way = Sequence[int]
+"""The numbers of the sets of pieces that a match holds one piece of each, the rarest first."""
+Part = tuple[frozenset[int], Mapping[int, Sequence[Way]]] | None
+"""Ways by their first set, and all of these sets; None when nothing is known."""
+
+_RUNS: Final = re.compile(r"[a-z]+|[0-9]+")
 _LONGEST: Final = 24
 _MOST_WORDS: Final = 50_000
-_TEXTS: Final = 4
+_INSIDE, _TEXTS = 4, 5
 _KINDS: Final = ("en", "latin", "other")
 _SPELLED_OUT: Final = 0.02  # the share of texts that hold one of the texts that a class needs, roughly
 
@@ -32,8 +38,8 @@ def derive(classes: Mapping[str, Any]) -> dict[str, Any]:
 
 class _Derivation:
     def __init__(self, classes: Mapping[str, Any]) -> None:
-        self._numbers: dict[frozenset[Piece], int] = {}
-        self.answer: dict[str, Any] = {"pieces": [{}, {}, {}, {}, {}], "ways": [], "always": [], "shares": []}
+        self._numbers: dict[Pieces, int] = {}
+        self.answer: dict[str, Any] = {"pieces": [{}, {}, {}, {}, {}, {}], "ways": [], "always": [], "shares": []}
         for number, each in enumerate(classes.values()):
             self.answer["ways"].append([])
             self.answer["shares"].append(min(1.0, self._class(number, each)))
@@ -56,23 +62,43 @@ class _Derivation:
                 answer["always"].append(number)
         return share
 
-    def _way(self, number: int, way: Way) -> None:
+    def _way(self, number: int, way: Sequence[Pieces]) -> None:
         numbers = [self._number(each) for each in way]
         if numbers not in self.answer["ways"][number]:
             self.answer["ways"][number].append(numbers)
 
-    def _number(self, pieces: frozenset[Piece]) -> int:
-        found = self._numbers.get(pieces)
+    def _number(self, pieces: Pieces) -> int:
+        worded = frozenset(map(_worded, pieces))
+        found = self._numbers.get(worded)
         if found is None:
-            found = self._numbers[pieces] = len(self._numbers)
-            for piece in pieces:
+            found = self._numbers[worded] = len(self._numbers)
+            for piece in worded:
                 self.answer["pieces"][_kind(piece)].setdefault(piece.letters, []).append(found)
         return found
 
 
+def _worded(piece: Piece) -> Piece:
+    """A piece of a word that each text with `piece` holds: what is looked up by words needs no search of the text."""
+    text = piece.letters
+    if not piece.spelled:
+        return piece
+    if not text.isascii():
+        return Piece(next(char for char in text if char > "\x7f"), spelled=True)
+    if len(text) == 1 and WORD.fullmatch(text):
+        return piece if text.isalnum() else Piece(text, first=True, last=True)
+    parts = [(run[0], run.start() > 0, run.end() < len(text)) for run in _RUNS.finditer(text)]
+    if parts:
+        letters, first, last = max(parts, key=lambda part: (len(part[0]), part[1] + part[2]))
+        return Piece(letters, first, last, spelled=not (first or last))
+    sign = next((char for char in text if WORD.fullmatch(char)), "")
+    return Piece(sign, first=True, last=True) if sign else piece
+
+
 def _kind(piece: Piece) -> int:
-    """The number of its kind: inner letters, ends, starts, whole words, texts as they stand."""
-    return _TEXTS if piece.spelled else 2 * piece.first + piece.last
+    """The number of its kind: inner letters, ends, starts, whole words; what words hold, texts as they stand."""
+    if not piece.spelled:
+        return 2 * piece.first + piece.last
+    return _INSIDE if WORD.fullmatch(piece.letters) else _TEXTS
 
 
 def _alternatives(each: Mapping[str, Any]) -> Iterator[tuple[str, bool]]:
@@ -86,31 +112,39 @@ class Lookup:
     """What was found out of each word that was met: the numbers of what it holds."""
 
     def __init__(self, derived: Mapping[str, Any]) -> None:
-        """`derived` is what `derive` answers; `ways` and `always` are as there."""
-        self._inner, self._ends, self._starts, self._exact, texts = derived["pieces"]
-        self.ways: Sequence[Sequence[Sequence[int]]] = derived["ways"]
+        """`derived` is what `derive` answers; `ways` and `always` are as there.
+
+        `texts` are looked for as they stand; all else is looked up in `numbers`, by words in lower case.
+        """
+        self._inner, self._ends, self._starts, self._exact, self._inside, self.texts = derived["pieces"]
+        self.ways: Sequence[Sequence[Way]] = derived["ways"]
         self.always: frozenset[int] = frozenset(derived["always"])
-        self._known: dict[str, tuple[int, ...]] = {}
-        self._plain = {each: tuple(numbers) for each, numbers in texts.items() if each.isascii()}
-        self._foreign = {each: tuple(numbers) for each, numbers in texts.items() if not each.isascii()}
+        self.numbers: Mapping[str, tuple[int, ...]] = _Numbers(self)
 
-    def spelled(self, text: str) -> Iterator[tuple[str, tuple[int, ...]]]:
-        """What is in `text` of the texts that are looked for as they stand, with their numbers."""
-        holds = set(text).issuperset
-        some = (self._plain, self._foreign) if FOREIGN.search(text) else (self._plain,)
-        return ((each, known[each]) for known in some for each in known if holds(each) and each in text)
+    def held(self, words: Iterable[str], text: str) -> set[int]:
+        """The numbers of the sets that `text` holds a piece of; `words` are its words."""
+        texts = [numbers for each, numbers in self.texts.items() if each in text]
+        return set().union(*map(self.numbers.__getitem__, words), *texts)
 
-    def numbers(self, word: str) -> tuple[int, ...]:
-        """The numbers of the sets that the lower-cased `word` holds a piece of."""
-        found = self._known.get(word)
-        if found is None:
-            parts = _LETTERS.findall(word)
-            found = tuple(set().union(*map(self._numbers, parts)))
-            if len(word) <= _LONGEST:
-                if len(self._known) >= _MOST_WORDS:
-                    self._known.clear()
-                self._known[word] = found
-        return found
+    def part(self, numbers: Iterable[int]) -> Part:
+        """What a text holds that has a word of one of the classes `numbers`."""
+        begun: dict[int, list[Way]] = {}
+        for number in numbers:
+            if number in self.always:
+                return None
+            for way in self.ways[number]:
+                begun.setdefault(way[0], []).append(way)
+        return frozenset(begun), begun
+
+    def find(self, word: str) -> tuple[int, ...]:
+        """The numbers of the sets that a word holds a piece of."""
+        found: set[int] = set(self._exact.get(word, ()))
+        for part in _RUNS.findall(word):
+            found |= self._numbers(part)
+        for each, numbers in self._inside.items():
+            if each in word:
+                found.update(numbers)
+        return tuple(found)
 
     @cached_property
     def _heads(self) -> dict[str, list[str]]:
@@ -138,4 +172,32 @@ class Lookup:
                 for letters in heads[head]:
                     if word.startswith(letters, start):
                         found.update(self._inner[letters])
+        return found
+
+
+def allows(part: Part, held: set[int]) -> bool:
+    """True when what is `held` has all that one of the ways of a part asks for."""
+    if part is None:
+        return True
+    holds = held.issuperset
+    for first in part[0] & held:
+        for way in part[1][first]:
+            if holds(way):
+                return True
+    return False
+
+
+class _Numbers(dict[str, tuple[int, ...]]):
+    """What was found out of each word that was met; long ones are not kept."""
+
+    def __init__(self, lookup: Lookup) -> None:
+        super().__init__()
+        self._lookup = lookup
+
+    def __missing__(self, word: str) -> tuple[int, ...]:
+        found = self._lookup.find(word)
+        if len(word) <= _LONGEST:
+            if len(self) >= _MOST_WORDS:
+                self.clear()
+            self[word] = found
         return found

@@ -12,9 +12,9 @@ from functools import cache, lru_cache
 from math import prod
 from typing import Final
 
-__all__ = ["FOREIGN", "SHORTEST", "Piece", "Way", "alternatives_of", "chance", "ways_of"]
+__all__ = ["SHORTEST", "Piece", "Pieces", "Way", "alternatives_of", "chance", "ways_of"]
 
-FOREIGN: Final = re.compile("[^\x00-\x7f\xa0-\xbf\u2000-\u2bff\u3000-\u3003\ufe0f\U0001f000-\U0001faff]")
+_FOREIGN: Final = re.compile("[^\x00-\x7f\xa0-\xbf\u2000-\u2bff\u3000-\u3003\ufe0f\U0001f000-\U0001faff]")
 """A letter of no English word."""
 SHORTEST: Final = 3
 """Letters of a piece that is no whole word, at least."""
@@ -128,7 +128,7 @@ class _Reader:
             bare = _is_no_letter(text[start:stop])
             ways = _with(ways, _piece(run, opened, last=bare and least > 0))
             single = text[start] if "a" <= text[start] <= "z" else ""
-            if least and FOREIGN.match(text, start):
+            if least and _FOREIGN.match(text, start):
                 ways = _with(ways, frozenset({Piece(text[start], spelled=True)}))
             run, opened = (single, fresh) if single and least else ("", False)
             fresh = bare and (least > 0 or fresh)

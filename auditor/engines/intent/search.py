@@ -2,38 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cache
+from collections.abc import Iterator, Sequence
+from functools import cache, partial
 from typing import Final
 
-from skillkeep.auditor.engines.intent.allowed import ones
 from skillkeep.auditor.engines.intent.chunks import Chunk, chunks
 from skillkeep.auditor.engines.intent.frames import Frame, Match, frames, stands
-from skillkeep.auditor.engines.intent.sentences import Sentence, sentences
-from skillkeep.auditor.engines.intent.words import Meanings, Places, words
+from skillkeep.auditor.engines.intent.sentences import sentences
+from skillkeep.auditor.engines.intent.triggers import Triggers, ones
+from skillkeep.auditor.engines.intent.words import Held, Places, words
 
 __all__ = ["matches", "matches_of"]
 
 _NEAR: Final = 3  # sentences that a frame with `near` may spread over
 _NEAR_LONGEST: Final = 700
-
-Chosen = Mapping[int, Sequence[Frame]]
-"""By the number of a text, the frames that its words allow."""
-
-
-@dataclass(frozen=True)
-class _Unit:
-    """A sentence, or some that follow each other and end with it; the text of them all has the number `number`.
-
-    The last starts at `start`; `alone` is its own number, or -1 when there are no others.
-    """
-
-    sentence: Sentence
-    text: str
-    number: int
-    start: int
-    alone: int
 
 
 def matches(text: str) -> Iterator[Match]:
@@ -43,82 +25,104 @@ def matches(text: str) -> Iterator[Match]:
 
 def matches_of(chunk: Chunk) -> Iterator[tuple[int, Match]]:
     """The matches in the blocks of `chunk`, each with the number of its text."""
-    alone, several = _frames()
-    meanings = words().of_words(chunk.plain, chunk.words, chunk.followers)
-    here, spread = _chosen(alone, meanings), _chosen(several, meanings, around=True)
-    texts: list[str] = []
-    units: list[tuple[int, _Unit]] = []
-    for place in sorted({*here, *spread}):
+    for place, held, alone, several in _chosen(chunk):
         if place >= chunk.known:
-            units += [(chunk.blocks[place][0], unit) for unit in _units(chunk, place, place in spread, texts)]
-    if units:
-        meanings = words().of(texts)
-        here, spread = _chosen(_of(here, alone), meanings), _chosen(_of(spread, several), meanings)
-        for text, unit in units:
-            for match in _found(unit, (here if unit.alone < 0 else spread).get(unit.number, ()), meanings):
-                yield text, match
+            for match in _found(chunk, place, held, alone, several):
+                yield chunk.blocks[place][0], match
 
 
-def _of(chosen: Chosen, some: Sequence[Frame]) -> Sequence[Frame]:
-    """Those of `some` that were chosen for any text, in their order."""
-    ever = {id(frame) for frames_of in chosen.values() for frame in frames_of}
-    return [frame for frame in some if id(frame) in ever]
+def _chosen(chunk: Chunk) -> Iterator[tuple[int, Held, Sequence[Frame], Sequence[Frame]]]:
+    """The places of blocks and what they hold, with the frames whose parts that allows, of one sentence and of several.
+
+    For those of several what the block before holds counts, too, but not for the order.
+    """
+    triggers, found = _triggers(), chunk.words
+    held = cache(partial(_held, chunk))
+    begin = before = 0
+    for place, end in enumerate(chunk.stops):
+        own = triggers.mark(found[begin:end])
+        around = before if chunk.follows(place) else 0
+        begin, before = end + 1, own
+        bits = triggers.may(own, around)
+        if not bits:
+            continue
+        here = held(place)
+        both = here.with_those_of(held(place - 1)) if around and bits & triggers.shared else here
+        chosen = _of_groups(bits, here, both)
+        alone = [frame for frame in chosen if not frame.near and _fits(frame, here)]
+        several = [frame for frame in chosen if frame.near and here.may(frame.told) and _fits(frame, both)]
+        if alone or several:
+            yield place, here, alone, several
 
 
-def _units(chunk: Chunk, place: int, spread: bool, texts: list[str]) -> Iterator[_Unit]:
-    """The sentences of a block, and where a frame may be `spread` over some, these; adds their texts to `texts`."""
+def _of_groups(bits: int, here: Held, both: Held) -> list[Frame]:
+    """The frames of the triggers' groups `bits` whose rarest part is in a block, or in it and the one before."""
+    some, seen, triggers = _frames(), -1, _triggers()
+    chosen = []
+    for group in ones(bits):
+        number, ways = triggers.group(group)
+        if number != seen:
+            holds = (both if some[number].near else here).numbers.issuperset
+            for way in ways:
+                if holds(way):
+                    chosen.append(some[number])
+                    seen = number
+                    break
+    return chosen
+
+
+def _held(chunk: Chunk, place: int) -> Held:
+    """What a block holds."""
+    begin = chunk.stops[place - 1] + 1 if place else 0
+    return words().held(chunk.texts_of_blocks[place], chunk.words[begin : chunk.stops[place]])
+
+
+def _fits(frame: Frame, held: Held) -> bool:
+    """True when a text that holds this may have every part of `frame`."""
+    return all(map(held.may, frame.rarest_first))
+
+
+def _found(chunk: Chunk, place: int, held: Held, alone: Sequence[Frame], several: Sequence[Frame]) -> Iterator[Match]:
+    """The matches in a block: of the frames `alone` in each of its sentences, then of `several` that end with each."""
     of_text, number = chunk.blocks[place]
     text, blocks = chunk.texts[of_text], chunk.of_text(of_text)
     here = list(sentences(text, blocks[number]))
-    first = len(texts)
-    for each in here:
-        yield _Unit(each, each.text, len(texts), 0, -1)
-        texts.append(each.text)
-    if not spread:
+    own = [held] if len(here) == 1 else [words().held(each.text) for each in here]
+    for each, inside in zip(here, own, strict=True):
+        places = Places(each.text, inside)
+        for frame in alone:
+            if _fits(frame, inside) and stands(frame, places, each.lead, frame.within):
+                yield Match(frame, each, each.text)
+    if not several:
         return
     before = list(sentences(text, blocks[number - 1])) if number else []
     lines = [each.text for each in (*before, *here)]
     for last, each in enumerate(here):
         end = len(before) + last + 1
         together = ". ".join(lines[max(0, end - _NEAR) : end])
-        if len(together) <= _NEAR_LONGEST:
-            yield _Unit(each, together, len(texts), len(together) - len(each.text), first + last)
-            texts.append(together)
-
-
-def _found(unit: _Unit, some: Sequence[Frame], meanings: Meanings) -> Iterator[Match]:
-    places: Places | None = None
-    for frame in some:
-        places = places or Places(unit.text, words(), meanings, unit.number)
-        if unit.alone < 0:
-            found = stands(frame, places, unit.sentence.lead, frame.within)
-        else:
-            since = 0 if meanings.holds(unit.alone, frame.told) else unit.start
-            found = stands(frame, places, unit.sentence.lead, _NEAR_LONGEST, since)
-        if found:
-            yield Match(frame, unit.sentence, unit.text)
-
-
-def _chosen(some: Sequence[Frame], meanings: Meanings, around: bool = False) -> Chosen:
-    """The frames whose order a text allows and whose parts it does, with `around` it and the text before together."""
-    chosen: dict[int, list[Frame]] = {}
-    for frame in some:
-        left = -1
-        for part in frame.rarest_first:
-            left &= meanings.of(part, around)
-            if not left:
-                break
-        else:
-            for number in ones(left & meanings.of(frame.told)):
-                chosen.setdefault(number, []).append(frame)
-    return chosen
+        if len(together) > _NEAR_LONGEST:
+            continue
+        places = Places(together, words().held(together))
+        for frame in several:
+            if _fits(frame, places.held):
+                since = 0 if own[last].may(frame.told) else len(together) - len(each.text)
+                if stands(frame, places, each.lead, _NEAR_LONGEST, since):
+                    yield Match(frame, each, together)
 
 
 @cache
-def _frames() -> tuple[Sequence[Frame], Sequence[Frame]]:
-    """The frames of one sentence, those with one order after each other, and those of several."""
+def _frames() -> Sequence[Frame]:
+    """The frames of one sentence, those with one order after each other, then those of several."""
     orders: dict[str, list[Frame]] = {}
     for frame in frames():
         if not frame.near:
             orders.setdefault(frame.told, []).append(frame)
-    return [frame for some in orders.values() for frame in some], [frame for frame in frames() if frame.near]
+    return [*(frame for some in orders.values() for frame in some), *(frame for frame in frames() if frame.near)]
+
+
+@cache
+def _triggers() -> Triggers:
+    return Triggers(words().lookup, [
+        (list(map(words().numbers, frame.rarest_first)), frame.rarest_first.index(frame.told) if frame.near else None)
+        for frame in _frames()
+    ])  # fmt: skip

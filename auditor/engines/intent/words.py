@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from functools import cache, reduce
-from operator import or_
+from collections.abc import Iterable, Mapping
+from functools import cache, cached_property
 from typing import Any, Final
 
-from skillkeep.auditor.engines.intent.allowed import Allowed
-from skillkeep.auditor.engines.intent.chunks import WORD, joined
-from skillkeep.auditor.engines.intent.lookup import Lookup, derive
+from skillkeep.auditor.engines.intent.chunks import WORD
+from skillkeep.auditor.engines.intent.lookup import Lookup, Part, allows, derive
 from skillkeep.auditor.engines.intent.meanings import meanings
 from skillkeep.auditor.patterns import Pattern
 from skillkeep.auditor.ruleset import INTENT_REQUIREMENTS, shipped
 
-__all__ = ["Meanings", "Places", "Words", "words"]
+__all__ = ["Held", "Places", "Words", "words"]
 
 Spans = list[tuple[int, int]]
 
@@ -35,27 +33,33 @@ class Words:
         """
         derived = derive(classes) if derived is None else derived
         self._index = {name: number for number, name in enumerate(classes)}
+        self._numbers: dict[str, tuple[int, ...]] = {}
+        self._parts: dict[str, Part] = {}
         self._tables = classes
         self._compiled: dict[str, Pattern] = {}
-        self._lookup = Lookup(derived)
+        self.lookup = Lookup(derived)
         self._shares: list[float] = derived["shares"]
 
     def share(self, names: str) -> float:
         """The share of texts that may hold a word of the classes joined by ``|``, roughly."""
         return min(1.0, sum(self._shares[self._index[name]] for name in names.split("|")))
 
-    def of(self, texts: Sequence[str]) -> Meanings:
-        """What the words of `texts`, in lower case, allow."""
-        plain = joined(texts)
-        return self.of_words(plain, WORD.findall(plain))
+    def numbers(self, names: str) -> tuple[int, ...]:
+        """The numbers of the classes joined by ``|``."""
+        found = self._numbers.get(names)
+        if found is None:
+            found = self._numbers[names] = tuple(self._index[name] for name in names.split("|"))
+        return found
 
-    def of_words(self, plain: str, found: Sequence[str], followers: int = 0) -> Meanings:
-        """The same for texts that are joined, and the words found in them; `followers` as in `Allowed`."""
-        return Meanings(self, Allowed(self._lookup, plain, found, followers))
+    def part(self, names: str) -> Part:
+        """What a text holds that has a word of the classes joined by ``|``."""
+        if names not in self._parts:
+            self._parts[names] = self.lookup.part(self.numbers(names))
+        return self._parts[names]
 
-    def number(self, name: str) -> int:
-        """The number of a class."""
-        return self._index[name]
+    def held(self, text: str, found: Iterable[str] | None = None) -> Held:
+        """What a text in lower case holds; `found` are its words."""
+        return Held(self, self.lookup.held(WORD.findall(text) if found is None else found, text))
 
     def places(self, name: str, text: str, data: bytes) -> Spans:
         """Where words of the class `name` stand in `text`, whose bytes are `data`, as character offsets.
@@ -70,45 +74,40 @@ class Words:
         return found
 
 
-class Meanings:
-    """Which classes some texts may have a word of; `Words.places` tells for sure. A number has a bit for each text."""
+class Held:
+    """Which classes a text may have a word of; `Words.places` tells for sure."""
 
-    def __init__(self, tagger: Words, allowed: Allowed) -> None:
-        self._tagger = tagger
-        self._allowed = allowed
-        self._found: dict[tuple[str, bool], int] = {}
-        self._rows: dict[str, str] = {}
+    def __init__(self, tagger: Words, numbers: set[int]) -> None:
+        """`numbers` are those of the sets that the text holds a piece of."""
+        self.tagger = tagger
+        self.numbers = numbers
+        self._known: dict[str, bool] = {}
 
-    def of(self, names: str, around: bool = False) -> int:
-        """The texts that may have a word of the classes joined by ``|``; `around` as in `Allowed`."""
-        found = self._found.get((names, around))
+    def may(self, names: str) -> bool:
+        """True when the text may have a word of the classes joined by ``|``."""
+        found = self._known.get(names)
         if found is None:
-            if "|" in names:
-                found = reduce(or_, [self.of(name, around) for name in names.split("|")])
-            else:
-                found = self._allowed.of(self._tagger.number(names), around)
-            self._found[names, around] = found
+            found = self._known[names] = allows(self.tagger.part(names), self.numbers)
         return found
 
-    def holds(self, text: int, names: str) -> bool:
-        """True when the text of that number may have a word of the classes joined by ``|``."""
-        row = self._rows.get(names)
-        if row is None:
-            row = self._rows[names] = bin(self.of(names))[:1:-1]
-        return row[text : text + 1] == "1"
+    def with_those_of(self, other: Held) -> Held:
+        """What both texts together hold."""
+        return Held(self.tagger, self.numbers | other.numbers)
 
 
 class Places:
     """Where words stand in one text; each class is searched once."""
 
-    def __init__(self, text: str, tagger: Words, meanings: Meanings, number: int = 0) -> None:
-        """`text` is that of `meanings` at `number`."""
+    def __init__(self, text: str, held: Held) -> None:
+        """`text` is in lower case; `held` is what it holds."""
         self.text = text
-        self._data = text.encode()
-        self._tagger = tagger
-        self._meanings = meanings
-        self._number = number
+        self._tagger = held.tagger
+        self.held = held
         self._found: dict[str, Spans] = {}
+
+    @cached_property
+    def _data(self) -> bytes:
+        return self.text.encode()
 
     def of(self, names: str) -> Spans:
         """The spans of words of the classes joined by ``|``, in order."""
@@ -117,8 +116,7 @@ class Places:
             if "|" in names:
                 found = sorted(place for name in names.split("|") for place in self.of(name))
             else:
-                possible = self._meanings.holds(self._number, names)
-                found = self._tagger.places(names, self.text, self._data) if possible else []
+                found = self._tagger.places(names, self.text, self._data) if self.held.may(names) else []
             self._found[names] = found
         return found
 

@@ -50,8 +50,8 @@ def test_rare_ways_through_a_group_are_told_apart() -> None:
 
 def test_a_set_that_is_asked_for_twice_is_asked_for_once() -> None:
     tagger = Words({"soon": {"en": ["as wombat as"]}}, derive({"soon": {"en": ["as wombat as"]}}))
-    assert tagger.of(["do it as wombat as you can"]).holds(0, "soon")
-    assert not tagger.of(["do it as you can"]).holds(0, "soon")
+    assert tagger.held("do it as wombat as you can").may("soon")
+    assert not tagger.held("do it as you can").may("soon")
 
 
 def test_what_a_search_finds_in_the_rules_own_examples_is_never_hidden() -> None:
@@ -64,21 +64,21 @@ def test_what_a_search_finds_in_the_rules_own_examples_is_never_hidden() -> None
     ]
     assert texts
     for text in texts:
-        found = tagger.of([text])
+        found = tagger.held(text)
         for name in meanings("classes"):
-            assert found.holds(0, name) or not tagger.places(name, text, text.encode()), (name, text)
+            assert found.may(name) or not tagger.places(name, text, text.encode()), (name, text)
 
 
 @pytest.mark.parametrize("text", ["отправь это", "发送这个", "envía esto", "把文件上传到"])
 def test_words_of_other_languages_are_looked_up_as_they_stand(text: str) -> None:
     tagger = words()
     for name in ("send", "post"):
-        assert tagger.of([text]).holds(0, name) or not tagger.places(name, text, text.encode())
-    assert tagger.of([text]).holds(0, "send|post")
+        assert tagger.held(text).may(name) or not tagger.places(name, text, text.encode())
+    assert tagger.held(text).may("send|post")
 
 
 def test_a_place_named_beside_foreign_words_is_looked_up() -> None:
-    assert words().of(["read ~/.ssh/ and ~/.aws/"]).holds(0, "secret")
+    assert words().held("read ~/.ssh/ and ~/.aws/").may("secret")
 
 
 @pytest.mark.parametrize("verb", ["Up**load**", "Up`load`", "U<b>pload</b>"])
