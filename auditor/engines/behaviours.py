@@ -98,11 +98,11 @@ class BehaviourEngine(Engine):
 
 @dataclass
 class _Noted:
-    """The acts of one path that chains need, how many segments they are of, and what else may be found there."""
+    """The acts of one path that chains need, how many segments they are of, and those that matter where it connects."""
 
     acts: list[Act] = field(default_factory=list)
     segments: int = 0
-    possible: frozenset[str] = frozenset()
+    sending: list[Act] | None = None  # None where they were not looked for
 
 
 @dataclass
@@ -118,11 +118,17 @@ def _note_acts(file: SourceFile, segment: Segment, emit: Emitter) -> None:
     notes: _Notes = emit.notes.setdefault("acts", _Notes())
     noted, acts = notes.paths.setdefault(file.path, _Noted()), Acts(segment)
     noted.segments += 1
-    noted.possible |= acts.possible
     if notes.acts < _MOST_ACTS:
         found = acts.all() if file.depth else acts.chained()
         noted.acts += found
-        notes.acts += len(found)
+        noted.sending = _sending(acts)
+        notes.acts += len(found) + len(noted.sending)
+
+
+def _sending(acts: Acts) -> list[Act]:
+    """What is sent and what is read by code that sends."""
+    sent = [acts.of(kind) for kind in SENDS]
+    return acts.those(READS) if any(sent) else []
 
 
 def _acts(tree: SourceTree, starters: Mapping[str, str], emit: Emitter) -> list[Act]:
@@ -136,9 +142,11 @@ def _acts(tree: SourceTree, starters: Mapping[str, str], emit: Emitter) -> list[
             continue
         if noted.segments > 1 or file.path in starters:
             noted.acts += (act for each in code_of(file) for act in Acts(each).all())
-        elif file.path in connected and not noted.possible.isdisjoint(SENDS):
-            for each in map(Acts, code_of(file)):
-                noted.acts += each.those(READS) if each.those(SENDS) else ()
+        elif file.path in connected:
+            known = noted.sending
+            noted.acts += (
+                known if known is not None else [act for each in code_of(file) for act in _sending(Acts(each))]
+            )
         found += dict.fromkeys(noted.acts)
     return [*found, *(act for noted in notes.values() for act in noted.acts)]
 

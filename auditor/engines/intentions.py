@@ -37,6 +37,7 @@ _RUNS: Final = re.compile(
     re.DOTALL,
 )
 _WORDY: Final = re.compile(r"(?<![A-Za-z'])(?:[A-Za-z']{2,}[ ,]+){5}|[\u3040-\u9fff]{8}")
+_GAPS: Final = 5
 _PLAIN: Final = re.compile(r"(?<!\S)[^\W\d_]{2,}[,.:;!?]?(?!\S)|[\u3040-\u9fff]{2}")
 _LOOK: Final = 400
 _BLOCKS: Final = (".yaml", ".yml")  # their texts need no quotes
@@ -124,8 +125,9 @@ def _texts(segment: Segment) -> Iterator[tuple[str, int]]:
         yield segment.text, 0
     elif segment.context in _CODE:
         for run in _RUNS.finditer(segment.text):
-            inside = next(group for group in run.groups() if group is not None)
-            if _WORDY.search(inside):
+            inside = run[run.lastindex or 0]
+            gaps = inside.count(" ") + inside.count(",")  # five words have as many
+            if (gaps >= _GAPS or not inside.isascii()) and _WORDY.search(inside):
                 yield inside, run.start()
 
 

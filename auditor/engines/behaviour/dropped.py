@@ -38,6 +38,10 @@ _SAVES: Final = (  # what every way of `_SAVED` begins with
     r"\b(?:curl|wget)\b|\b(?:urlretrieve|createWriteStream|writeFile|writeFileSync|DownloadFile|copyfileobj)\("
     r"|-(?i:OutFile)|[\"'][wa]b[\"']|\bFile\.(?:binwrite|write|WriteAllBytes)|\bos\.(?:OpenFile|Create|WriteFile)\(|\bFile::create\(|\bfs::write\("
 )
+_SAVED_FIRST: Final = (
+    r"\b(?:curl|wget|urlretrieve|createWriteStream|writeFile|DownloadFile|open|File|copyfileobj|os|fs)\b"
+    r"|\b(?:writeFileSync|DownloadFile\w+)\(|-(?i:OutFile)"
+)
 _STARTS: Final = (
     r"(?:\b(?:posix_spawnp?|Popen|startfile|execv\w*|execl\w*|spawn\w*|execFile(?:Sync)?|exec|execSync|system|run|call|"
     r"check_call|check_output|Command|Command::new|Start|dlopen|CDLL|run_path|fork|import|require|create_subprocess_exec)\s{0,9}\(\s{0,9}"
@@ -63,7 +67,7 @@ def drops(text: str) -> Iterator[Drop]:
     if not _may_drop(text):
         return
     seen: set[str] = set()
-    for found in _SAVED.finditer(text):
+    for found in _saved(text):
         name = found["name"].strip("\"'`")
         if name in seen or not name or len(seen) > 40:
             continue
@@ -76,6 +80,17 @@ def drops(text: str) -> Iterator[Drop]:
             break
 
 
+def _saved(text: str) -> Iterator[re.Match[str]]:
+    """Every match of `_SAVED`, which is tried only where one of its words stands."""
+    data, end = text.encode("utf-8", "replace"), 0
+    for hit in _both().find(2, data, len(data)):
+        at = hit.start if len(data) == len(text) else len(data[: hit.start].decode("utf-8", "replace"))
+        found = _SAVED.match(text, at) if at >= end else None
+        if found is not None:
+            end = found.end()
+            yield found
+
+
 def _may_drop(text: str) -> bool:
     """False, told in one pass of an automaton, where nothing is fetched or nothing is saved."""
     patterns, data = _both(), text.encode("utf-8", "replace")
@@ -84,4 +99,4 @@ def _may_drop(text: str) -> bool:
 
 @cache
 def _both() -> PatternSet:
-    return PatternSet([_FETCHES.pattern, _SAVES])
+    return PatternSet([_FETCHES.pattern, _SAVES, _SAVED_FIRST])

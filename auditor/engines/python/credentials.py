@@ -101,7 +101,8 @@ class Credentials:
 
     def subscript(self, node: ast.Subscript, scope: Scope) -> None:
         """Judge ``os.environ["NAME"]`` where it is read."""
-        if isinstance(node.ctx, ast.Load) and "os.environ" in self._site.names.resolve(node.value, scope):
+        read = node.ctx.__class__ is ast.Load and self.meets_environment
+        if read and "os.environ" in self._site.names.resolve(node.value, scope):
             self._variable(node, node.slice, scope)
 
     def finish(self) -> None:
@@ -130,6 +131,8 @@ class Credentials:
             if len(value) < _LONGEST_TEXT
         ]
         found: dict[int, tuple[ast.Constant, str, str]] = {}
+        if len(texts) > _AT_ONCE and not secrets().near("\n".join([text for _, text in texts])):
+            return found
         for first in range(0, len(texts), _AT_ONCE):
             some = texts[first : first + _AT_ONCE]
             if secrets().near("\n".join(text for _, text in some)):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+from dataclasses import dataclass
+from functools import cache
 from typing import Any, Final
 
 from skillkeep.auditor.engines.network import Host, host_of
@@ -10,7 +12,7 @@ from skillkeep.auditor.engines.python.flow import Flow, secret_labels
 from skillkeep.auditor.engines.python.scopes import Scope
 from skillkeep.auditor.engines.python.site import Site
 from skillkeep.auditor.engines.python.values import HOLE, alternatives, texts_of
-from skillkeep.auditor.engines.tables import secrets, subject_of
+from skillkeep.auditor.engines.tables import secrets, subject_of, table
 from skillkeep.auditor.interface import Severity
 
 __all__ = ["Egress", "names_that_send"]
@@ -28,24 +30,44 @@ _SOCKETS: Final = frozenset(
 _SCHEMES: Final = ("http://", "https://", "ws://", "wss://", "ftp://", "tcp://")
 
 
-def names_that_send(table: dict[str, Any]) -> frozenset[str]:
+def names_that_send(sinks: dict[str, Any]) -> frozenset[str]:
     """The names of calls that `Egress.judge` has to see, besides the methods of `Egress.methods`."""
     kinds = ("network", "send", "process", "write")
-    return frozenset((*(name for kind in kinds for name in table[kind]), *_OPENERS, *_SOCKETS))
+    return frozenset((*(name for kind in kinds for name in sinks[kind]), *_OPENERS, *_SOCKETS))
+
+
+@dataclass(frozen=True)
+class _Known:
+    environment: frozenset[str]
+    sends: frozenset[str]
+    programs: frozenset[str]  # that connect
+    write_methods: frozenset[str]
+    methods: frozenset[str]
+
+
+@cache
+def _known() -> _Known:
+    sinks = table("python")
+    writes = frozenset(sinks["write_methods"])
+    return _Known(
+        frozenset(sinks["environment"]),
+        frozenset(sinks["send"]),
+        frozenset(sinks["network_programs"]),
+        writes,
+        _HTTP_METHODS | writes | {"open"},
+    )
 
 
 class Egress:
     """Judges one call at a time; a host is reported once a segment, a secret that flows out every time."""
 
-    def __init__(self, site: Site, flow: Flow, table: dict[str, Any]) -> None:
+    def __init__(self, site: Site, flow: Flow, sinks: dict[str, Any]) -> None:
         self._site = site
         self._flow = flow
-        self._table = table
-        self._environment = frozenset(table["environment"])
-        self._sends = frozenset(table["send"])
-        self._write_methods = frozenset(table["write_methods"])
-        self.methods = _HTTP_METHODS | self._write_methods | {"open"}
-        self._programs = frozenset(table["network_programs"])
+        self._table = sinks
+        known = _known()
+        self._environment, self._sends, self._programs = known.environment, known.sends, known.programs
+        self._write_methods, self.methods = known.write_methods, known.methods
         self._hosts: set[str] = set()
         self.opens_socket = False
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any, Final
 
 from skillkeep.auditor.engines.python.callers import arguments_for
@@ -19,7 +20,7 @@ from skillkeep.auditor.engines.python.folding import Folder
 from skillkeep.auditor.engines.python.functions import DECODERS
 from skillkeep.auditor.engines.python.scopes import Binding, Scope
 from skillkeep.auditor.engines.python.values import alternatives, texts_of
-from skillkeep.auditor.engines.tables import secrets
+from skillkeep.auditor.engines.tables import secrets, table
 
 __all__ = ["Flow", "secret_labels"]
 
@@ -48,20 +49,38 @@ def secret_labels(labels: frozenset[str]) -> list[str]:
     return sorted(label.partition(":")[2] for label in labels if label.startswith("secret:"))
 
 
+@dataclass(frozen=True)
+class _Known:
+    environment: frozenset[str]
+    measures: frozenset[str]
+    downloads: tuple[str, ...]
+    replies: frozenset[str]  # calls that answer what they fetched
+
+
+@cache
+def _known() -> _Known:
+    sinks = table("python")
+    downloads = tuple(sinks["download_suffixes"])
+    asking = (name for name in sinks["network"] if name.rpartition(".")[2] in _ASKING)
+    return _Known(
+        frozenset(sinks["environment"]),
+        frozenset(sinks["measures"]),
+        downloads,
+        frozenset(name for name in asking if name.startswith(downloads)),
+    )
+
+
 class Flow:
     """Labels of expressions in one program."""
 
-    def __init__(self, folder: Folder, table: dict[str, Any]) -> None:
+    def __init__(self, folder: Folder, sinks: dict[str, Any]) -> None:
         self._folder = folder
         self._names = folder.names
         self._program = folder.names.program
-        self._table = table
-        self._environment = frozenset(table["environment"])
-        self._measures = frozenset(table["measures"])
-        self._downloads = tuple(table["download_suffixes"])
-        self._replies = frozenset(
-            name for name in table["network"] if name.startswith(self._downloads) and name.rpartition(".")[2] in _ASKING
-        )
+        self._table = sinks
+        known = _known()
+        self._environment, self._measures = known.environment, known.measures
+        self._downloads, self._replies = known.downloads, known.replies
         self._memo: dict[Key, _Summary] = {}
         self._left = _NODES * min(len(self._program.sources), _MOST_SHARES)
 
@@ -200,7 +219,7 @@ class Flow:
     def _called(self, node: ast.Call, scope: Scope, into: _Summary) -> list[ast.AST]:
         """Add what the call itself brings; the parts of it whose labels its answer has too."""
         names = self._names.resolve(node.func, scope)
-        table, starts = self._table, False
+        sinks, starts = self._table, False
         if names and self._measures.issuperset(names):
             return []
         if names and self._replies.issuperset(names):  # an answer is not what was sent to get it
@@ -211,17 +230,17 @@ class Flow:
                 into.labels.add("download")
             if name in DECODERS:
                 into.labels.add("decoded")
-            if (where := table["read"].get(name)) is not None:
+            if (where := sinks["read"].get(name)) is not None:
                 self._path(argument(node, where), scope, into)
-            if name in table["credential_calls"]:
-                into.labels.add(f"secret:{table['credential_calls'][name]}")
-            if (where := table["shell"].get(name) or table["process"].get(name)) is not None:
+            if name in sinks["credential_calls"]:
+                into.labels.add(f"secret:{sinks['credential_calls'][name]}")
+            if (where := sinks["shell"].get(name) or sinks["process"].get(name)) is not None:
                 starts = True
                 self._output(argument(node, where), scope, into)
             if name == "builtins.getattr" and "os.environ" in self._names.resolve(node, scope):
                 into.labels.add("environment")
             self._members_called(name, scope, into)
-        if isinstance(node.func, ast.Attribute) and node.func.attr in table["read_methods"]:
+        if isinstance(node.func, ast.Attribute) and node.func.attr in sinks["read_methods"]:
             self._path(node.func.value, scope, into)
         for inner in self._functions(node.func, scope, 0):
             self._answers(inner, into)
