@@ -26,7 +26,7 @@ from skillkeep.kernel.libc import guarded
 from skillkeep.kernel.process import started_at
 from skillkeep.kernel.tape import Program
 from skillkeep.runner.environments.holder import LIFELINE_AT, HolderShape, make_holder
-from skillkeep.runner.environments.standing import GroupPart, Standing, boot_id, own_pid_namespace
+from skillkeep.runner.environments.standing import BESIDE, GroupPart, Standing, boot_id, own_pid_namespace
 from skillkeep.runner.native import messages
 from skillkeep.runner.native.binds import is_mapped, open_mapped
 from skillkeep.runner.native.identity import DEFAULT_ID_BASE, Identity, choose_identity
@@ -83,7 +83,7 @@ def main() -> int:
 
 def _build(request: Request) -> None:
     plan = request.plan
-    group = make_group(GroupLimits(plan.memory_bytes, plan.processes + 1, plan.cpus), f"env.{request.name}")
+    group = make_group(GroupLimits(plan.memory_bytes, plan.processes + BESIDE, plan.cpus), f"env.{request.name}")
     _sweep({os.path.dirname(part.path) for part in group.parts})
     try:
         init, identity = _raise(request, group)

@@ -3,7 +3,8 @@
 The launcher, which the caller started, joins the environment's control groups and namespaces by the pidfd of its init
 and ends. Its child lays down every right as the payload of a one-shot run does. *Shared*: the child is the payload,
 the caller's own child, beside the environment's other processes. *Fresh*: the child is the init of new pid, ipc and
-mount namespaces with an empty /tmp, and the payload is its child.
+mount namespaces with an empty /tmp, and the payload is its child. *Ahead*: it waits, with every right laid down, for
+the command, which comes as the second half of the tape (`native/rest.py`).
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from skillkeep.runner.native.filters import init_filter, payload_filter
 from skillkeep.runner.native.layout import Host
 from skillkeep.runner.native.messages import Kind
 from skillkeep.runner.native.plan import INSIDE_ID
+from skillkeep.runner.native.program import REST_OF_PAYLOAD, go_on_at
 from skillkeep.runner.native.rootfs import BindShape, restrict_proc
 from skillkeep.runner.native.steps import (
     GROUPS_AT,
@@ -63,6 +65,8 @@ class EntranceShape:
     candidates: int
     fresh: bool
     terminal: bool
+    ahead: bool = False
+    """It enters before its command is known, which comes as the second half of the tape."""
 
 
 def make_entrance(shape: EntranceShape) -> Program:
@@ -160,7 +164,8 @@ class EntranceBuilder:
         capabilities.tape_nothing(tape)
         tape_parent_death(tape)
         tape_switch(tape, "dumpable", on=False)  # again: the kernel changes it with the ids
-        tape.call("workdir", "chdir", Word(tape.cell(name="workdir")), why="enter the working folder")
+        if not shape.ahead:
+            tape.call("workdir", "chdir", Word(tape.cell(name="workdir")), why="enter the working folder")
         tape_switch(tape, "no_new_privs", on=True)
         if shape.landlock:
             # A domain of its own also keeps commands from each other's memory.
@@ -172,5 +177,8 @@ class EntranceBuilder:
         # The caller measures this process before it lets it go; execve sets the flag anew in any case.
         tape_switch(tape, "dumpable", on=True)
         say(tape, Kind.READY)
+        if shape.ahead:
+            go_on_at(tape, REST_OF_PAYLOAD, self.gone)
+            return
         wait_for_word(tape, self.gone)
         execute(tape, shape.candidates)

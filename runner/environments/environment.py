@@ -6,17 +6,18 @@ import os
 import select
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from skillkeep.kernel.errors import KernelError
-from skillkeep.runner.environments.enter import Door, Entered
+from skillkeep.runner.environments.enter import Door, Entered, Inside, Used
 from skillkeep.runner.environments.errors import EnvironmentsError
 from skillkeep.runner.environments.outcome import Ended, result_of_ended
 from skillkeep.runner.environments.place import Lock, Place
 from skillkeep.runner.environments.prepare import Command, look_around
 from skillkeep.runner.environments.relay import Kept, Sink, relay
 from skillkeep.runner.environments.standing import Standing, is_alive
+from skillkeep.runner.environments.waiting import Waiters
 from skillkeep.runner.errors import RunnerError
 from skillkeep.runner.interface import PATH, RunResult
 from skillkeep.runner.native.failures import LayerError, StartError
@@ -62,6 +63,7 @@ class Environment:
         self._door: Door | None = None
         try:
             self._door = Door(standing, look_around(standing))
+            self._waiters = Waiters(self._door, place.waiting_lock)
         except KernelError as error:
             self._lock.close()
             raise _layer_failed(error) from error
@@ -75,6 +77,7 @@ class Environment:
         """Leave it; it stays for the next one."""
         with self._changing:
             if self._door is not None:
+                self._waiters.close()
                 self._door.close()
                 self._door = None
         self._lock.note_use()
@@ -95,12 +98,14 @@ class Environment:
         with Pipe() as feed, Pipe() as one, Pipe() as two:
             streams = (feed.read_end, one.write_end, two.write_end)
             started = time.monotonic()
-            entered = self.enter(self.command(argv, how), streams)
+            command = self.command(argv, how)
+            entered = self.enter(command, streams)
             for pipe, end in ((feed, feed.read_end), (one, one.write_end), (two, two.write_end)):
                 pipe.close(end)
             feeder = Feeder(b"" if how.stdin is None else how.stdin, feed.give(feed.write_end))
             outputs: list[tuple[int, Sink]] = [(one.read_end, out), (two.read_end, err)]
             try:
+                self._waiters.look_ahead(entered, command)
                 stopped = relay(entered, outputs, feeder, how.seconds or _LONGEST_SECONDS)
             except BaseException:
                 entered.kill()
@@ -123,10 +128,12 @@ class Environment:
         env = tuple({**own, **dict(how.env), POLICY_VARIABLE: POLICY_FILE}.items())
         return Command(tuple(argv), env, how.workdir or self.record.project, how.fresh, terminal)
 
-    def enter(self, command: Command, streams: Sequence[int]) -> Entered:
+    def enter(self, command: Command, streams: Sequence[int]) -> Inside:
         """Start a command with these streams; in an environment built anew when it has ended. Raises RunnerError."""
         try:
             door = self._open_door()
+            if (waited := self._waiters.enter(command, streams)) is not None:
+                return waited
             try:
                 return Entered(door, command, streams)
             except (KernelError, LayerError):
@@ -136,31 +143,33 @@ class Environment:
         except (KernelError, LayerError) as error:
             raise _layer_failed(error) from error
 
-    def finish(self, entered: Entered) -> tuple[int | None, Mapping[str, float]]:
+    def finish(self, entered: Inside) -> tuple[int | None, Used]:
         """Wait for its end: wait status (None: killed before it could say) and usage in seconds and bytes.
 
         Raises RunnerError: `program_not_found`, `program_not_runnable`, `sandbox_died` when waited for elsewhere.
         """
         try:
-            status, usage = entered.end()
+            status, used = entered.end()
+        except KernelError as error:
+            raise _layer_failed(error) from error
         except StartError as error:
             raise _not_started(error) from error
         except ChildProcessError as error:
             hint = "Let it wait for its own children by pid, or start commands from a process of their own."
             raise RunnerError("sandbox_died", "This program took the command's status itself.", hint) from error
         self._lock.note_use()
-        return status, {"user": usage.ru_utime, "system": usage.ru_stime, "memory": usage.ru_maxrss * 1024}
+        return status, used
 
-    def _result(self, entered: Entered, stopped: str, kept: tuple[Kept, Kept], started: float) -> RunResult:
+    def _result(self, entered: Inside, stopped: str, kept: tuple[Kept, Kept], started: float) -> RunResult:
         standing = entered.standing
-        status, usage = self.finish(entered)
+        status, used = self.finish(entered)
         ended = Ended(
             status=status,
             stopped=stopped,
             wall_seconds=time.monotonic() - started,
-            user_seconds=usage["user"],
-            system_seconds=usage["system"],
-            peak_memory=int(usage["memory"]),
+            user_seconds=used.user,
+            system_seconds=used.system,
+            peak_memory=used.memory,
             bounded="memory" in standing.bounded_by,
             memory_limit=standing.plan.memory_bytes,
         )
@@ -175,8 +184,10 @@ class Environment:
                 raise EnvironmentsError("environment_ended", "the environment was closed", "Open it again.")
             if _is_over(self._door.holder) or (looked and not is_alive(self._door.standing)):
                 standing = self._rebuild()
+                self._waiters.close()
                 self._door.close()
                 self._door = Door(standing, look_around(standing))
+                self._waiters = Waiters(self._door, self.place.waiting_lock)
             return self._door
 
     def _ended(self) -> EnvironmentsError:

@@ -111,6 +111,10 @@ class Place:
         """Held alone by whoever makes it stand, besides being in it."""
         return Lock(self.folder.parent / f".{self.name}.making")
 
+    def waiting_lock(self) -> Lock:
+        """Held alone by the one process for whose commands others wait ahead."""
+        return Lock(self.folder.parent / f".{self.name}.waiting")
+
     @property
     def used(self) -> float:
         """When it was last used, in seconds since 1970."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from skillkeep.kernel.errors import KernelError
@@ -13,11 +13,11 @@ from skillkeep.kernel.libc import guarded
 from skillkeep.kernel.rlimits import NO_CORE_DUMP, within_hard
 from skillkeep.kernel.tape import Program, strings
 from skillkeep.runner.environments.entrance import EntranceShape, make_entrance
-from skillkeep.runner.environments.standing import Standing
+from skillkeep.runner.environments.standing import BESIDE, Standing
 from skillkeep.runner.native.layout import Host, look_at_host
 from skillkeep.runner.native.rootfs import BindShape
 
-__all__ = ["Command", "Ground", "look_around", "prepare_entrance", "shape_of"]
+__all__ = ["Command", "Ground", "look_around", "prepare_entrance", "prepare_waiting", "shape_of"]
 
 _LOCKED_BYTES = 8 * 1024 * 1024
 
@@ -62,7 +62,7 @@ def look_around(standing: Standing) -> Ground:
         limits["data"] = plan.memory_bytes
     if "pids" not in bounded:
         # Counted by id in this user namespace only (Linux 5.14 on); without root init has the same id.
-        limits["processes"] = plan.processes + (0 if standing.as_root else 1)
+        limits["processes"] = plan.processes + BESIDE
     return Ground(
         host=look_at_host(),
         binds=binds,
@@ -94,9 +94,7 @@ def prepare_entrance(
 ) -> tuple[Program, bytes]:
     """The program and the image of one command's tape. Raises KernelError when it is too long."""
     program, paths = _program(make, shape_of(command, standing, ground)), _paths(command)
-    values, tail = {}, bytearray()
-    for name, value in ground.limits:
-        values[f"soft_{name}"] = values[f"hard_{name}"] = value
+    values, tail = _limits(ground), bytearray()
     for name, text in (("workdir", os.fsencode(command.workdir)), *((f"program{i}", x) for i, x in enumerate(paths))):
         values[name] = program.tail + len(tail)
         tail += text + b"\0"
@@ -109,6 +107,17 @@ def prepare_entrance(
         return program, bytes(program.patched(values, bytes(tail)))
     except ValueError as error:
         raise KernelError("setup", 0, f"the command is too long: {error}", "Pass less on the command line.") from error
+
+
+def prepare_waiting(fresh: bool, standing: Standing, ground: Ground) -> tuple[Program, bytes]:
+    """The same for a command that is to come: see `native.rest.prepare_command`."""
+    nobody = Command(("/",), (), "/", fresh)
+    program = _program(make_entrance, replace(shape_of(nobody, standing, ground), candidates=0, ahead=True))
+    return program, bytes(program.patched(_limits(ground)))
+
+
+def _limits(ground: Ground) -> dict[str, int]:
+    return {f"{which}_{name}": value for name, value in ground.limits for which in ("soft", "hard")}
 
 
 @lru_cache(maxsize=16)

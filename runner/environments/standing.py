@@ -12,9 +12,10 @@ from typing import Any
 from skillkeep.kernel.procfs import read_text
 from skillkeep.runner.native.plan import Plan
 
-__all__ = ["GroupPart", "Standing", "boot_id", "is_alive", "own_pid_namespace"]
+__all__ = ["BESIDE", "GroupPart", "Standing", "boot_id", "is_alive", "own_pid_namespace"]
 
-
+BESIDE = 7
+"""Processes in a standing environment that are no command's: its holder, and what waits for commands to come."""
 _EXITING = 4  # PF_EXITING of the flags in proc_pid_stat(5)
 
 

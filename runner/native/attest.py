@@ -51,7 +51,8 @@ class Ahead:
     """What was measured of a payload that waits for its run, and the ways to measure the rest.
 
     Which layers, and why nothing takes them from it: `slots`. The files stay open: what they show is of this very
-    process, whatever its number means later. `rooted` says that its root is finished, and is to be measured as well.
+    process, whatever its number means later. `rooted` says that its root is finished, and is to be measured as well;
+    `root` is that layer as of `measure`, and then its mounts are not looked at.
     Raises LayerError for the first layer that does not hold.
     """
 
@@ -64,18 +65,21 @@ class Ahead:
         noticed: bool,
         *,
         rooted: bool = False,
+        root: Layer | None = None,
     ) -> None:
         self._open: list[int] = []
+        self._seen_root = self._given_root = root
+        self._seen_group: tuple[str, Layer] | None = None
         try:
             self._process = self._kept(os.pidfd_open(payload))
-            self._mounts = self._kept(os.open(f"/proc/{payload}/mountinfo", os.O_RDONLY | os.O_CLOEXEC))
             self._groups = self._kept(os.open(f"/proc/{payload}/cgroup", os.O_RDONLY | os.O_CLOEXEC))
             checks = _lasting(plan, payload, identity, bounded_by, noticed)
             self.layers = {name: check() for name, check in checks.items()}
-            self._changes = select.poll()
-            self._changes.register(self._mounts, select.POLLPRI)
-            self._seen_root: Layer | None = self._root_now() if rooted else None
-            self._seen_group: tuple[str, Layer] | None = None
+            if root is None:
+                self._mounts = self._kept(os.open(f"/proc/{payload}/mountinfo", os.O_RDONLY | os.O_CLOEXEC))
+                self._changes = select.poll()
+                self._changes.register(self._mounts, select.POLLPRI)
+                self._seen_root = self._root_now() if rooted else None
         except (OSError, KeyError, ValueError) as error:
             self.close()
             raise _unmeasured(error) from error
@@ -101,6 +105,8 @@ class Ahead:
 
     def _root(self) -> Layer:
         """Read again when a mount has come, gone or changed; the kernel says so (proc_pid_mountinfo(5))."""
+        if self._given_root is not None:
+            return self._given_root
         if self._changes.poll(0) or self._seen_root is None:
             self._seen_root = None
             self._seen_root = self._root_now()

@@ -107,16 +107,18 @@ def pair() -> tuple[socket.socket, socket.socket]:
     return ours, theirs
 
 
-def tell(sock: socket.socket, word: bytes, fds: Sequence[int] = ()) -> None:
+def tell(sock: socket.socket, word: bytes, fds: Sequence[int] = (), *, lost: bool = False) -> None:
     """Let the inner side go on, without ever waiting for it. A dead one is noticed by the next `receive`.
 
-    Raises KernelError("setup") when it does not listen, OSError for what cannot be sent.
+    Raises KernelError("setup") when it does not listen, OSError for what cannot be sent; for what nobody will hear
+    with `lost` alone.
     """
     rights = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array("i", fds))] if fds else []
     try:
         sock.sendmsg([word], rights, socket.MSG_DONTWAIT)
     except (BrokenPipeError, ConnectionResetError):
-        return
+        if lost:
+            raise
     except BlockingIOError as error:
         raise KernelError("setup", error.errno or 0, "tell the sandbox to go on: it does not listen") from error
 

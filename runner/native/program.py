@@ -67,6 +67,7 @@ __all__ = [
     "REST_OF_PAYLOAD",
     "SENT",
     "Shape",
+    "go_on_at",
     "make_program",
     "make_rest",
     "reap",
@@ -193,14 +194,14 @@ class _Builder:
         keep = HOST_ROOT if (shape.ahead or shape.vacant) and not shape.as_root else None
         build_root(tape, shape.host, sources, shape.tmp_bytes, keep)
         if shape.vacant:
-            self._go_on_at(REST_OF_INIT)
+            go_on_at(tape, REST_OF_INIT, self.quit)
             return
         if not shape.ahead:
             finish_root(tape, sources.binds, shape.binds)
         tape.call("setup", "clone", signal.SIGCHLD, 0, 0, 0, 0, into=_CHILD)
         tape.jump_if_equal(_CHILD, self.zero, self.payload)
         if shape.ahead:
-            self._go_on_at(REST_OF_INIT)
+            go_on_at(tape, REST_OF_INIT, self.quit)
         else:
             reap(tape)
 
@@ -208,14 +209,6 @@ class _Builder:
         gate = self.tape.cell()
         self.tape.call("setup", "eventfd2", 0, os.O_CLOEXEC, into=gate)
         self.tape.require_equal("setup", "the gate has its place", gate, self.tape.data(struct.pack("=q", GATE)))
-
-    def _go_on_at(self, place: int) -> None:
-        """Take the second half of the tape from the socket, its descriptors to `SENT`, and go on there."""
-        tape, heard = self.tape, self.tape.cell()
-        message = message_header(tape, place, REST_BYTES, _CONTROL, CONTROL_BYTES)
-        tape.call("setup", "recvmsg", SOCKET, message, _CLOEXEC_FDS, into=heard, why="wait for the run")
-        tape.jump_if_equal(heard, self.zero, self.quit)
-        tape.jump_if_equal(self.zero, self.zero, At(place + HEADER.size))
 
     def _die_with_starter(self) -> None:
         tape_parent_death(self.tape)
@@ -260,10 +253,22 @@ class _Builder:
             tape.call("seccomp", "sendmsg", SOCKET, ready, 0, why="send the listener")
         if shape.ahead:
             tape.call("setup", "read", GATE, tape.space(bytes(8)), 8, why="wait for init")
-            self._go_on_at(REST_OF_PAYLOAD)
+            go_on_at(tape, REST_OF_PAYLOAD, self.quit)
             return
         wait_for_word(tape, self.quit)
         execute(tape, shape.candidates)
+
+
+def go_on_at(tape: Tape, place: int, gone: Label) -> None:
+    """Take the second half of the tape from the socket, its descriptors to `SENT`, and go on there.
+
+    Go to `gone` when the other end of the socket has been closed.
+    """
+    heard, zero = tape.cell(), tape.data(bytes(8))
+    message = message_header(tape, place, REST_BYTES, _CONTROL, CONTROL_BYTES)
+    tape.call("setup", "recvmsg", SOCKET, message, _CLOEXEC_FDS, into=heard, why="wait for the run")
+    tape.jump_if_equal(heard, zero, gone)
+    tape.jump_if_equal(zero, zero, At(place + HEADER.size))
 
 
 def reap(tape: Tape) -> None:

@@ -26,7 +26,7 @@ from skillkeep.runner.native.program import (
 )
 from skillkeep.runner.native.rootfs import BindShape, finish_root, forget_host, open_from_host
 from skillkeep.runner.native.steps import execute
-from skillkeep.runner.native.tail import Tail, candidates
+from skillkeep.runner.native.tail import Commanded, Tail, candidates
 
 __all__ = ["MOST_BYTES", "Rest", "prepare_command", "prepare_rest"]
 
@@ -59,7 +59,7 @@ def prepare_rest(plan: Plan, binds: tuple[BindShape, ...], as_root: bool) -> Res
     return Rest(_sendable(first), second, {**init.steps, **steps})
 
 
-def prepare_command(plan: Plan) -> tuple[bytes, Mapping[int, Step]]:
+def prepare_command(plan: Commanded) -> tuple[bytes, Mapping[int, Step]]:
     """The payload's second half for `plan`, and its steps. Raises KernelError when it is too long to be sent."""
     payload = _rest_of_payload(len(paths := candidates(plan)))
     tail = Tail(payload.tail)

@@ -3,11 +3,24 @@
 from __future__ import annotations
 
 import os
+from typing import Protocol
 
 from skillkeep.kernel.tape import strings
-from skillkeep.runner.native.plan import Plan
 
-__all__ = ["Tail", "candidates"]
+__all__ = ["Commanded", "Tail", "candidates"]
+
+
+class Commanded(Protocol):
+    """A program with its arguments, its whole environment, PATH among it, and the folder it begins in."""
+
+    @property
+    def argv(self) -> tuple[str, ...]: ...
+
+    @property
+    def env(self) -> tuple[tuple[str, str], ...]: ...
+
+    @property
+    def workdir(self) -> str: ...
 
 
 class Tail:
@@ -30,7 +43,7 @@ class Tail:
         return at
 
 
-def candidates(plan: Plan) -> list[bytes]:
+def candidates(plan: Commanded) -> list[bytes]:
     """The paths to try for the program of `plan`, as execvp(3) does."""
     program, path = plan.argv[0], dict(plan.env)["PATH"]
     folders = [""] if "/" in program else [f"{folder or '.'}/" for folder in path.split(":")]

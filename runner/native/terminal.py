@@ -32,7 +32,7 @@ _WINDOW = struct.Struct("4H")
 _NO_WINDOW = _WINDOW.pack(0, 0, 0, 0)
 _LONGEST_WAIT = 3600.0
 _ENDING = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGQUIT)
-_GUARDING = 'trap "" HUP INT QUIT TERM TTOU; eval "read -r word <&$0" || stty "$1"'
+_GUARDING = 'trap "" HUP INT QUIT TERM TTOU; read -r word <&1 || stty "$0"'
 _KIND = re.compile(r"[A-Za-z0-9._+-]{1,64}\Z")
 
 
@@ -182,8 +182,8 @@ def _guard(keys: int) -> Iterator[None]:
     try:
         with contextlib.suppress(OSError, subprocess.SubprocessError):  # without stty(1) nothing is restored
             asked = subprocess.run(["stty", "-g"], stdin=keys, capture_output=True, check=True)
-            words = ["sh", "-c", _GUARDING, str(heard), asked.stdout.strip().decode()]
-            guard = subprocess.Popen(words, stdin=keys, stdout=-3, stderr=-3, pass_fds=(heard,))
+            words = ["sh", "-c", _GUARDING, asked.stdout.strip().decode()]
+            guard = subprocess.Popen(words, stdin=keys, stdout=heard, stderr=-3)  # dash reads from 0 to 9
         os.close(heard)
         heard = -1
         yield

@@ -126,20 +126,28 @@ said(codes=codes)
 
 def test_nothing_is_left_open_or_waiting_after_many_commands(stage: Stage) -> None:
     seen = stage.play("""
+def open_files():
+    return sorted(os.listdir("/proc/self/fd"))
+def children():
+    return Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()
 with environments.open(project) as e:
-    for fresh in (False, True) * 2:
-        sh(e, "true", fresh=fresh)
-    before = sorted(os.listdir("/proc/self/fd"))
-    for n in range(30):
+    sh(e, "true")
+before = open_files()
+with environments.open(project) as e:
+    most = [0, 0]
+    for n in range(40):
         sh(e, "true", fresh=bool(n % 2))
         try:
-            e.run(["nothere"])
+            e.run(["nothere"], How(fresh=bool(n % 3)))
         except SkillkeepError:
             pass
-    said(fds=sorted(os.listdir("/proc/self/fd")) == before)
-    said(children=Path(f"/proc/self/task/{os.getpid()}/children").read_text())
+        most = [max(most[0], len(open_files()) - len(before)), max(most[1], len(children()))]
+said(most=most, fds=open_files() == before, children=children())
 """)
-    assert seen == {"fds": True, "children": ""}
+    # Two of a kind wait, each with what shows it; on a busy machine a few are just ending.
+    assert seen["most"][0] <= 30
+    assert seen["most"][1] <= 20
+    assert (seen["fds"], seen["children"]) == (True, [])
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,184 @@
+"""What waits for commands to come holds what a command holds that enters when it comes, and is never met by two."""
+
+from __future__ import annotations
+
+import json
+import os
+
+import pytest
+from support.environments import Stage, next_said
+from support.waiting import until
+
+from skillkeep.kernel import landlock
+
+pytestmark = pytest.mark.skipif(landlock.abi_or_none() == 0, reason="without Landlock nothing waits")
+
+ABOUT = r"""
+import json, os, resource, sys
+status = dict(line.split(":\t", 1) for line in open("/proc/self/status").read().splitlines())
+rights = [status[name] for name in ("Uid", "Gid", "Groups", "CapPrm", "CapEff", "CapInh", "CapBnd", "CapAmb",
+                                    "NoNewPrivs", "Seccomp", "Seccomp_filters", "SigBlk", "SigIgn", "Cpus_allowed")]
+fds = {fd: os.readlink(f"/proc/self/fd/{fd}").partition(":")[0] for fd in os.listdir("/proc/self/fd") if fd < "3"}
+print(json.dumps([
+    rights, fds, len(os.listdir("/proc/self/fd")), sorted(os.environ.items()), os.getcwd(), sys.argv, os.umask(0),
+    [resource.getrlimit(number) for number in range(16)], open("/proc/self/cgroup").read(), os.listdir("/tmp"),
+    [os.readlink(f"/proc/self/ns/{kind}") for kind in ("user", "net", "uts", "cgroup")], os.getsid(0) == os.getpid(),
+    open("/proc/self/oom_score_adj").read(), sys.stdin.read(), os.getpriority(os.PRIO_PROCESS, 0),
+]))
+"""
+USED = """
+def waiting(e, fresh):
+    return [each.payload for each in e._waiters._waiting if each.fresh == fresh and each.looked_at]
+def until_some_wait(e, fresh):
+    for _ in range(100):
+        if waiting(e, fresh):
+            return waiting(e, fresh)
+        sh(e, "true", fresh=fresh)
+    raise AssertionError("nothing waits")
+"""
+
+
+@pytest.mark.parametrize("fresh", [False, True])
+def test_a_command_that_was_waited_for_is_what_any_command_is(stage: Stage, fresh: bool) -> None:
+    seen = stage.play(f"""
+{USED}
+fresh = {fresh}
+how = How(fresh=fresh, stdin=b"given", env=(("WORD", "said"),), workdir="/usr")
+def run(e):
+    result = e.run(["python3", "-I", "-c", {ABOUT!r}, "a b"], how)
+    held = [int(result.assurance.level), [[layer.name, layer.in_force] for layer in result.assurance.layers]]
+    return [result.stdout.decode(), result.stderr.decode(), held, list(result.assurance.losses)]
+with environments.open(project) as e:
+    cold = run(e)
+    before = until_some_wait(e, fresh)
+    hot = run(e)
+    said(cold=cold, hot=hot, used=before[0] not in waiting(e, fresh))
+""")
+    assert seen["hot"] == seen["cold"]
+    assert seen["used"]
+    assert json.loads(seen["hot"][0])[13] == "given"
+
+
+def test_one_that_ended_or_whose_maker_has_other_limits_now_is_not_used(stage: Stage) -> None:
+    seen = stage.play(f"""
+{USED}
+import resource, select, signal
+with environments.open(project) as e:
+    for pid in until_some_wait(e, False):
+        ended = os.pidfd_open(pid)
+        os.kill(pid, signal.SIGKILL)
+        select.select([ended], [], [])
+    said(well=out(e, "echo well"))
+    before = until_some_wait(e, False)
+    resource.setrlimit(resource.RLIMIT_STACK, (3 << 20, 3 << 20))
+    said(stack=out(e, "ulimit -s"), again=out(e, "ulimit -s"), gone=before[0] not in waiting(e, False))
+""")
+    assert seen == {"well": "well", "stack": "3072", "again": "3072", "gone": True}
+
+
+def test_each_serves_once_and_only_the_thread_that_made_it(stage: Stage) -> None:
+    seen = stage.play(f"""
+{USED}
+import threading
+with environments.open(project) as e:
+    pids = [e.run(["sh", "-c", "echo $PPID $$"]).stdout for _ in range(12)]
+    before = until_some_wait(e, False)
+    other = threading.Thread(target=lambda: said(text=out(e, "echo other")))
+    other.start()
+    other.join()
+    said(different=len(set(pids)), kept=before[0] in waiting(e, False))
+""")
+    assert seen == {"text": "other", "different": 12, "kept": True}
+
+
+def test_of_two_processes_one_alone_has_any_and_none_outlives_its_maker(stage: Stage) -> None:
+    scene = f"""
+{USED}
+with environments.open(project) as e:
+    said(waiting=until_some_wait(e, False) + until_some_wait(e, True))
+    sys.stdin.read()
+"""
+    with stage.start(scene) as process:
+        pids = next_said(process)["waiting"]
+        other = stage.play("""
+with environments.open(project) as e:
+    for _ in range(6):
+        assert out(e, "echo well") == "well"
+    said(waiting=len(e._waiters._waiting))
+""")
+        process.kill()
+    assert other == {"waiting": 0}
+    assert until(lambda: not any(os.path.exists(f"/proc/{pid}/ns/pid") for pid in pids))
+    looked = stage.play("said(**vars(environments.look(environments.find(str(project)))))")
+    assert (looked["processes"], looked["busy"]) == (0, False)
+
+
+def test_a_command_cannot_reach_what_waits(stage: Stage) -> None:
+    if landlock.abi_or_none() < 6:
+        pytest.skip("Landlock of this kernel does not keep processes apart; a fresh command is kept apart")
+    attack = """
+import os, signal
+for pid in filter(str.isdigit, os.listdir("/proc")):
+    if int(pid) in (os.getpid(), os.getppid()):
+        continue
+    for number in (signal.SIGKILL, signal.SIGSTOP):
+        try:
+            os.kill(int(pid), number)
+            print("signalled", pid)
+        except OSError:
+            pass
+    for name in ("mem", "environ", "maps", "fd/4"):
+        try:
+            open(f"/proc/{pid}/{name}", "rb").read(1)
+            print("read", name)
+        except OSError:
+            pass
+"""
+    seen = stage.play(f"""
+{USED}
+with environments.open(project) as e:
+    until_some_wait(e, False)
+    attacked = [e.run(["python3", "-I", "-c", {attack!r}]).stdout.decode() for _ in range(3)]
+    said(attacked=attacked, after=out(e, "echo well"))
+""")
+    assert seen == {"attacked": [""] * 3, "after": "well"}
+
+
+def test_a_folder_or_program_that_is_not_there_is_named_as_before(stage: Stage) -> None:
+    seen = stage.play(f"""
+{USED}
+found = []
+def code(how, *argv):
+    try:
+        return e.run(argv, how).exit_code
+    except SkillkeepError as error:
+        return [error.code, error.context.get("layer")]
+with environments.open(project) as e:
+    for fresh in (False, True):
+        calls = [(How(fresh=fresh, workdir="/missing"), "true"), (How(fresh=fresh), "nothere")]
+        cold = [code(*call) for call in calls]
+        hot = []
+        for call in calls:
+            until_some_wait(e, fresh)
+            hot.append(code(*call))
+        found.append([cold, hot, out(e, "echo well", fresh=fresh)])
+said(found=found)
+""")
+    expected = [["sandbox_layer_failed", "workdir"], ["program_not_found", None]]
+    assert seen["found"] == [[expected, expected, "well"]] * 2
+
+
+def test_when_the_holder_was_killed_what_waited_has_ended_with_it(stage: Stage) -> None:
+    seen = stage.play(f"""
+{USED}
+import select, signal
+with environments.open(project) as e:
+    pids = until_some_wait(e, True) + until_some_wait(e, False)
+    ending = [os.pidfd_open(pid) for pid in waiting(e, False)]  # a fresh one has pid 1 of its own
+    os.kill(e.standing.holder, signal.SIGKILL)
+    for each in ending:
+        select.select([each], [], [])
+    said(fresh=out(e, "echo anew", fresh=True), text=out(e, "echo anew"))
+    said(left=[pid for pid in pids if os.path.exists(f"/proc/{{pid}}/ns/pid")])
+""")
+    assert seen == {"text": "anew", "fresh": "anew", "left": []}
