@@ -16,6 +16,7 @@ import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import skillkeep
@@ -39,6 +40,8 @@ _MOST = 1 << 17
 _MOST_FDS = 64
 _START_SECONDS = 20.0
 _PAUSE_SECONDS = 0.005
+_BUILDING_SECONDS = 0.004
+"""In less time after a run nothing is built ahead: whoever asked for it in vain is not asked again so soon."""
 _HERE = os.path.dirname(os.path.abspath(__file__))
 _CREDENTIALS = struct.Struct("3i")
 
@@ -64,15 +67,17 @@ class Line:
 
     _last: ClassVar[_Server | None] = None
     """The server of the last run in this process."""
+    _unlent: ClassVar[float] = float("-inf")
+    """When the last run of this process ended that was lent no sandbox, in monotonic seconds."""
 
     def __init__(self, plan: Plan) -> None:
         self._plan = plan
         self._guess, self._connection = self._last, None
-        self._hopes = False
+        self._hopes = self._lent = False
         if self._guess is not None:
             with contextlib.suppress(KernelError, OSError):  # whoever is the right one is found below
                 self._connection = _connect(self._guess.folder, self._guess.name)
-        if self._connection is not None and plan.plain:
+        if self._connection is not None and plan.plain and time.monotonic() > Line._unlent + _BUILDING_SECONDS:
             # A sandbox that stands furnished for it: whoever serves looks for one while the streams are made.
             with contextlib.suppress(OSError):
                 self._connection.send(ROOM + plan.room.encode())
@@ -93,6 +98,7 @@ class Line:
         if self._hopes:
             right = _right_server()
             if right == self._guess and (lent := self._borrowed(streams)) is not None:
+                self._lent = True
                 return lent
             if right == self._guess and self._connection is not None:
                 with contextlib.suppress(OSError):
@@ -158,6 +164,8 @@ class Line:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+        if not self._lent:
+            Line._unlent = time.monotonic()
 
 
 def ask(connection: socket.socket, plan: str, streams: Sequence[int], request: bytes = RUN) -> None:
@@ -264,6 +272,7 @@ def starter(folders: Mapping[str, str] | None = None) -> list[str]:
     return [*words, *(f"{package}={place}" for package, place in (folders or _folders()).items()), "--"]
 
 
+@cache
 def _folders() -> dict[str, str]:
     """The packages that the server needs, and nothing of an interpreter's site."""
     return {

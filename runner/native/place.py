@@ -13,7 +13,7 @@ import resource
 import stat
 import sys
 from collections.abc import Mapping
-from functools import cache
+from functools import cache, lru_cache
 
 from skillkeep.kernel.errors import KernelError
 from skillkeep.kernel.libc import guarded
@@ -26,7 +26,10 @@ __all__ = ["LAYER", "alone", "rights", "server_folder", "server_name", "source_f
 LAYER = "fork_server"
 _SPARE_NAMES = 9
 _HERE = os.path.dirname(os.path.abspath(__file__))
-_LIMITS = ("CORE", "NOFILE", "FSIZE", "NPROC", "DATA", "CPU", "MEMLOCK", "MSGQUEUE", "AS")
+_LIMITS = tuple(
+    getattr(resource, f"RLIMIT_{name}")
+    for name in ("CORE", "NOFILE", "FSIZE", "NPROC", "DATA", "CPU", "MEMLOCK", "MSGQUEUE", "AS")
+)
 _RIGHTS = {
     "permitted": "CapPrm", "bounding": "CapBnd", "no_new_privs": "NoNewPrivs", "seccomp": "Seccomp",
     "filters": "Seccomp_filters",
@@ -65,16 +68,21 @@ def server_name(folders: tuple[str, ...], private: bool, own: Mapping[str, str] 
     `folders` hold the code the server runs; a `private` one is this very process's, whose `rights` are `own`.
     """
     with guarded(LAYER, "look at this process"):
-        facts = {
-            "code": _code(folders),
-            "ids": [os.getresuid(), os.getresgid(), sorted(os.getgroups())],
-            "namespaces": namespaces_of("self", KINDS),
-            "groups": read_record("/proc/self/cgroup"),
-            "limits": [resource.getrlimit(getattr(resource, f"RLIMIT_{name}")) for name in _LIMITS],
-            "cores": sorted(os.sched_getaffinity(0)),
-            "rights": rights() if own is None else own,
-            "owner": [os.getpid(), started_at(os.getpid())] if private else [],
-        }
+        facts = (
+            _code(folders),
+            (os.getresuid(), os.getresgid(), tuple(sorted(os.getgroups()))),
+            tuple(namespaces_of("self", KINDS).items()),
+            read_record("/proc/self/cgroup"),
+            tuple(map(resource.getrlimit, _LIMITS)),
+            tuple(sorted(os.sched_getaffinity(0))),
+            tuple((rights() if own is None else own).items()),
+            (os.getpid(), started_at(os.getpid())) if private else (),
+        )
+    return _name_of(facts)
+
+
+@lru_cache(maxsize=4)
+def _name_of(facts: tuple[object, ...]) -> str:
     return "native-" + hashlib.sha256(json.dumps(facts).encode()).hexdigest()[:20]
 
 

@@ -180,7 +180,7 @@ def _interpreter_outside_usr() -> str | None:
     A system interpreter is preferred: one below a home (pyenv, uv) would show paths of that home, and its
     site-packages, to the payload.
     """
-    if any(os.path.exists(f"{folder}/python3") for folder in PATH.split(":")):
+    if any(os.path.exists(f"{folder}/python3") for folder in reversed(PATH.split(":"))):
         return None
     return sys.base_prefix
 
