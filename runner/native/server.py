@@ -27,6 +27,7 @@ from skillkeep.kernel.cgroup_scope import enter_own_scope
 from skillkeep.kernel.cgroups import Group
 from skillkeep.kernel.errors import KernelError
 from skillkeep.kernel.rlimits import NO_CORE_DUMP
+from skillkeep.runner.interface import Assurance
 from skillkeep.runner.native.session import Session
 from skillkeep.runner.native.slots import Slot, Slots
 
@@ -131,7 +132,7 @@ class Server:
         self._began = self._last_use = time.monotonic()
         self._listening = True
         self.slots = Slots(self)
-        self._held: dict[int, tuple[float, dict[str, Any]]] = {}
+        self._held: dict[int, tuple[float, Assurance]] = {}
         self.watch(listener.fileno(), self._accept)
 
     def watch(self, fd: int, handler: Callable[[], object]) -> None:
@@ -152,14 +153,14 @@ class Server:
         if group is not None:
             self.bury(group)
 
-    def note_held(self, id_base: int, assurance: dict[str, Any]) -> None:
+    def note_held(self, id_base: int, assurance: Assurance) -> None:
         """A run with ids from `id_base` has just had this assurance."""
         self._held = {id_base: (time.monotonic(), assurance)}
 
     def held_lately(self, id_base: int) -> dict[str, Any] | None:
         """What a run had in the last seconds: whoever asks whether a sandbox works need not make one to see."""
         when, assurance = self._held.get(id_base, (float("-inf"), None))
-        return assurance if time.monotonic() - when < _LATELY_SECONDS else None
+        return None if assurance is None or time.monotonic() - when >= _LATELY_SECONDS else assurance.to_json()
 
     def bury(self, group: Group) -> None:
         """Remove a group, now or as soon as its last process has ended."""

@@ -169,7 +169,7 @@ class Session:
             self._caller_gone()
             return
         if self._lent is not None:
-            self._server.note_held(self._lent.plan.id_base, self._lent.assurance.to_json())
+            self._server.note_held(self._lent.plan.id_base, self._lent.assurance)
             self._look()
 
     def _build(self, plan: Plan, streams: list[int]) -> None:
@@ -268,9 +268,9 @@ class Session:
 
     def _answer(self, words: dict[str, Any]) -> None:
         uppers: list[int] = []
-        if self._sandbox is not None and words["kind"] == "outcome":
+        if self._sandbox is not None and self._sandbox.outcome is not None and words["kind"] == "outcome":
             uppers = self._sandbox.uppers
-            self._server.note_held(self._sandbox.plan.id_base, words["assurance"])
+            self._server.note_held(self._sandbox.plan.id_base, self._sandbox.outcome.assurance)
         if self._wanted:
             with contextlib.suppress(OSError):  # a caller that is gone hears nothing
                 socket.send_fds(self._connection, [json.dumps(words).encode()], uppers)
