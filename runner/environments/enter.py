@@ -142,6 +142,10 @@ class Inside:
         if not self._fresh:
             _kill_session(self._payload)
 
+    def is_seen_over(self) -> bool:
+        """Its end is heard."""
+        return False
+
     def end(self) -> tuple[int | None, Used]:
         """Wait for its end: the wait status, None when it was killed before it could say, and what it used.
 

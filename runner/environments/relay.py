@@ -61,6 +61,9 @@ class Ending(Protocol):
 
     def kill(self) -> None: ...
 
+    def is_seen_over(self) -> bool:
+        """Asked when all outputs have ended: whether it can be seen that it has, too."""
+
 
 def relay(entered: Ending, outputs: Sequence[tuple[int, Sink]], feeder: Feeder, seconds: float) -> str:
     """Serve the command until it has ended; why it was killed before: ``timeout``, ``output_cap`` or an empty text.
@@ -74,7 +77,7 @@ def relay(entered: Ending, outputs: Sequence[tuple[int, Sink]], feeder: Feeder, 
         poll.register(fd, select.POLLIN)
     for fd in places:
         os.set_blocking(fd, False)
-    stopped = ""
+    stopped, asked = "", False
     while True:
         feeder.arrange(poll)
         left = deadline - time.monotonic()
@@ -95,6 +98,8 @@ def relay(entered: Ending, outputs: Sequence[tuple[int, Sink]], feeder: Feeder, 
                     entered.kill()
             else:
                 feeder.step(fd)
+        if not ended and not places and not asked and not stopped:
+            asked, ended = True, entered.is_seen_over()
         if ended:
             _drain(places)
             return stopped

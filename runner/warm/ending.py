@@ -11,9 +11,9 @@ import contextlib
 import os
 import time
 
-from skillkeep.kernel.procfs import read_again
+from skillkeep.kernel.procfs import read_record_again
 
-__all__ = ["Seen", "Watch"]
+__all__ = ["Peak", "Seen", "Watch"]
 
 _EXITING = 4  # PF_EXITING of the flags in proc_pid_stat(5)
 _FLAGS, _USER, _SYSTEM, _CHILD_USER, _CHILD_SYSTEM, _THREADS, _SIZE, _STATUS = 6, 11, 12, 13, 14, 17, 20, 49
@@ -37,7 +37,7 @@ class Watch:
         self._open: list[int] = []
         try:
             self._state = self._kept(f"/proc/{pid}/stat")
-            first = _words(read_again(self._state))[_PARENT]
+            first = _words(read_record_again(self._state))[_PARENT]
             self._children = self._kept(f"/proc/{pid}/task/{pid}/children")
             self._others = self._kept(f"/proc/{first}/task/{first}/children")
         except BaseException:
@@ -52,16 +52,16 @@ class Watch:
         """How it ended, if that can be seen yet, and nobody else is left in its room."""
         with contextlib.suppress(OSError):
             for _ in range(_LOOKS):
-                words = _words(read_again(self._state))
+                words = _words(read_record_again(self._state))
                 if int(words[_FLAGS]) & _EXITING and words[_SIZE] == "0":
                     return self._alone(words)
         return None
 
     def _alone(self, words: list[str]) -> Seen | None:
         """In this order: what a child leaves behind moves up, and an ending process makes none."""
-        if words[_THREADS] != "1" or read_again(self._children).strip():
+        if words[_THREADS] != "1" or read_record_again(self._children).strip():
             return None
-        if read_again(self._others).split() != [str(self._pid)]:
+        if read_record_again(self._others).split() != [str(self._pid)]:
             return None
         whole = time.clock_gettime(~self._pid << 3 | _CPU_OF_PROCESS)
         ticks = os.sysconf("SC_CLK_TCK")
@@ -74,6 +74,46 @@ class Watch:
         """Let go of it."""
         while self._open:
             os.close(self._open.pop())
+
+
+class Peak:
+    """The most memory that a control group had since a call began, as the kernel counts it for the group."""
+
+    def __init__(self) -> None:
+        self._fd = -1
+
+    def open(self, group: str | None) -> None:
+        """Count for the group at this path."""
+        for name in ("memory.max_usage_in_bytes", "memory.peak"):
+            with contextlib.suppress(OSError):
+                if group is not None and self._fd < 0:
+                    self._fd = os.open(f"{group}/{name}", os.O_RDWR | os.O_CLOEXEC)
+
+    @property
+    def counts(self) -> bool:
+        """Whether the kernel counts so."""
+        return self._fd >= 0
+
+    def begin(self) -> None:
+        """Forget what was before; where the kernel cannot (Linux 6.12 can), nothing is counted."""
+        if self._fd >= 0:
+            try:
+                os.pwrite(self._fd, b"0", 0)
+            except OSError:
+                self.close()
+
+    def end(self) -> int | None:
+        """Bytes, None where nothing is counted."""
+        try:
+            return int(os.pread(self._fd, 64, 0)) if self._fd >= 0 else None
+        except (OSError, ValueError):
+            return None
+
+    def close(self) -> None:
+        """Let go of it."""
+        if self._fd >= 0:
+            os.close(self._fd)
+            self._fd = -1
 
 
 def _words(text: str) -> list[str]:

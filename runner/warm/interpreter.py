@@ -45,6 +45,7 @@ from skillkeep.runner.native.messages import Kind
 from skillkeep.runner.native.place import server_folder
 from skillkeep.runner.native.plan import make_plan
 from skillkeep.runner.native.streams import Pipe
+from skillkeep.runner.warm.ending import Peak
 from skillkeep.runner.warm.slot import Slot
 from skillkeep.runner.warm.tapes import make_rights, make_room, make_zygote_entrance
 from skillkeep.text import escape
@@ -82,6 +83,7 @@ class WarmInterpreter:
         self._present: Slot | None = None
         self._spare: Slot | Exception | None = None
         self._taken = 0
+        self._peak = Peak()
         self._folder = Path(
             tempfile.mkdtemp(prefix=f"warm-{os.getpid()}-{started_at(os.getpid())}-", dir=server_folder())
         )
@@ -105,6 +107,7 @@ class WarmInterpreter:
         if self._door is not None:
             self._door.close()
             self._door = None
+        self._peak.close()
         while self._pipes:
             os.close(self._pipes.pop())
         if self._alive >= 0:
@@ -139,8 +142,9 @@ class WarmInterpreter:
             assurance = slot.measured(self._standing)
             feed, one, two = (stack.enter_context(Pipe()) for _ in range(3))
             started = time.monotonic()
-            self._socket.send(b"begun %d" % slot.number)
+            self._peak.begin()
             socket.send_fds(slot.talk, [words], (feed.read_end, one.write_end, two.write_end))
+            self._socket.send(b"begun %d" % slot.number)
             for pipe, end in ((feed, feed.read_end), (one, one.write_end), (two, two.write_end)):
                 pipe.close(end)
             feeder = Feeder(b"" if request.stdin is None else request.stdin, feed.give(feed.write_end))
@@ -152,11 +156,7 @@ class WarmInterpreter:
             finally:
                 feeder.close()
             wall = time.monotonic() - started
-            report = slot.report.recv(_REPORT.size) or (_STOPPED if stopped else b"")
-        if len(report) != _REPORT.size:
-            hint = "Run it again; if it happens twice, please report it."
-            raise RunnerError("sandbox_died", "The warm interpreter ended while a call ran.", hint)
-        _, status, _, user, system, memory = _REPORT.unpack(report)
+            status, user, system, memory = self._how_it_ended(slot, stopped)
         ended = Ended(
             status=status,
             stopped=stopped,
@@ -169,6 +169,22 @@ class WarmInterpreter:
         )
         result = result_of_ended(ended, out, err, assurance, request.policy.digest, request.run_id)
         return replace(result, tool_digest=None if request.tool is None else request.tool.digest)
+
+    def _how_it_ended(self, slot: Slot, stopped: str) -> tuple[int, float, float, int]:
+        """Wait status, seconds of the user's and the system's CPU, bytes of memory at the most."""
+        if slot.seen is not None and (peak := self._peak.end()) is not None:
+            return slot.seen.status, slot.seen.user, slot.seen.system, peak
+        report = slot.report.recv(_REPORT.size) or (_STOPPED if stopped else b"")
+        if len(report) != _REPORT.size:
+            hint = "Run it again; if it happens twice, please report it."
+            raise RunnerError("sandbox_died", "The warm interpreter ended while a call ran.", hint)
+        _, status, _, user, system, memory = _REPORT.unpack(report)
+        return status, user, system, memory
+
+    def is_seen_over(self) -> bool:
+        """Whether the present call has ended, which pid 1 will tell some time later."""
+        assert self._present is not None
+        return self._peak.counts and self._present.look_at_end()
 
     @property
     def pidfd(self) -> int:
@@ -211,6 +227,7 @@ class WarmInterpreter:
         """Let the zygote in, with pipes for streams, as its calls will have."""
         standing = self._standing
         self._door = Door(standing, look_around(standing))
+        self._peak.open(standing.bounded_by.get("memory"))
         told = json.dumps(self._told(request, idle_seconds))
         command = Command(("python3", "-c", _source(), told), standing.plan.env, "/")
         program, image = prepare_entrance(command, standing, self._door.ground, make_zygote_entrance)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import socket
 
 from skillkeep.kernel.namespaces import IdMap
@@ -10,6 +11,7 @@ from skillkeep.runner.interface import Assurance
 from skillkeep.runner.native.attest import Ahead, mark_as_first_to_go, measure
 from skillkeep.runner.native.failures import LayerError
 from skillkeep.runner.native.identity import Identity
+from skillkeep.runner.warm.ending import Seen, Watch
 
 __all__ = ["Slot"]
 
@@ -26,6 +28,8 @@ class Slot:
     def __init__(self, talk: socket.socket, report: socket.socket, number: int) -> None:
         self.talk, self.report, self.number = talk, report, number
         self._ahead: Ahead | None = None
+        self._watch: Watch | None = None
+        self.seen: Seen | None = None
         self._pid = -1
 
     @property
@@ -40,6 +44,13 @@ class Slot:
         self._ahead = Ahead(standing.plan, pid, identity, standing.bounded_by, noticed=False, rooted=True)
         self._identity = identity
         mark_as_first_to_go(pid)
+        with contextlib.suppress(OSError):  # without CONFIG_PROC_CHILDREN its end is waited for
+            self._watch = Watch(pid)
+
+    def look_at_end(self) -> bool:
+        """Whether it has ended, with nobody left in its room; `seen` says how."""
+        self.seen = None if self._watch is None else self._watch.look()
+        return self.seen is not None
 
     def measured(self, standing: Standing) -> Assurance:
         """What holds it at this moment. Raises LayerError."""
@@ -55,7 +66,8 @@ class Slot:
 
     def close(self) -> None:
         """Let go of it; a call that was told nothing ends."""
-        if self._ahead is not None:
-            self._ahead.close()
+        for each in (self._ahead, self._watch):
+            if each is not None:
+                each.close()
         for sock in (self.talk, self.report):
             sock.close()

@@ -226,6 +226,7 @@ def be_call(script: str, talk: socket.socket, newest: str) -> None:
     tool = os.getcwd()
     status = run_script(loader, code, script, json.loads(data))
     finish(newest, tool)
+    os.closerange(0, 3)  # whoever reads the streams looks whether this was the end
     if status == INTERRUPTED:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
         os.kill(os.getpid(), signal.SIGINT)

@@ -212,3 +212,73 @@ warm.close()
 """
     said = play(stage, scene, script="pass")
     assert said == {"ahead": True, "refused": "attestation"}
+
+
+def test_an_end_that_is_seen_before_it_is_told_is_the_same_end(stage: Stage) -> None:
+    scene = """
+asked = [request("./script.py", word) for word in ("0", "7", "words", "signal")]
+cold = [facts(NativeBackend()._run(each)) for each in asked]
+warm = WarmInterpreter(asked[0], "./script.py", 60)
+hot, seen = set(), 0
+for n in range(60):
+    result = warm.run(asked[n % 4])
+    hot.add((n % 4, json.dumps(facts(result))))
+    seen += warm._present.seen is not None
+    assert result.peak_memory_bytes > 1 << 20
+    assert 0 < result.user_seconds + result.system_seconds < 10
+said(same=sorted(hot) == [(n, json.dumps(each)) for n, each in enumerate(cold)], seen=seen, can=warm._peak.counts)
+warm.close()
+"""
+    script = """
+import os, sys
+word = sys.argv[1]
+print("out", word)
+if word == "signal":
+    raise KeyboardInterrupt
+sys.exit(int(word) if word.isdigit() else word)
+"""
+    said = play(stage, scene, script=script)
+    assert said["same"]
+    assert bool(said["seen"]) == said["can"]
+
+
+def test_a_call_that_leaves_a_process_behind_is_answered_when_that_has_ended(stage: Stage) -> None:
+    shared = stage.project.parent / "shared"
+    shared.mkdir()
+    shared.chmod(0o777)
+    if stage.bench.who.uid is not None:
+        os.chown(shared, stage.bench.who.uid, stage.bench.who.uid)
+    script = """
+import fcntl, os, time
+ready, told = os.pipe()
+for moved in (False, True):
+    if os.fork() == 0:
+        if moved:
+            os.setsid()
+            if os.fork():
+                os._exit(0)
+        lock = os.open(f"/shared/lock{int(moved)}", os.O_CREAT | os.O_RDWR, 0o666)
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        os.closerange(0, 3)
+        os.write(told, b"x")
+        time.sleep(300)
+for _ in range(2):
+    os.read(ready, 1)
+"""
+    scene = f"""
+import fcntl
+bind = Bind({str(shared)!r}, "/shared", writable=True)
+asked = request("./script.py", binds=(bind,))
+warm = WarmInterpreter(asked, "./script.py", 60)
+free, seen = [], []
+for _ in range(10):
+    warm.run(asked)
+    seen.append(warm._present.seen is not None)
+    for n in (0, 1):
+        with open(f"{shared}/lock{{n}}", "rb") as file:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            free.append(True)
+said(free=len(free), seen=any(seen))
+warm.close()
+"""
+    assert play(stage, scene, script=script) == {"free": 20, "seen": False}
