@@ -52,7 +52,6 @@ def _ways() -> PatternSet:
 @dataclass(frozen=True)
 class _Known:
     environment: frozenset[str]
-    harmless: frozenset[str]
     methods: frozenset[str]  # that only look
     reading: frozenset[str]  # methods that read what they are called on
     readers: frozenset[str]
@@ -63,7 +62,6 @@ def _known() -> _Known:
     sinks = table("python")
     return _Known(
         frozenset(sinks["environment"]),
-        frozenset(sinks["harmless"]),
         frozenset(sinks["harmless_methods"]),
         frozenset(sinks["read_methods"]),
         frozenset((*sinks["read"], *sinks["process"], *sinks["network"])),
@@ -77,7 +75,7 @@ class Credentials:
         self._site = site
         self._table = sinks
         known = _known()
-        self._environment, self._harmless = known.environment, known.harmless
+        self._environment = known.environment
         self._harmless_methods = self.looking = known.methods
         self._covered: set[int] = set()  # ids of the nodes whose text a judged read names
         self._read_methods = self.methods = known.reading
@@ -87,8 +85,8 @@ class Credentials:
         self._readers = known.readers
         self._linked = site.names.program.linked
 
-    def call(self, call: ast.Call, scope: Scope, names: tuple[str, ...]) -> None:
-        """Judge `call`, whose callee may be any of `names`."""
+    def call(self, call: ast.Call, scope: Scope, names: tuple[str, ...], *, harmless: bool) -> None:
+        """Judge `call`, whose callee may be any of `names`, each of them `harmless` or not."""
         for name in names:
             if name in self._environment and call.args:
                 self._variable(call, call.args[0], scope)
@@ -97,7 +95,7 @@ class Credentials:
                 self._site.report("code-credential-store", call, f"{name} reads {what}")
             elif name in _WHOLE or (name in COPIERS and self._takes_environment(call, scope)):
                 self._site.report("code-environment-read", call, "every variable of the environment is read")
-        self.paths(call, scope, names)
+        self.paths(call, scope, names, harmless=harmless)
 
     def subscript(self, node: ast.Subscript, scope: Scope) -> None:
         """Judge ``os.environ["NAME"]`` where it is read."""
@@ -155,17 +153,17 @@ class Credentials:
     def _takes_environment(self, call: ast.Call, scope: Scope) -> bool:
         return any("os.environ" in self._site.names.resolve(item, scope) for item in call.args)
 
-    def paths(self, call: ast.Call, scope: Scope, names: tuple[str, ...]) -> None:
-        """Judge the arguments of `call` that may name a secret's place."""
+    def paths(self, call: ast.Call, scope: Scope, names: tuple[str, ...], *, harmless: bool = False) -> None:
+        """Judge the arguments of `call` that may name a secret's place; of a `harmless` one what it is called on."""
         function = call.func
         receiver, method = (function.value, function.attr) if isinstance(function, ast.Attribute) else (None, "")
         if receiver is not None and method in self._read_methods and self._path(call, receiver, scope, True):
             return
-        if names and all(name in self._harmless or is_error(name) for name in names):
+        if harmless:
             return
-        harmless = receiver is not None and method in self._harmless_methods
-        if harmless or self._is_local(call, scope):
-            for item in call.args if not harmless or method in self._site.found.attributes else ():
+        looks = receiver is not None and method in self._harmless_methods
+        if looks or (receiver is None and self._is_local(call, scope)):
+            for item in call.args if not looks or method in self._site.found.attributes else ():
                 self._named(item, scope, follow=False)
             return
         follow = self._linked or not self._readers.isdisjoint(names)

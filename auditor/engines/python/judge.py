@@ -131,9 +131,9 @@ class _Judges:
         elif not does & _LOOKS and (call.args or call.keywords):
             self.execution.handed_on(call, scope)
         if does & _READS or (does & _COPIES and self.credentials.meets_environment):
-            self.credentials.call(call, scope, called)
+            self.credentials.call(call, scope, called, harmless=bool(does & _HARMLESS))
         elif not does & _HARMLESS or method in self.credentials.methods:
-            self.credentials.paths(call, scope, called)
+            self.credentials.paths(call, scope, called, harmless=bool(does & _HARMLESS))
         if does & _SENDS or method in self.egress.methods:
             self.egress.judge(call, scope, called)
 
