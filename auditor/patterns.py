@@ -43,6 +43,7 @@ class PatternSet:
     def __init__(self, patterns: Sequence[str]) -> None:
         self.spelled = tuple(patterns)
         self._regexps: dict[int, Any] = {}
+        self._wider: dict[int, Any] = {}
         self._ends = ["\\A" in pattern or "\\z" in pattern for pattern in patterns]
 
     @cached_property
@@ -64,13 +65,25 @@ class PatternSet:
         return sorted(self._filter.Match(data, True) or [])
 
     def occurs(self, index: int, data: bytes) -> bool:
-        """True when one pattern matches anywhere in `data`. A match in a text is one in a longer text that holds it
+        """False when one pattern matches nowhere in `data`. A match in a text is one in a longer text that holds it
         between line feeds, unless the pattern asks for the text's own ends: then the answer is always True."""
-        return self._ends[index] or self._regexp(index).search(data) is not None
+        return self._ends[index] or self._wide(index).search(data) is not None
 
     def find(self, index: int, data: bytes, most: int = 50) -> Iterator[Hit]:
         """The first `most` matches of one pattern, from left to right, without overlap."""
+        wide = self._wide(index)
+        if wide is not self._regexps.get(index) and wide.search(data) is None:
+            return iter(())
         return _hits(index, self._regexp(index), data, most)
+
+    def _wide(self, index: int) -> Any:
+        """A wider pattern of few states: that of one with counted repetitions outgrows its memory in long texts."""
+        known = self._wider.get(index)
+        if known is None:
+            spelled = widened(self.spelled[index])
+            same = spelled == self.spelled[index]
+            known = self._wider[index] = self._regexp(index) if same else _compiled(spelled)
+        return known
 
     def _regexp(self, index: int) -> Any:
         known = self._regexps.get(index)

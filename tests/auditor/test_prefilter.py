@@ -50,7 +50,7 @@ def test_what_only_the_whole_pattern_breaks_is_refused_where_it_is_looked_for() 
     patterns = PatternSet(["needle(?:x.{0,900}){0,900}"])
     assert patterns.candidates(b"hay") == []
     with pytest.raises(AuditError) as caught:
-        patterns.occurs(0, b"needle")
+        list(patterns.find(0, b"needle"))
     assert caught.value.code == "bad_rule"
 
 
@@ -99,3 +99,13 @@ def test_a_sieve_takes_the_line_feeds_of_a_longer_text_for_the_ends_of_its_parts
     sieve = SievedSet([r"\Acrontab -\z", "none"])
     assert sieve.candidates(b"before\ncrontab -\nafter") == [0]
     assert sieve.candidates(b"crontab -r") == []
+
+
+def test_a_wider_pattern_decides_where_to_look_and_never_what_is_found() -> None:
+    patterns = PatternSet(["curl[^\n]{0,12}\\| *sh", "a{2,9}b"])
+    assert patterns.occurs(0, b"curl x | sh")
+    assert patterns.occurs(0, b"curl " + b"x" * 40 + b"| sh")
+    assert not patterns.occurs(0, b"curl x\n| sh")
+    assert not list(patterns.find(0, b"curl " + b"x" * 40 + b"| sh"))
+    assert [(hit.start, hit.end) for hit in patterns.find(0, b"run curl x | sh")] == [(4, 15)]
+    assert [(hit.start, hit.end) for hit in patterns.find(1, b"ab aab " + b"a" * 12 + b"b")] == [(3, 6), (10, 20)]
