@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from functools import cache
 from typing import Any
 
-from skillkeep.kernel.procfs import read_text
+from skillkeep.kernel.procfs import read_record, read_text
 from skillkeep.runner.native.plan import Plan
 
 __all__ = ["BESIDE", "GroupPart", "Standing", "boot_id", "is_alive", "own_pid_namespace"]
@@ -92,7 +92,7 @@ def is_alive(standing: Standing) -> bool:
 def _lives_since(pid: int) -> int:
     """The start time of a process that is not ending; -1 for every other. One that is ending takes others along."""
     try:
-        words = read_text(f"/proc/{pid}/stat").rpartition(")")[2].split()
+        words = read_record(f"/proc/{pid}/stat").rpartition(")")[2].split()
     except OSError:
         return -1
     return -1 if words[0] in "ZX" or int(words[6]) & _EXITING else int(words[19])

@@ -27,7 +27,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 
 from skillkeep.kernel.errors import KernelError
-from skillkeep.kernel.procfs import read_text
+from skillkeep.kernel.procfs import read_record
 from skillkeep.runner.environments.enter import Door, Inside, Waiting
 from skillkeep.runner.environments.place import Lock
 from skillkeep.runner.environments.prepare import Command
@@ -171,7 +171,7 @@ def _is_over(command: Inside) -> bool:
 def _bounds() -> tuple[object, ...]:
     """What bounds this thread, and so what it starts."""
     return (
-        read_text("/proc/thread-self/cgroup"),
+        read_record("/proc/thread-self/cgroup"),
         rights("thread-self"),
         os.getresuid(),
         os.getresgid(),
