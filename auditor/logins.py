@@ -7,11 +7,11 @@ from collections.abc import Iterable, Sequence
 
 from skillkeep.auditor.collect import Raw
 from skillkeep.auditor.engines.network import host_of
-from skillkeep.auditor.engines.tables import LOGIN_OF
+from skillkeep.auditor.engines.tables import LOGIN_OF, table
 from skillkeep.auditor.interface import Capability
 from skillkeep.auditor.services import hosts_by_place, services
 
-__all__ = ["kept_logins", "own_logins"]
+__all__ = ["kept_logins", "not_by_program", "own_logins"]
 
 _READ = "code-credential-store"
 _SENT = "code-credential-sent"
@@ -49,6 +49,23 @@ def own_logins(raws: Sequence[Raw], capabilities: Iterable[Capability]) -> froze
         return frozenset()
     hosts = _hosts(capabilities)
     return frozenset(name for name in read if hosts and all(known.owns(name, host) for host in hosts))
+
+
+def not_by_program(raws: Sequence[Raw], capabilities: Iterable[Capability]) -> frozenset[str]:
+    """Programs that read secrets, and whose mere name among the required ones declares no secret.
+
+    A store of all programs is never asked for one secret alone; the token of a service's own program is not excused
+    where it goes to somebody else.
+    """
+    stores = table("shell")
+    places = hosts_by_place(capabilities)
+    found = set(stores["stores_of_all"]) & stores["credential_stores"].keys()
+    for raw in raws:
+        if raw.finding.rule == _SENT and raw.subject in services().logins:
+            reached = places.get((raw.finding.location.path, raw.finding.location.line), {"*"})
+            if not all(services().owns(raw.subject, host) for host in reached):
+                found.add(raw.subject)
+    return frozenset(found)
 
 
 def kept_logins(raws: Sequence[Raw], capabilities: Iterable[Capability], named: frozenset[str]) -> frozenset[str]:

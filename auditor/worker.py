@@ -20,7 +20,7 @@ from skillkeep.auditor.declared import declared_names, named_services
 from skillkeep.auditor.engines import file_engines
 from skillkeep.auditor.engines.interface import Engine, SourceFile, SourceTree
 from skillkeep.auditor.interface import AuditOptions, EngineRun, LedgerEntry, Location, Observation
-from skillkeep.auditor.logins import kept_logins, own_logins
+from skillkeep.auditor.logins import kept_logins, not_by_program, own_logins
 from skillkeep.auditor.own_installers import own_installers, own_pages
 from skillkeep.auditor.pages import looked_up_pages
 from skillkeep.auditor.rulebook import Rulebook, default_rulebook
@@ -230,6 +230,7 @@ def _answer(audit: _Audit, tree: SourceTree, digest: str) -> dict[str, Any]:
     ]
     cut = collector.flooded or collector.capabilities_cut
     own: frozenset[str] = frozenset()
+    told = tree.declared - not_by_program(collector.raws, collector.capabilities)
     if not cut and any(raw.subject for raw in collector.raws):
         own = own_services(collector.raws, collector.capabilities)
         own |= own_logins(collector.raws, collector.capabilities)
@@ -238,7 +239,7 @@ def _answer(audit: _Audit, tree: SourceTree, digest: str) -> dict[str, Any]:
         own |= implied(collector.raws, collector.capabilities, named, tree.declared)
         own |= own_installers(collector.raws, named)
         own |= own_pages(collector.raws, named, (file.text for file in tree.files if file.text is not None))
-    settled = settle(collector.raws, tree.declared | own, audit.rulebook, partial(_looked_up, tree))
+    settled = settle(collector.raws, told | own, audit.rulebook, partial(_looked_up, tree))
     findings, left_out = listed(settled)
     more = [LedgerEntry("", "audit", "skipped", f"{count} more of {rule}") for rule, count in left_out.items()]
     return {
