@@ -11,11 +11,13 @@ from typing import NamedTuple
 
 from skillkeep.auditor.engines.tables import table
 
-__all__ = ["is_instructing", "is_of_reference", "is_told_by_name", "looked_up_pages"]
+__all__ = ["is_data", "is_instructing", "is_of_reference", "is_told_by_name", "looked_up_pages"]
 
+_KINDS = ("pages", "instructing_pages", "orders", "reference_pages", "data_pages")
 _NEAR = 80
 _LONGEST = 200
 _TOKEN = re.compile(r"[^\s()\[\]<>\"'`|,;]+")
+_NOT_NAME = re.compile(r"[^\w.-]+")
 _ENDING = re.compile(r"\.(?:mdx?|markdown|rst|adoc|asc|txt)\b", re.IGNORECASE)
 
 
@@ -30,6 +32,7 @@ def looked_up_pages(texts: Mapping[str, str]) -> frozenset[str]:
     found = {path for path in pages if words.instructing.search(path)}
     if not found:
         return frozenset()
+    records = _records(texts)
     left: dict[str, set[str]] = defaultdict(set)
     for path in pages - found:
         left[path.rpartition("/")[2].lower()].add(path)
@@ -38,7 +41,25 @@ def looked_up_pages(texts: Mapping[str, str]) -> frozenset[str]:
         named = {name for path in fresh for name in _sent_to(texts[path])}
         fresh = {path for name in named for path in left.pop(name, ())}
         found |= fresh
-    return frozenset(pages - found)
+    told = "\n".join(texts[path] for path in found).lower() if records else ""
+    named = {token.strip("._-") for token in _NOT_NAME.split(told)}
+    looked_up = (path for path in records if path.rpartition("/")[2].lower().strip("._-") not in named)
+    return frozenset(pages - found).union(looked_up)
+
+
+def is_data(path: str) -> bool:
+    """True for a file of data, which may be one record of many."""
+    return bool(_patterns().data.search(path))
+
+
+def _records(texts: Mapping[str, str]) -> list[str]:
+    """Paths of the files of data that stand among many of their kind in one folder, without those that instruct."""
+    words, kinds = _patterns(), defaultdict(list)
+    for path in texts:
+        if words.data.search(path) and not words.instructing.search(path):
+            kinds[path.rpartition("/")[0], path.rpartition(".")[2].lower()].append(path)
+    many: int = table("verdict")["many"]
+    return [path for some in kinds.values() if len(some) >= many for path in some]
 
 
 def is_of_reference(path: str) -> bool:
@@ -95,9 +116,10 @@ class _Patterns(NamedTuple):
     instructing: re.Pattern[str]
     order: re.Pattern[str]
     reference: re.Pattern[str]
+    data: re.Pattern[str]
 
 
 @cache
 def _patterns() -> _Patterns:
     words = table("verdict")
-    return _Patterns(*(re.compile(words[name]) for name in ("pages", "instructing_pages", "orders", "reference_pages")))
+    return _Patterns(*(re.compile(words[name]) for name in _KINDS))

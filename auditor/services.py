@@ -23,6 +23,7 @@ class Services:
     shared: dict[str, tuple[str, ...]]
     known_as: dict[str, tuple[str, ...]]
     logins: dict[str, tuple[str, ...]]  # programs that print their service's token, and where it may go
+    spelled_out: dict[str, str]  # words that abbreviate another
 
     def words(self, variable: str) -> tuple[str, ...]:
         """The words of `variable` that name a service: ``OPEN_BANKING_IO_KEY`` is OPEN, BANKING, IO."""
@@ -88,4 +89,5 @@ def services() -> Services:
         {word: tuple(domains) for word, domains in data["shared"].items()},
         {word: tuple(domains) for word, domains in data["known_as"].items()},
         {program: tuple(domains) for program, domains in data["logins"].items()},
+        data["spelled_out"],
     )

@@ -11,7 +11,7 @@ from functools import cache
 from skillkeep.auditor.collect import Raw
 from skillkeep.auditor.engines.tables import secrets, table
 from skillkeep.auditor.interface import Capability, Finding, Severity, Verdict, fingerprint_of
-from skillkeep.auditor.pages import is_of_reference, is_told_by_name
+from skillkeep.auditor.pages import is_data, is_of_reference, is_told_by_name
 from skillkeep.auditor.rulebook import Rulebook
 from skillkeep.auditor.services import hosts_by_place, services
 
@@ -80,18 +80,19 @@ def _is_weak(found: Finding, looked_up: Callable[[], frozenset[str]]) -> bool:
     """True for a finding that does not block alone: of a rule of that kind, or what pages of reference show."""
     if found.rule in table("verdict")["weak_alone"]:
         return True
-    path, (shown, never_shown) = found.location.path, _in_pages()
+    path, (shown, never_shown, in_data) = found.location.path, _in_pages()
     if found.engine == "intent" and is_of_reference(path):
         return True
     if found.rule in table("verdict")["weak_in_pages"] and not is_told_by_name(path):
         return True
-    return bool(shown.search(found.rule)) and not never_shown.search(found.rule) and path in looked_up()
+    shows = in_data if is_data(path) else shown
+    return bool(shows.search(found.rule)) and not never_shown.search(found.rule) and path in looked_up()
 
 
 @cache
-def _in_pages() -> tuple[re.Pattern[str], re.Pattern[str]]:
+def _in_pages() -> tuple[re.Pattern[str], re.Pattern[str], re.Pattern[str]]:
     words = table("verdict")
-    return re.compile(words["found_in_pages"]), re.compile(words["not_shown"])
+    return re.compile(words["found_in_pages"]), re.compile(words["not_shown"]), re.compile(words["found_in_data"])
 
 
 def _meet(found: Sequence[Finding], near: int) -> bool:
@@ -149,7 +150,8 @@ def implied(
     secret = [name for name in declared if secrets().variable(name)]
     for name in {raw.subject for raw in raws if raw.subject and raw.finding.rule in _SECRET_RULES}:
         words = known.words(name)
-        marks = {f"{mark}{word}" for mark in "=+" for word in (*words[:1], "".join(words))}
+        said = (*words[:1], "".join(words), *(known.spelled_out.get(word, word) for word in words[:1]))
+        marks = {f"{mark}{word}" for mark in "=+" for word in said}
         marks |= set() if known.is_shared(name) else {mark[1:] for mark in marks if mark[0] == "="}
         if (words and not named.isdisjoint(marks)) or any(known.is_same(name, other) for other in secret):
             found.add(name)
