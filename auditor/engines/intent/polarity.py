@@ -35,6 +35,13 @@ _SWITCHED: Final = re.compile(
     r"|without\b[^.;]{0,40}(?:ask|prompt|confirm|question|approv)\w*"
 )
 _NOT_FIRST: Final = re.compile(r"(?:do not|don't|never|no|not|avoid|without|leave|keep|hide|conceal|withhold)\b|[^a-z]")
+_CHOICE: Final = re.compile(  # "classify it as benign, suspicious, or malicious" leaves the choice
+    r"(?:, [a-z-]+){0,4},? or (?:suspicious|malicious|unsafe|harmful|dangerous|hostile|infected)\b"
+)
+_REPLACES: Final = re.compile(  # what is written takes the place of what an earlier run wrote
+    r"overwrite (?:the |an? |any )?existing (?:output )?file(?: without| if| when|[.,;)]|$)"
+)
+_COUPLED: Final = re.compile(r"\b(?:an?|the|each|every|of) [a-z]+ or $")  # "the file or stream of bytes"
 _PASSIVE: Final = re.compile(r"\b(?:is|are|be|been|being|gets?|has|have)(?: \w+){0,3} $")
 _COMMANDING: Final = re.compile(
     r"(?:^|[^\w -] ?|(?:^|\s)- |\d+ |\b(?:and|then|or|also|always|please|must|should|shall|will|to|you"
@@ -161,6 +168,9 @@ def is_told(text: str, place: tuple[int, int], lead: str = "") -> bool:
         or _OWN_SECRET.match(text, start)
         or (_DESCRIBED.match(text) and not _NOT_FIRST.match(text, start, end))
         or _DOMAIN.match(text, end)
+        or _CHOICE.match(text, end)
+        or _REPLACES.match(text, start)
+        or (text.startswith(" of ", end) and _COUPLED.search(clause))
     )
 
 
