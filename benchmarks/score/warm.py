@@ -22,14 +22,16 @@ __all__ = ["main"]
 
 _MEMORY = 2 << 30
 _CPU_SECONDS = 3600
+_LIBRARIES = ("/lib", "/lib64", "/usr/lib", "/usr/lib64", "/etc/ld.so.cache")  # some are loaded late
 
 
 def main(root: str) -> int:
     """Answer until stdin ends."""
     _ = default_rulebook().compiled, file_engines()
     packages = Path(sys.modules["skillkeep"].__file__ or "").resolve().parent.parent
+    places = {root, os.fspath(packages), sys.base_prefix, *sys.path, *_LIBRARIES}
     apply_confinement(
-        read=[path for path in {root, os.fspath(packages), sys.base_prefix, *sys.path} if os.path.exists(path)],
+        read=[path for path in places if os.path.exists(path)],
         write=(), tcp_ports=(), programs=False, memory_bytes=_MEMORY, cpu_seconds=_CPU_SECONDS,
         file_bytes=1 << 20, processes=64, open_files=256,
     )  # fmt: skip
