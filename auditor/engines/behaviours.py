@@ -14,7 +14,7 @@ from skillkeep.auditor.engines.behaviour.documents import Documents
 from skillkeep.auditor.engines.behaviour.dropped import drops
 from skillkeep.auditor.engines.behaviour.listed import listed
 from skillkeep.auditor.engines.behaviour.places import unnamed_places
-from skillkeep.auditor.engines.behaviour.recipients import Recipient, named_nowhere, recipients
+from skillkeep.auditor.engines.behaviour.recipients import Recipient, declared_sources, named_nowhere, recipients
 from skillkeep.auditor.engines.behaviour.scripts import scripts, spelled_out
 from skillkeep.auditor.engines.behaviour.strangers import READS, SENDS, is_remote, strangers
 from skillkeep.auditor.engines.behaviour.unasked import unasked
@@ -36,7 +36,7 @@ _BUILDS = re.compile(
 _REDIRECTED = (
     r"\b(?P<name>(?:ANTHROPIC|OPENAI|CLAUDE|GEMINI|GOOGLE_GEMINI|AZURE_OPENAI|CODEX)_(?:BASE_URL|API_BASE|API_URL|BEDROCK_BASE_URL)"
     r"|(?:HTTPS?|ALL)_PROXY|(?:https?|all)_proxy|PIP_(?:EXTRA_)?INDEX_URL|UV_(?:DEFAULT_|EXTRA_)?INDEX(?:_URL)?"
-    r"|NPM_CONFIG_REGISTRY|npm_config_registry|GOPROXY|HF_ENDPOINT|YARN_REGISTRY)"
+    r"|(?:openai|anthropic|litellm)\.(?:base_url|api_base)|NPM_CONFIG_REGISTRY|npm_config_registry|GOPROXY|HF_ENDPOINT|YARN_REGISTRY)"
 )
 _REDIRECT = re.compile(
     _REDIRECTED + r"[\"'\]]{0,2}[ \t]{0,4}(?:=|:|,)[ \t]{0,4}[\"'`]?(?P<url>(?:https?|socks5h?)://[\w.:@/-]{3,200})"
@@ -60,6 +60,7 @@ class BehaviourEngine(Engine):
                 _dropped(segment, segment.text, emit)
             for found in _ADDRESS.finditer(segment.text) if segment.context is Context.TEXT else ():
                 emit.capability("network", host_of(found[0]).name, segment.locate(found.start(), found.end()))
+        emit.notes.setdefault("recipients", []).extend(declared_sources(file))
         for segment in file.of(*CODE):
             _dropped(segment, spelled_out(segment), emit)
         if file.whole and file.text is not None and not code_of(file) and _BUILDS.search(file.known_as):
@@ -82,13 +83,13 @@ class BehaviourEngine(Engine):
             if (act.path, act.line) not in told:
                 told.add((act.path, act.line))
                 emit.finding("behaviour-data-to-stranger", Location(act.path, act.line), act.text, why)
-        for path, line, found_at, act in listed(tree, acts):
+        for path, line, found_at, act in listed(tree):
             message = f"{act.path} reads what this list names and sends something: {act.text.strip()[:60]}"
             emit.finding("behaviour-listed-secrets", Location(path, line), found_at, message)
         sent_to: list[Recipient] = emit.notes.get("recipients", [])
         for found in sent_to:
             if named_nowhere(found, documents):
-                rule = "undeclared-source" if found.what == "a source" else "undeclared-recipient"
+                rule = "undeclared-source" if found.what in {"a source", "a program"} else "undeclared-recipient"
                 message = f"{found.what} that no document names: {found.to[:100]}"
                 emit.finding(rule, found.at, found.text, message)
         for place, message in unnamed_places(tree, documents, starters):

@@ -27,6 +27,7 @@ _SAVED: Final = re.compile(
     r"|\bDownloadFile\(\s{0,9}[^,\n]{1,200},\s{0,9}"
     r"|\bopen\(\s{0,9}(?=[^\n]{1,120}[\"'][wa]b[\"'])"
     r"|\bFile\.(?:binwrite|write|WriteAllBytes(?:Async)?)\(\s{0,9}|\bcopyfileobj\([^,\n]{1,80},\s{0,9}"
+    r"|\bFiles\.(?:copy\(\s{0,9}[^,\n]{1,120},\s{0,9}|write\(\s{0,9})"
     r"|\bos\.(?:OpenFile|Create|WriteFile)\(\s{0,9}|\b(?:File::create|fs::write)\(\s{0,9}&?|\bDownloadFile\w*\(\s{0,9}[^,\n]{1,200},\s{0,9}"
     r")" + _NAME
 )
@@ -37,17 +38,20 @@ _FETCHES: Final = re.compile(
 _SAVES: Final = (  # what every way of `_SAVED` begins with
     r"\b(?:curl|wget)\b|\b(?:urlretrieve|createWriteStream|writeFile|writeFileSync|DownloadFile|copyfileobj)\("
     r"|-(?i:OutFile)|[\"'][wa]b[\"']|\bFile\.(?:binwrite|write|WriteAllBytes)|\bos\.(?:OpenFile|Create|WriteFile)\(|\bFile::create\(|\bfs::write\("
+    r"|\bFiles\.(?:copy|write)\("
 )
 _SAVED_FIRST: Final = (
-    r"\b(?:curl|wget|urlretrieve|createWriteStream|writeFile|DownloadFile|open|File|copyfileobj|os|fs)\b"
+    r"\b(?:curl|wget|urlretrieve|createWriteStream|writeFile|DownloadFile|open|Files?|copyfileobj|os|fs)\b"
     r"|\b(?:writeFileSync|DownloadFile\w+)\(|-(?i:OutFile)"
 )
 _STARTS: Final = (
     r"(?:\b(?:posix_spawnp?|Popen|startfile|execv\w*|execl\w*|spawn\w*|execFile(?:Sync)?|exec|execSync|system|run|call|"
-    r"check_call|check_output|Command|Command::new|Start|dlopen|CDLL|run_path|fork|import|require|create_subprocess_exec)\s{0,9}\(\s{0,9}"
+    r"check_call|check_output|Command|Command::new|ProcessBuilder|Start|dlopen|CDLL|run_path|fork|import|require|create_subprocess_exec)\s{0,9}\(\s{0,9}"
     r"(?:os\.P_\w+\s{0,9},\s{0,9})?(?:(?:sys\.executable|process\.execPath)\s{0,9},\s{0,9}\[\s{0,9})?(?:sys\.executable\s{0,9},\s{0,9})?[\[(]?\s{0,9}(?:[frb]?[\"'`](?:(?:/usr)?/bin/)?(?:sh|bash|node|python3?|open|nohup|env)[\"'`]\s{0,9},\s{0,9})?"
-    r"[\[(]?\s{0,9}(?:&|str\(|os\.fspath\(|pathToFileURL\(|`(?:file://)?\$\{)?"
-    r"|(?:^|[;&|]\s{0,9}|\bthen\s{1,9}|\bdo\s{1,9}|\bnohup\s{1,9}|\bsetsid\s{1,9}|\bexec\s{1,9}|\bsudo\s{1,9}|\bnice\s{1,9})(?:[\"']?(?:(?:ba|z|da)?sh|node|python3?)[\"']?\s{1,9})?"
+    r"[\[(]?\s{0,9}(?:&|str\(|os\.fspath\(|(?:\w+\.)?pathToFileURL\(|[\"'`]file://[\"'`]\s{0,9}\+\s{0,9}|`(?:file://)?\$\{)?"
+    r"|\bsys\.path\.(?:insert\(\s{0,9}\d\s{0,9},\s{0,9}|append\(\s{0,9})(?:str\(|os\.fspath\()?"
+    r"|(?:^|[;|]\s{0,9}|(?<![(,=])(?<![(,=] )&\s{0,9}"
+    r"|\bthen\s{1,9}|\bdo\s{1,9}|\bnohup\s{1,9}|\bsetsid\s{1,9}|\bexec\s{1,9}|\bsudo\s{1,9}|\bnice\s{1,9})(?:[\"']?(?:(?:ba|z|da)?sh|node|python3?)[\"']?\s{1,9})?"
     r"|\b(?:ENTRYPOINT|CMD)\b[^\n]{0,80}?[\"' ]"
     r"|\bStart-Process\s{1,9}(?:-FilePath\s{1,9})?|\b[&.]\s{1,9})"
 )

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Final
 
-from skillkeep.auditor.engines.behaviour.acts import Act
+from skillkeep.auditor.engines.behaviour.acts import Act, Acts, code_of
 from skillkeep.auditor.engines.behaviour.strangers import READS, SENDS
 from skillkeep.auditor.engines.interface import SourceFile, SourceTree
 from skillkeep.auditor.engines.tables import secrets
@@ -21,20 +21,25 @@ _LONGEST: Final = 1 << 16
 _SETTINGS: Final = re.compile(r"(?i)\b(?:deny|denied|block\w*|exclud\w*|ignor\w*|forbid\w*|protect\w*|redact\w*)\b")
 
 
-def listed(tree: SourceTree, acts: Sequence[Act]) -> Iterator[Listed]:
-    """The first secret's place of every list that a file which reads and sends names. `acts` are of all files."""
-    read = {act.path for act in acts if act.kind in READS}
-    sends = {act.path: act for act in reversed(acts) if act.kind in SENDS and act.path in read}
-    if not sends:
-        return
-    texts = {file.path: file.text for file in tree.files if file.path in sends and file.text}
+def listed(tree: SourceTree) -> Iterator[Listed]:
+    """The first secret's place of every list that a file which reads and sends names."""
     for file in tree.files:
         if not _LISTS.search(file.path) or not file.text or len(file.text) > _LONGEST:
             continue
-        name = file.path.rpartition("/")[2]
-        sender = next((path for path, text in texts.items() if name in text and path != file.path), None)
-        if sender and (found := _secret(file)):
-            yield file.path, *found, sends[sender]
+        name, found = file.path.rpartition("/")[2], _secret(file)
+        if found is None:
+            continue
+        for other in tree.files:
+            if other.path != file.path and name in (other.text or "") and (sent := _sends_what_it_reads(other)):
+                yield file.path, *found, sent
+                break
+
+
+def _sends_what_it_reads(file: SourceFile) -> Act | None:
+    """The first act of sending of a program that reads as well."""
+    acts = [act for each in map(Acts, code_of(file)) for act in each.those((*READS, *SENDS))]
+    reads = any(act.kind in READS for act in acts)
+    return next((act for act in acts if act.kind in SENDS), None) if reads else None
 
 
 def _secret(file: SourceFile) -> tuple[int, str] | None:

@@ -6,16 +6,17 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
+from itertools import islice
 from typing import Any, Final
 
 from skillkeep.auditor.engines.behaviour.documents import Documents
-from skillkeep.auditor.engines.interface import Segment
+from skillkeep.auditor.engines.interface import Context, Segment, SourceFile
 from skillkeep.auditor.engines.network import host_of
 from skillkeep.auditor.engines.tables import table
 from skillkeep.auditor.interface import Location
 from skillkeep.auditor.patterns import PatternSet
 
-__all__ = ["Recipient", "named_nowhere", "recipients"]
+__all__ = ["Recipient", "declared_sources", "named_nowhere", "recipients"]
 
 _MOST: Final = 50
 
@@ -49,6 +50,19 @@ def recipients(segment: Segment) -> Iterator[Recipient]:
             yield Recipient(kinds[index], to, segment.locate(first, last), segment.text[first:last][:200])
 
 
+def declared_sources(file: SourceFile) -> Iterator[Recipient]:
+    """The places outside of the public registries that a manifest takes packages from."""
+    for name, pattern in _sources():
+        if file.text is None or not name.search(file.known_as):
+            continue
+        whole = Segment(file.path, Context.CONFIG, file.text, anchor=file.place)
+        for found in islice(pattern.finditer(file.text), _MOST):
+            to = found["to"] if "://" in found["to"] else f"https://{found['to']}"
+            if not _is_public(to):
+                at = whole.locate(found.start("to"), found.end("to"))
+                yield Recipient("a source", to, at, found[0].strip()[:200])
+
+
 def named_nowhere(found: Recipient, documents: Documents) -> bool:
     """True when no document names the recipient, its domain or its host."""
     if documents.silent or documents.holds(found.to):
@@ -57,6 +71,8 @@ def named_nowhere(found: Recipient, documents: Documents) -> bool:
         return not documents.names(found.to.rpartition("@")[2], exact=True)
     if "://" in found.to:
         host = host_of(found.to)
+        if found.what == "a program" and _is_public(found.to):
+            return False
         return not host.local and not documents.names(host.name)
     return True
 
@@ -65,6 +81,23 @@ def named_nowhere(found: Recipient, documents: Documents) -> bool:
 def _compiled() -> tuple[PatternSet, tuple[str, ...]]:
     entries: list[dict[str, Any]] = table("acts")["recipients"]
     return PatternSet([each["pattern"] for each in entries]), tuple(each["what"] for each in entries)
+
+
+@cache
+def _sources() -> tuple[tuple[re.Pattern[str], re.Pattern[str]], ...]:
+    entries: list[dict[str, Any]] = table("acts")["sources"]
+    return tuple((re.compile(each["file"]), re.compile(each["pattern"], re.MULTILINE)) for each in entries)
+
+
+@cache
+def _public() -> frozenset[str]:
+    return frozenset([*table("acts")["mirrors"], *table("packages")["registries"]])
+
+
+def _is_public(address: str) -> bool:
+    """True for the registries and mirrors that whole communities use."""
+    host = host_of(address).name
+    return host in _public() or any(host.endswith(f".{each}") for each in _public())
 
 
 @cache

@@ -11,6 +11,7 @@ __all__ = ["is_batch", "judge_batch"]
 
 _LABELS: Final = frozenset({"fence:bat", "fence:batch", "fence:cmd", "fence:dos"})
 _SET: Final = re.compile(r"(?i)^[ \t]*@?set[ \t]+\"?([\w.-]{1,40})=([^\"\n]{0,400})")
+_JOINED: Final = re.compile(r"&+")
 _USED: Final = re.compile(r"%([\w.-]{1,40})(?::~(-?\d{1,4})(?:,(-?\d{1,4}))?)?%")
 _STARTED: Final = re.compile(r"(?i)\b(?:powershell|pwsh)(?:\.exe)?\b")
 _FETCHING: Final = re.compile(r"(?i)\b(?:curl|wget|bitsadmin|certutil)(?:\.exe)?\b")
@@ -35,8 +36,9 @@ def judge_batch(segment: Segment, emit: Emitter) -> None:
         shown = (
             _USED.sub(lambda found: _value(found, known), line.replace("^", "")) if "%" in line or "^" in line else line
         )
-        if (found := _SET.match(shown)) is not None:
-            known[found[1].lower()] = found[2].rstrip()
+        for part in _JOINED.split(shown) if "&" in shown and '"' not in shown else (shown,):
+            if (found := _SET.match(part)) is not None:
+                known[found[1].lower()] = found[2].rstrip("\r")
         plain.append((at, shown))
         at += len(line) + 1
     derived = 0

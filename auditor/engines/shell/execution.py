@@ -56,6 +56,10 @@ _SETTING_WORDS: Final = frozenset(
     }
 )
 _INSTALLING: Final = frozenset({"dpkg", "rpm", "installer", "msiexec", "apt", "apt-get", "dnf", "yum"})
+_CUTTERS: Final = _READERS | {"grep", "egrep", "cut", "dd", "perl", "tail", "head", "zcat", "gunzip"}
+_DATA_FILE: Final = re.compile(
+    r"(?i)^[\w~./-]{1,200}\.(?:png|jpe?g|gif|ico|svg|webp|bmp|pdf|md|rst|txt|csv|tsv|json|html?|dat|bin|ttf|woff2?|mp3|wav|mp4|lock)$"
+)
 _PUBLIC_KEY: Final = re.compile(r"(?:~|/home/[\w.-]+|/root|/Users/[\w.-]+)/\.ssh/[\w*.-]+\.pub")
 _SWITCHING: Final = frozenset({"su", "runuser", "script"})  # a user or file may stand before the code
 _UNKNOWN: Final = "NOT_KNOWN"  # the variable that stands for what is not known in a text handed back
@@ -221,8 +225,11 @@ class Execution:
             heredoc = before[-1].command.heredoc
             self._site.derive(self._site.scope.text(heredoc), context, heredoc, f"| {call.name}")
         else:
-            message = f"the output of {before[-1].name} is run by {call.name}"
-            self._site.report("shell-dynamic-command", call.command, message, severity=Severity.WARN)
+            alone = _STANDARD_INPUT.issuperset(call.operands)  # and no script that takes data from its input
+            data = next((item for each in before for item in _data_files(each)), "") if alone else ""
+            message = f"the output of {before[-1].name} is run by {call.name}{data and f', taken from {data[:80]}'}"
+            severity = None if data else Severity.WARN
+            self._site.report("shell-dynamic-command", call.command, message, severity=severity)
 
     def _script_file(self, call: Call, operands: list[str], labels: frozenset[str]) -> None:
         for word in call.words:
@@ -364,6 +371,13 @@ class Execution:
         message = f"a download{where} is run by {call.name}"
         severity = Severity.WARN if known else None
         self._site.report("shell-download-execution", span, message, subject=" ".join(urls), severity=severity)
+
+
+def _data_files(call: Call) -> list[str]:
+    """Files that hold no program by their names, of which `call` prints a part."""
+    if call.name not in _CUTTERS:
+        return []
+    return [item for item in call.operands if _DATA_FILE.match(item)]
 
 
 def _is_own_public_key(before: Sequence[Call]) -> bool:

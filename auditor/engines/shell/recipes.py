@@ -31,6 +31,15 @@ _HELD: Final = re.compile(
 _SECRET: Final = re.compile(r"\$\{\{[ ]{0,9}secrets\.(\w{1,80})[ ]{0,9}\}\}")
 _PROCFILE: Final = re.compile(r"(?i)(?:^|/)procfile(?:[.-][\w.-]+)?$")
 _PROCESS: Final = re.compile(r"^([\w-]{1,60}:[ \t]*)(\S.*)$")
+_LISTS: Final = re.compile(r"(?i)(?:^|/)(?:package|deno|composer)\.jsonc?$")
+_LIST: Final = re.compile(r"\"(?:scripts|tasks)\"\s{0,9}:\s{0,9}\{([^{}]{0,20000})\}")
+_LISTED: Final = re.compile(r"\"[\w.:@/-]{1,80}\"\s{0,9}:\s{0,9}\"((?:[^\"\\\n]|\\.){3,4000})\"")
+_TABLES: Final = re.compile(r"(?i)(?:^|/)(?:mise|\.mise|pyproject|pixi|makefile|cargo-make|bunfig|hatch)\.toml$")
+_TABLE: Final = re.compile(r"^\[+[^\]\n]*\b(?:tasks?|scripts?|hooks?|commands?|aliase?s?|cmd)\b")
+_ENTRY: Final = re.compile(
+    r"^\s{0,40}[\"']?[\w.:-]{1,80}[\"']?\s{0,9}=\s{0,9}(?P<quote>[\"'])(?P<body>.{3,4000})(?P=quote)\s{0,9}$"
+)
+_COMMANDS: Final = re.compile(r"(?m)^(?:commands|commands_pre|commands_post)[ \t]*=[ \t]*(.*(?:\n[ \t]+\S.*)*)")
 _MOST: Final = 400
 
 
@@ -42,6 +51,7 @@ def recipes(file: SourceFile) -> Iterator[Segment]:
         for number, line in enumerate(file.text.split("\n")[:_MOST], 1):
             if process := _PROCESS.match(line):
                 yield Segment(file.path, Context.SHELL, process[2], number, len(process[1]), file.place, ("recipe",))
+    yield from _listed(file, file.text)
     if not _FILES.search(file.known_as):
         return
     lines = _EXPRESSION.sub(_spelled, file.text).split("\n")
@@ -57,6 +67,30 @@ def recipes(file: SourceFile) -> Iterator[Segment]:
             found += 1
             yield Segment(file.path, Context.SHELL, body, first, cut, file.place, ("recipe",))
         number += max(body.count("\n"), 1)
+
+
+def _listed(file: SourceFile, text: str) -> Iterator[Segment]:
+    """The commands of a package's or a task runner's own list, as far as their line tells where they stand."""
+    if _LISTS.search(file.known_as):
+        for table in _LIST.finditer(text):
+            for found in _LISTED.finditer(text, table.start(1), table.end(1)):
+                body = found[1].replace('\\"', '"').replace("\\n", "\n").replace("\\\\", "\\")
+                yield Segment(file.path, Context.SHELL, body, *_place(text, found.start(1)), file.place, ("recipe",))
+    elif _TABLES.search(file.known_as):
+        inside = False
+        for number, line in enumerate(text.split("\n")[: _MOST * 10], 1):
+            inside = bool(_TABLE.match(line)) if line.startswith("[") else inside
+            if inside and (entry := _ENTRY.match(line)):
+                body = entry["body"].replace('\\"', '"')
+                yield Segment(file.path, Context.SHELL, body, number, entry.start("body"), file.place, ("recipe",))
+    elif file.known_as.lower().endswith("tox.ini"):
+        for found in _COMMANDS.finditer(text):
+            yield Segment(file.path, Context.SHELL, found[1], *_place(text, found.start(1)), file.place, ("recipe",))
+
+
+def _place(text: str, at: int) -> tuple[int, int]:
+    """The line (1-based) and column of a character."""
+    return text.count("\n", 0, at) + 1, at - text.rfind("\n", 0, at) - 1
 
 
 def given_names(file: SourceFile) -> frozenset[str]:
