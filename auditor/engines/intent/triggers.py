@@ -11,9 +11,9 @@ from skillkeep.auditor.engines.intent.lookup import Lookup, Way
 
 __all__ = ["Combination", "Triggers", "ones"]
 
-_TOGETHER: Final = 8  # ways to the rarest part of a combination
+_TOGETHER: Final = 16  # ways to the rarest part of a combination
 _SETS: Final = 3  # of each of these, and two of each way to the second part
-_MOST_WORDS: Final = 30_000
+_MOST_WORDS: Final = 16_000
 
 Combination = tuple[Sequence[Sequence[int]], int | None]
 """Parts, the rarest first, which are the numbers of classes, and the place of the part that has to be in the text
