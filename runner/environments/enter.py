@@ -68,6 +68,7 @@ class Door:
         self.root: Layer | None = None
         self._open: list[int] = []
         self._buried: list[int] = []
+        self._reaping = threading.Lock()
         try:
             with guarded("environment", "reach the environment"):
                 self.holder = self._kept(os.pidfd_open(standing.holder))
@@ -89,11 +90,12 @@ class Door:
 
     def reap(self, *, wait: bool) -> None:
         """Take the status of the buried that have ended, or of all."""
-        for pid in tuple(self._buried):
-            with contextlib.suppress(ChildProcessError):
-                if os.waitpid(pid, 0 if wait else os.WNOHANG)[0] == 0:
-                    continue
-            self._buried.remove(pid)
+        with self._reaping:
+            for pid in tuple(self._buried):
+                with contextlib.suppress(ChildProcessError):
+                    if os.waitpid(pid, 0 if wait else os.WNOHANG)[0] == 0:
+                        continue
+                self._buried.remove(pid)
 
     def close(self) -> None:
         """Let go of it; the environment stays."""
