@@ -14,6 +14,7 @@ from skillkeep.auditor.engines.shell.evaluate import HOLE, Known
 from skillkeep.auditor.engines.shell.lookup import lookup
 from skillkeep.auditor.engines.shell.model import Command, Script, Substitution, Variable, Word
 from skillkeep.auditor.engines.shell.named_keys import is_start_up_line
+from skillkeep.auditor.engines.shell.outputs import data_files, is_own, is_setting
 from skillkeep.auditor.engines.shell.site import FED_PUBLIC_KEY, Call, ShellSite
 from skillkeep.auditor.interface import Severity
 
@@ -35,31 +36,7 @@ _CONTEXTS: Final[dict[str, Context | None]] = {
 }
 _STANDARD_INPUT: Final = frozenset({"-", "/dev/stdin", "/proc/self/fd/0", "/dev/fd/0"})
 _ELLIPSES: Final = frozenset({"…", "..."})  # prose about `curl … | sh` fetches nothing
-_READERS: Final = frozenset({"cat", "head", "tail", "tac", "sed", "awk", "tr", "rev", "base64", "xxd", "strings", "dd"})
-_RUNNERS: Final = frozenset({"bash", "sh", "python", "python3", "node", "ruby"})
-_BESIDE: Final = re.compile(r"(?:\./)?(?:[\w-]+/){0,6}[\w-]+\.(?:sh|bash|py|js|mjs|rb)")
-_NAMED: Final = re.compile(r"[A-Za-z][\w.+-]*")
-_SETTING_WORDS: Final = frozenset(
-    {
-        "--env",
-        "env",
-        "init",
-        "hook",
-        "shellenv",
-        "shell-init",
-        "export",
-        "completion",
-        "completions",
-        "activate",
-        "print-env",
-        "-Mlocal::lib",
-    }
-)
 _INSTALLING: Final = frozenset({"dpkg", "rpm", "installer", "msiexec", "apt", "apt-get", "dnf", "yum"})
-_CUTTERS: Final = _READERS | {"grep", "egrep", "cut", "dd", "perl", "tail", "head", "zcat", "gunzip"}
-_DATA_FILE: Final = re.compile(
-    r"(?i)^[\w~./-]{1,200}\.(?:png|jpe?g|gif|ico|svg|webp|bmp|pdf|md|rst|txt|csv|tsv|json|html?|dat|bin|ttf|woff2?|mp3|wav|mp4|lock)$"
-)
 _PUBLIC_KEY: Final = re.compile(r"(?:~|/home/[\w.-]+|/root|/Users/[\w.-]+)/\.ssh/[\w*.-]+\.pub")
 _SWITCHING: Final = frozenset({"su", "runuser", "script"})  # a user or file may stand before the code
 _UNKNOWN: Final = "NOT_KNOWN"  # the variable that stands for what is not known in a text handed back
@@ -226,7 +203,7 @@ class Execution:
             self._site.derive(self._site.scope.text(heredoc), context, heredoc, f"| {call.name}")
         else:
             alone = _STANDARD_INPUT.issuperset(call.operands)  # and no script that takes data from its input
-            data = next((item for each in before for item in _data_files(each)), "") if alone else ""
+            data = next((item for each in before for item in data_files(each)), "") if alone else ""
             message = f"the output of {before[-1].name} is run by {call.name}{data and f', taken from {data[:80]}'}"
             severity = None if data else Severity.WARN
             self._site.report("shell-dynamic-command", call.command, message, severity=severity)
@@ -263,7 +240,7 @@ class Execution:
     def _source(self, call: Call, labels: frozenset[str], before: list[Call]) -> None:
         if not call.arguments or call.arguments[0] in _STANDARD_INPUT:
             if before and before[-1].name not in self._table["safe_eval"]:
-                known = len(before) == 1 and not labels and _is_setting((before[0].name, *before[0].arguments))
+                known = len(before) == 1 and not labels and is_setting((before[0].name, *before[0].arguments))
                 severity = Severity.WARN if known else None
                 message = f"{call.name} runs what it is fed"
                 self._unknown(call, labels, "shell-dynamic-command", message, severity=severity)
@@ -310,7 +287,7 @@ class Execution:
         first, *others = ([self._site.scope.text(word) for word in each.commands[0].words] for each in script.pipelines)
         if any(words not in (["true"], [":"]) for words in others):
             return False
-        return is_start_up_line(first) or (not others and (_is_setting(first) or _is_own(first)))
+        return is_start_up_line(first) or (not others and (is_setting(first) or is_own(first)))
 
     def _prints_dotenv(self, script: Script) -> bool:
         if len(script.pipelines) != 1 or any(each.redirects or each.body for each in script.pipelines[0].commands):
@@ -373,32 +350,11 @@ class Execution:
         self._site.report("shell-download-execution", span, message, subject=" ".join(urls), severity=severity)
 
 
-def _data_files(call: Call) -> list[str]:
-    """Files that hold no program by their names, of which `call` prints a part."""
-    if call.name not in _CUTTERS:
-        return []
-    return [item for item in call.operands if _DATA_FILE.match(item)]
-
-
 def _is_own_public_key(before: Sequence[Call]) -> bool:
     """True for ``cat ~/.ssh/id_ed25519.pub |``: what everybody who logs in with a key gives to the other machine."""
     if len(before) != 1 or before[0].name != "cat" or before[0].command.redirects:
         return False
     return bool(before[0].arguments) and all(map(_PUBLIC_KEY.fullmatch, before[0].arguments))
-
-
-def _is_setting(words: Sequence[str]) -> bool:
-    """True for ``program completion bash``, all of it written down."""
-    if not words or not _NAMED.fullmatch(words[0]) or words[0] in _READERS or HOLE in "".join(words):
-        return False
-    return not _SETTING_WORDS.isdisjoint(words[1:])
-
-
-def _is_own(words: Sequence[str]) -> bool:
-    """True for ``./scripts/env.sh``, ``python3 scripts/env.py``: a script beside the text, which is audited itself."""
-    rest = [word for word in words if not word.startswith("-")]
-    rest = rest[1:] if rest and rest[0] in _RUNNERS else rest
-    return bool(rest) and _BESIDE.fullmatch(rest[0]) is not None
 
 
 def _is_in_prose(text: str, at: int) -> bool:

@@ -1,0 +1,58 @@
+"""What the words of a command say of its output: settings for a shell, a part of a data file, that of an own script."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Final
+
+from skillkeep.auditor.engines.shell.evaluate import HOLE
+from skillkeep.auditor.engines.shell.site import Call
+
+__all__ = ["data_files", "is_own", "is_setting"]
+
+_READERS: Final = frozenset({"cat", "head", "tail", "tac", "sed", "awk", "tr", "rev", "base64", "xxd", "strings", "dd"})
+_RUNNERS: Final = frozenset({"bash", "sh", "python", "python3", "node", "ruby"})
+_BESIDE: Final = re.compile(r"(?:\./)?(?:[\w-]+/){0,6}[\w-]+\.(?:sh|bash|py|js|mjs|rb)")
+_NAMED: Final = re.compile(r"[A-Za-z][\w.+-]*")
+_SETTING_WORDS: Final = frozenset(
+    {
+        "--env",
+        "env",
+        "init",
+        "hook",
+        "shellenv",
+        "shell-init",
+        "export",
+        "completion",
+        "completions",
+        "activate",
+        "print-env",
+        "-Mlocal::lib",
+    }
+)
+_CUTTERS: Final = _READERS | {"grep", "egrep", "cut", "dd", "perl", "tail", "head", "zcat", "gunzip"}
+_DATA_FILE: Final = re.compile(
+    r"(?i)^[\w~./-]{1,200}\.(?:png|jpe?g|gif|ico|svg|webp|bmp|pdf|md|rst|txt|csv|tsv|json|html?|dat|bin|ttf|woff2?|mp3|wav|mp4|lock)$"
+)
+
+
+def data_files(call: Call) -> list[str]:
+    """Files that hold no program by their names, of which `call` prints a part."""
+    if call.name not in _CUTTERS:
+        return []
+    return [item for item in call.operands if _DATA_FILE.match(item)]
+
+
+def is_setting(words: Sequence[str]) -> bool:
+    """True for ``program completion bash``, all of it written down."""
+    if not words or not _NAMED.fullmatch(words[0]) or words[0] in _READERS or HOLE in "".join(words):
+        return False
+    return not _SETTING_WORDS.isdisjoint(words[1:])
+
+
+def is_own(words: Sequence[str]) -> bool:
+    """True for ``./scripts/env.sh``, ``python3 scripts/env.py``: a script beside the text, which is audited itself."""
+    rest = [word for word in words if not word.startswith("-")]
+    rest = rest[1:] if rest and rest[0] in _RUNNERS else rest
+    return bool(rest) and _BESIDE.fullmatch(rest[0]) is not None
