@@ -12,11 +12,12 @@ from functools import cache, cached_property
 from importlib import import_module
 from itertools import islice
 from typing import Any
+from weakref import WeakSet
 
 from skillkeep.auditor.errors import AuditError
 from skillkeep.auditor.prefilter import pieces, widened
 
-__all__ = ["Hit", "Pattern", "PatternSet", "SievedSet", "check_pattern"]
+__all__ = ["Hit", "Pattern", "PatternSet", "SievedSet", "check_pattern", "forget_compiled"]
 
 _MAX_MEMORY = 1 << 19  # of each; a pattern may have half as much again as the largest of today
 _MAX_SIEVE = 8 << 20  # enough for some megabytes of code; more of it takes three times as long
@@ -44,6 +45,7 @@ class PatternSet:
         self.spelled = tuple(patterns)
         self._regexps: dict[int, Any] = {}
         self._wider: dict[int, Any] = {}
+        _sets.add(self)
         self._ends = ["\\A" in pattern or "\\z" in pattern for pattern in patterns]
 
     @cached_property
@@ -90,6 +92,20 @@ class PatternSet:
         if known is None:
             known = self._regexps[index] = _compiled(self.spelled[index])
         return known
+
+    def forget(self) -> None:
+        """Drop what was compiled of single patterns, with its automata; it is made again when it is looked for."""
+        self._regexps.clear()
+        self._wider.clear()
+
+
+_sets: WeakSet[PatternSet] = WeakSet()
+
+
+def forget_compiled() -> None:
+    """Give back the memory of patterns that the files of a large tree have had compiled."""
+    for each in _sets:
+        each.forget()
 
 
 class SievedSet(PatternSet):

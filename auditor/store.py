@@ -14,19 +14,23 @@ from skillkeep.auditor.engines.interface import Segment, SourceFile
 
 __all__ = ["FileStore"]
 
-CUT_BYTES: Final = 6 << 20
+CUT_BYTES: Final = 4 << 20
 _LEVEL: Final = 1
 
 Cut = Callable[[str, bytes, bool], SourceFile]
 
 
 class FileStore:
-    """`keep` files one by one; `files` are all of them, in that order. `cut` makes a file of its bytes again."""
+    """`keep` files one by one; `files` are all of them, in that order. `cut` makes a file of its bytes again.
+
+    `is_packing` once a file was packed: the tree is large.
+    """
 
     def __init__(self, cut: Cut, most_bytes: int = CUT_BYTES) -> None:
         self.files: list[SourceFile] = []
         self._cut = cut
         self._room = most_bytes
+        self.is_packing = False
         self._open: tuple[_PackedFile, SourceFile] | None = None
 
     def keep(self, file: SourceFile) -> None:
@@ -35,6 +39,7 @@ class FileStore:
             segment.forget()
         size = _size(file)
         packed = size > self._room and file.text is not None
+        self.is_packing |= packed
         if not packed:
             self._room -= size
         self.files.append(_PackedFile(file, self) if packed else file)

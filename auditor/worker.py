@@ -23,6 +23,7 @@ from skillkeep.auditor.interface import AuditOptions, EngineRun, LedgerEntry, Lo
 from skillkeep.auditor.logins import kept_logins, not_by_program, own_logins
 from skillkeep.auditor.own_installers import own_installers, own_pages
 from skillkeep.auditor.pages import looked_up_pages
+from skillkeep.auditor.patterns import forget_compiled
 from skillkeep.auditor.rulebook import Rulebook, default_rulebook
 from skillkeep.auditor.sources import cut_file, decode, derived_file, source_file
 from skillkeep.auditor.store import FileStore
@@ -73,6 +74,8 @@ def read_tree(
     with TreeView.open(root, limits) as view, audit.watch.ticking(), _rare_collection():
         for number, entry in enumerate(view.files()):
             _one(audit, view, number, entry, skip)
+        if audit.store.is_packing:
+            forget_compiled()
         _observed(audit, observations)
         tree = SourceTree(
             root, tuple(audit.store.files), options, frozenset(audit.declared), view.entries, view.unread,

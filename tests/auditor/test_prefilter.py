@@ -7,7 +7,7 @@ import re2
 
 from skillkeep.auditor.engines.tables import table
 from skillkeep.auditor.errors import AuditError
-from skillkeep.auditor.patterns import PatternSet, SievedSet
+from skillkeep.auditor.patterns import PatternSet, SievedSet, forget_compiled
 from skillkeep.auditor.prefilter import pieces, widened
 from skillkeep.auditor.rulebook import default_rulebook
 
@@ -109,3 +109,13 @@ def test_a_wider_pattern_decides_where_to_look_and_never_what_is_found() -> None
     assert not list(patterns.find(0, b"curl " + b"x" * 40 + b"| sh"))
     assert [(hit.start, hit.end) for hit in patterns.find(0, b"run curl x | sh")] == [(4, 15)]
     assert [(hit.start, hit.end) for hit in patterns.find(1, b"ab aab " + b"a" * 12 + b"b")] == [(3, 6), (10, 20)]
+
+
+def test_patterns_that_were_forgotten_are_found_again() -> None:
+    patterns = PatternSet([r"key=[a-z]{3,20}", "token"])
+    data = b"key=abcdef token"
+    before = [list(patterns.find(index, data)) for index in range(2)]
+    assert patterns._regexps
+    forget_compiled()
+    assert not patterns._regexps
+    assert [list(patterns.find(index, data)) for index in range(2)] == before
