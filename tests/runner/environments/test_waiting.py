@@ -26,14 +26,19 @@ print(json.dumps([
     open("/proc/self/oom_score_adj").read(), sys.stdin.read(), os.getpriority(os.PRIO_PROCESS, 0),
 ]))
 """
+# A command takes what waits before it was looked at, and after a failure nothing is made for five seconds: so the
+# commands that only bring about that some wait come with pauses, and for longer than that.
 USED = """
+import time
 def waiting(e, fresh):
     return [each.payload for each in e._waiters._waiting if each.fresh == fresh and each.looked_at]
 def until_some_wait(e, fresh):
-    for _ in range(100):
+    end = time.monotonic() + 20
+    while time.monotonic() < end:
         if waiting(e, fresh):
             return waiting(e, fresh)
         sh(e, "true", fresh=fresh)
+        time.sleep(0.03)
     raise AssertionError("nothing waits")
 """
 
