@@ -78,18 +78,19 @@ class Waiters:
 
     def look_ahead(self, beside: Inside, command: Command) -> None:
         """Measure what waits, and make another one, while `beside` runs `command`."""
-        if not self._may or command.terminal or not self._changing.acquire(blocking=False):
+        if command.terminal or not self._changing.acquire(blocking=False):
             return
         try:
             self._commands[command.fresh] += 1
-            if self._commands[command.fresh] > _BEFORE and time.monotonic() >= self._not_before:
+            if self._may and self._commands[command.fresh] > _BEFORE and time.monotonic() >= self._not_before:
                 self._make_ready(beside, command.fresh)
         finally:
             self._changing.release()
 
     def close(self) -> None:
-        """End all of them."""
+        """End all of them, for good: a command that another thread still runs makes no more."""
         with self._changing:
+            self._may = False
             self._end_all()
             if self._lock is not None:
                 self._lock.close()

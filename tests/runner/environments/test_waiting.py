@@ -96,6 +96,17 @@ with environments.open(project) as e:
     assert seen == {"text": "other", "different": 12, "kept": True}
 
 
+def test_once_closed_a_command_that_still_runs_makes_no_more(stage: Stage) -> None:
+    seen = stage.play(f"""
+{USED}
+with environments.open(project) as e:
+    until_some_wait(e, False)
+    e._waiters.close()  # as when another thread closes the environment in the middle of a command
+    said(texts=[out(e, "echo well") for _ in range(4)], left=len(e._waiters._waiting))
+""")
+    assert seen == {"texts": ["well"] * 4, "left": 0}
+
+
 def test_of_two_processes_one_alone_has_any_and_none_outlives_its_maker(stage: Stage) -> None:
     scene = f"""
 {USED}
