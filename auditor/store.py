@@ -21,17 +21,18 @@ Cut = Callable[[str, bytes, bool], SourceFile]
 
 
 class FileStore:
-    """`keep` files one by one; `files` are all of them, in that order. `cut` makes a file of its bytes again.
-
-    `is_packing` once a file was packed: the tree is large.
-    """
+    """`keep` files one by one; `files` are all of them, in that order. `cut` makes a file of its bytes again."""
 
     def __init__(self, cut: Cut, most_bytes: int = CUT_BYTES) -> None:
         self.files: list[SourceFile] = []
         self._cut = cut
         self._room = most_bytes
-        self.is_packing = False
         self._open: tuple[_PackedFile, SourceFile] | None = None
+
+    @property
+    def is_packing(self) -> bool:
+        """Whether a file was packed: the tree is large."""
+        return any(isinstance(file, _PackedFile) for file in self.files)
 
     def keep(self, file: SourceFile) -> None:
         """Keep a file of the tree (no derived text)."""
@@ -39,7 +40,6 @@ class FileStore:
             segment.forget()
         size = _size(file)
         packed = size > self._room and file.text is not None
-        self.is_packing |= packed
         if not packed:
             self._room -= size
         self.files.append(_PackedFile(file, self) if packed else file)

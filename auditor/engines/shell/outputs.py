@@ -31,7 +31,7 @@ _SETTING_WORDS: Final = frozenset(
         "-Mlocal::lib",
     }
 )
-_CUTTERS: Final = _READERS | {"grep", "egrep", "cut", "dd", "perl", "tail", "head", "zcat", "gunzip"}
+_CUTTERS: Final = _READERS | {"grep", "egrep", "cut", "perl", "zcat", "gunzip"}
 _DATA_FILE: Final = re.compile(
     r"(?i)^[\w~./-]{1,200}\.(?:png|jpe?g|gif|ico|svg|webp|bmp|pdf|md|rst|txt|csv|tsv|json|html?|dat|bin|ttf|woff2?|mp3|wav|mp4|lock)$"
 )

@@ -25,10 +25,8 @@ _BLOCK: Final = re.compile(r"[|>][+-]?\d?[+-]?[ ]*(?:#.*)?")
 _ITEM: Final = re.compile(r"^([ ]*)-[ ]+(.*)$")
 _EXPRESSION: Final = re.compile(r"\$\{\{[^\n]{0,400}?\}\}")
 _NAME: Final = re.compile(r"(?m)^[ ]*(?:-[ ]+)?([A-Za-z_]\w*)[ ]*[:=]")
-_HELD: Final = re.compile(
-    r"(?m)^[ ]*(?:-[ ]+)?([A-Za-z_]\w*)[ ]*:[ ]*[\"']?\$\{\{[ ]{0,9}secrets\.(\w{1,80})[ ]{0,9}\}\}"
-)
 _SECRET: Final = re.compile(r"\$\{\{[ ]{0,9}secrets\.(\w{1,80})[ ]{0,9}\}\}")
+_HELD: Final = re.compile(r"(?m)^[ ]*(?:-[ ]+)?([A-Za-z_]\w*)[ ]*:[ ]*[\"']?" + _SECRET.pattern)
 _PROCFILE: Final = re.compile(r"(?i)(?:^|/)procfile(?:[.-][\w.-]+)?$")
 _PROCESS: Final = re.compile(r"^([\w-]{1,60}:[ \t]*)(\S.*)$")
 _LISTS: Final = re.compile(r"(?i)(?:^|/)(?:package|deno|composer)\.jsonc?$")
