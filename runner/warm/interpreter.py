@@ -11,19 +11,15 @@ import contextlib
 import json
 import os
 import re
-import select
 import shutil
 import socket
-import struct
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
-from skillkeep.kernel.errors import KernelError
 from skillkeep.kernel.process import started_at
 from skillkeep.kernel.syscalls import number
 from skillkeep.kernel.tape import Program
@@ -44,23 +40,19 @@ from skillkeep.runner.native.layout import ETC_MADE
 from skillkeep.runner.native.messages import Kind
 from skillkeep.runner.native.place import server_folder
 from skillkeep.runner.native.plan import make_plan
-from skillkeep.runner.native.streams import Pipe
 from skillkeep.runner.warm.ending import Peak
-from skillkeep.runner.warm.slot import Slot
+from skillkeep.runner.warm.keeper import Keeper
+from skillkeep.runner.warm.slot import REPORT, Slot
 from skillkeep.runner.warm.tapes import make_rights, make_room, make_zygote_entrance
-from skillkeep.text import escape
 
 __all__ = ["WarmInterpreter", "sweep"]
 
-_REPORT = struct.Struct("=QqqddQ")
-_CREDENTIALS, _TWO_FDS = struct.Struct("3i"), struct.Struct("2i")
-_FAILED, _ENDED = 1, 2
-_STOPPED = _REPORT.pack(_ENDED, 9, 0, 0.0, 0.0, 0)
+_ENDED = 2
+_STOPPED = REPORT.pack(_ENDED, 9, 0, 0.0, 0.0, 0)
 """What is said of a call whose pid 1 was killed on our word."""
-_READY_SECONDS, _REPORT_SECONDS = 30.0, 5.0
 _REMOVE_SECONDS = 2.0
 _SLOTS = 1 << 22
-_SCANNED_BYTES, _MOST_WORDS = 1 << 20, 8192
+_SCANNED_BYTES = 1 << 20
 _IMPORT = re.compile(rb"^[ \t]*(?:from|import)[ \t]+([A-Za-z_][A-Za-z0-9_]*)", re.MULTILINE)
 _ALWAYS = ("io", "os", "sys", "json", "re", "argparse", "pathlib", "collections", "functools", "traceback", "linecache")
 _NEVER = frozenset({"antigravity", "idlelib", "lib2to3", "test", "this", "tkinter", "turtle", "turtledemo"})
@@ -81,14 +73,12 @@ class WarmInterpreter:
         self._pipes: list[int] = []
         self._complaints = -1
         self._present: Slot | None = None
-        self._spare: Slot | Exception | None = None
-        self._taken = 0
+        self._keeper: Keeper | None = None
         self._peak = Peak()
         self._folder = Path(
             tempfile.mkdtemp(prefix=f"warm-{os.getpid()}-{started_at(os.getpid())}-", dir=server_folder())
         )
-        self._alive, held = os.pipe2(os.O_CLOEXEC)
-        self._pipes.append(held)
+        self._alive, self._held = os.pipe2(os.O_CLOEXEC)
         try:
             self._standing = self._build(request)
             self._start(request, idle_seconds)
@@ -98,9 +88,12 @@ class WarmInterpreter:
 
     def close(self) -> None:
         """End it, and remove what it left."""
-        if isinstance(self._spare, Slot):
-            self._spare.close()
-            self._spare = None
+        if self._held >= 0:
+            os.close(self._held)  # the sandbox and all in it end
+            self._held = -1
+        if self._keeper is not None:
+            self._keeper.close()
+            self._keeper = None
         if self._control is not None:
             self._control.close()
             self._control = None
@@ -121,8 +114,8 @@ class WarmInterpreter:
 
     @property
     def is_over(self) -> bool:
-        """Whether the zygote has ended."""
-        return self._control is None or self._door is None or started_at(self._zygote) < 0
+        """Whether no call comes from it any more."""
+        return self._keeper is None or self._keeper.is_over
 
     @property
     def bounded(self) -> bool:
@@ -136,27 +129,23 @@ class WarmInterpreter:
         """
         out, err = Kept(request.policy.output_bytes), Kept(request.policy.output_bytes)
         words = json.dumps(request.argv[2:]).encode("utf-8", "surrogateescape")
-        with contextlib.ExitStack() as stack:
-            self._present = slot = self._next_slot()
-            stack.callback(slot.close)
+        keeper = self._served
+        self._present = slot = keeper.next()
+        try:
             assurance = slot.measured(self._standing)
-            feed, one, two = (stack.enter_context(Pipe()) for _ in range(3))
             started = time.monotonic()
             self._peak.begin()
-            socket.send_fds(slot.talk, [words], (feed.read_end, one.write_end, two.write_end))
-            self._socket.send(b"begun %d" % slot.number)
-            for pipe, end in ((feed, feed.read_end), (one, one.write_end), (two, two.write_end)):
-                pipe.close(end)
-            feeder = Feeder(b"" if request.stdin is None else request.stdin, feed.give(feed.write_end))
-            self._look_ahead()
+            slot.talk.send(words)
+            feeder = Feeder(b"" if request.stdin is None else request.stdin, slot.take_feed())
             try:
-                outputs = [(one.read_end, out), (two.read_end, err)]
                 left = request.policy.wall_seconds - (time.monotonic() - started)
-                stopped = relay(self, outputs, feeder, left)
+                stopped = relay(self, [(slot.out, out), (slot.err, err)], feeder, left)
             finally:
                 feeder.close()
             wall = time.monotonic() - started
             status, user, system, memory = self._how_it_ended(slot, stopped)
+        finally:
+            keeper.give_back(slot)
         ended = Ended(
             status=status,
             stopped=stopped,
@@ -174,11 +163,11 @@ class WarmInterpreter:
         """Wait status, seconds of the user's and the system's CPU, bytes of memory at the most."""
         if slot.seen is not None and (peak := self._peak.end()) is not None:
             return slot.seen.status, slot.seen.user, slot.seen.system, peak
-        report = slot.report.recv(_REPORT.size) or (_STOPPED if stopped else b"")
-        if len(report) != _REPORT.size:
+        report = slot.report.recv(REPORT.size) or (_STOPPED if stopped else b"")
+        if len(report) != REPORT.size:
             hint = "Run it again; if it happens twice, please report it."
             raise RunnerError("sandbox_died", "The warm interpreter ended while a call ran.", hint)
-        _, status, _, user, system, memory = _REPORT.unpack(report)
+        _, status, _, user, system, memory = REPORT.unpack(report)
         return status, user, system, memory
 
     def is_seen_over(self) -> bool:
@@ -197,6 +186,12 @@ class WarmInterpreter:
         assert self._present is not None
         with contextlib.suppress(OSError):
             self._socket.send(b"kill %d" % self._present.number)
+
+    @property
+    def _served(self) -> Keeper:
+        if self._keeper is None:
+            raise LayerError("zygote", "the warm interpreter was closed")
+        return self._keeper
 
     @property
     def _socket(self) -> socket.socket:
@@ -228,7 +223,7 @@ class WarmInterpreter:
         standing = self._standing
         self._door = Door(standing, look_around(standing))
         self._peak.open(standing.bounded_by.get("memory"))
-        told = json.dumps(self._told(request, idle_seconds))
+        told = json.dumps(self._told(request))
         command = Command(("python3", "-c", _source(), told), standing.plan.env, "/")
         program, image = prepare_entrance(command, standing, self._door.ground, make_zygote_entrance)
         self._complaints, write_end = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
@@ -241,6 +236,7 @@ class WarmInterpreter:
             os.close(unheard)
         self._expect_ready(program, launcher)
         messages.tell(self._control, messages.GO)
+        self._keeper = Keeper(self._control, standing, self._steps, self._complaints, idle_seconds)
 
     def _expect_ready(self, program: Program, launcher: int) -> None:
         try:
@@ -252,7 +248,7 @@ class WarmInterpreter:
             with contextlib.suppress(ChildProcessError):
                 os.waitpid(launcher, 0)
 
-    def _told(self, request: RunRequest, idle_seconds: float) -> dict[str, object]:
+    def _told(self, request: RunRequest) -> dict[str, object]:
         assert request.tool is not None
         assert self._door is not None
         workdir = self._standing.plan.workdir
@@ -268,87 +264,7 @@ class WarmInterpreter:
             "setns": number("setns"),
             "unshare": number("unshare"),
             "script": self._script,
-            "idle": idle_seconds,
         }
-
-    def _next_slot(self) -> Slot:
-        """The call that waits, looked at. Raises what `_look_ahead` met."""
-        slot, self._spare = self._spare, None
-        if isinstance(slot, Exception):
-            raise slot
-        try:
-            if slot is None:
-                if not _readable((self._socket,), _READY_SECONDS):
-                    raise LayerError("zygote", "the warm interpreter made no call ready in time")
-                slot = self._take_slot()
-            if not slot.looked_at:
-                self._look(slot)
-        except BaseException:
-            if slot is not None:
-                slot.close()
-            raise
-        return slot
-
-    def _look_ahead(self) -> None:
-        """Look at the next call while the present one runs, if it waits already."""
-        try:
-            if self._spare is None and _readable((self._socket,), 0):
-                self._spare = self._take_slot()
-            if isinstance(self._spare, Slot) and _readable((self._spare.talk,), 0):
-                self._look(self._spare)
-        except (KernelError, LayerError, OSError, ValueError) as error:  # the next call tells it
-            if isinstance(self._spare, Slot):
-                self._spare.close()
-            self._spare = error
-
-    def _take_slot(self) -> Slot:
-        room = socket.CMSG_SPACE(_CREDENTIALS.size) + socket.CMSG_SPACE(_TWO_FDS.size)
-        data, ancillary, _, _ = self._socket.recvmsg(len(b"slot"), room, socket.MSG_CMSG_CLOEXEC)
-        fds = [fd for _, kind, raw in ancillary if kind == socket.SCM_RIGHTS for fd in _TWO_FDS.unpack(raw[:8])]
-        socks = [socket.socket(fileno=fd) for fd in fds]
-        if data != b"slot" or len(socks) != 2:
-            for sock in socks:
-                sock.close()
-            raise LayerError("zygote", f"the warm interpreter ended{self._last_words()}")
-        talk, report = socks
-        self._taken += 1
-        return Slot(talk, report, self._taken - 1)
-
-    def _last_words(self) -> str:
-        """The last line of what the zygote wrote to its streams; it has run nothing of the tool's."""
-        try:
-            lines = os.read(self._complaints, _MOST_WORDS).split(b"\n")
-        except OSError:
-            return ""
-        return next((f": {escape(line.decode('utf-8', 'replace'))}" for line in reversed(lines) if line.strip()), "")
-
-    def _look(self, slot: Slot) -> None:
-        """Wait until the call is confined, and look at it from outside."""
-        if slot.talk not in _readable((slot.talk, slot.report), _READY_SECONDS):
-            raise self._failure(slot)
-        message = messages.receive(slot.talk, {})
-        if message is None or message.kind is not Kind.READY:
-            raise self._failure(slot)
-        slot.look(message.pid, self._standing)
-
-    def _failure(self, slot: Slot) -> LayerError:
-        """Why a call did not become ready."""
-        report = slot.report.recv(_REPORT.size) if _readable((slot.report,), _REPORT_SECONDS) else b""
-        if len(report) == _REPORT.size:
-            kind, address, error, _, _, tape = _REPORT.unpack(report)
-            if kind == _FAILED:
-                step = self._steps[tape][address]
-                found = KernelError(step.layer, error, step.detail)
-                return LayerError(found.layer, found.what, found.hint)
-        return LayerError("zygote", "a call did not become ready")
-
-
-def _readable(socks: Sequence[socket.socket], seconds: float) -> list[socket.socket]:
-    poll = select.poll()
-    for sock in socks:
-        poll.register(sock.fileno(), select.POLLIN)
-    events = dict(poll.poll(1000 * seconds))
-    return [sock for sock in socks if sock.fileno() in events]
 
 
 def sweep() -> None:

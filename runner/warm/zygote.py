@@ -6,7 +6,7 @@ runs in; two calls wait. The zygote and pid 1 are out of a call's reach: of othe
 inspection, and no descriptor leads to them. Standard library only. What it is told comes as JSON in its first argument:
 
 ``modules`` to import ahead, ``room`` and ``rights`` (tapes in base64, see `skillkeep.kernel.tape`), ``base`` (where
-they lie in memory), ``end`` (the number of the call that ends a tape), ``script``, ``idle`` (seconds).
+they lie in memory), ``end`` (the number of the call that ends a tape), ``script``.
 """
 
 import atexit
@@ -103,41 +103,36 @@ def main(told: dict[str, object]) -> None:
     def make(others: list[int]) -> int:
         return make_slot(control, memory, images, told, [own, *others], newest)
 
-    serve(control, make, float(str(told["idle"])))
+    serve(control, make)
 
 
-def serve(control: socket.socket, make: Callable[[list[int]], int], idle: float) -> None:
+def serve(control: socket.socket, make: Callable[[list[int]], int]) -> None:
     """Keep calls ready, of which one after the other is told what to run. The next is made when one has ended.
 
-    What the caller says names a call by its number: it may be about one that has ended meanwhile.
+    The caller says which call shall end by its number: that may have ended meanwhile.
     """
     poll = select.poll()
     poll.register(control.fileno(), select.POLLIN)
-    numbers, alive, begun = itertools.count(), dict[int, tuple[int, int]](), set[int]()
+    numbers, alive = itertools.count(), dict[int, tuple[int, int]]()
     while True:
         while len(alive) < KEPT:
             pid = make([pidfd for _, pidfd in alive.values()])
             pidfd = os.pidfd_open(pid)
             poll.register(pidfd, select.POLLIN)
             alive[next(numbers)] = pid, pidfd
-        events = dict(poll.poll(None if begun else 1000 * idle))
-        if not events:
-            os._exit(0)  # for too long, nobody has called
+        events = dict(poll.poll())
         if control.fileno() in events:
             word, _, which = control.recv(_MOST).partition(b" ")
             if not word:
-                os._exit(0)
+                os._exit(0)  # the caller has gone, or nobody has called for too long
             if (number := int(which)) in alive:
-                begun.add(number)
-                if word == b"kill":
-                    signal.pidfd_send_signal(alive[number][1], signal.SIGKILL)
+                signal.pidfd_send_signal(alive[number][1], signal.SIGKILL)
         for number, (pid, pidfd) in tuple(alive.items()):
             if pidfd in events:
                 poll.unregister(pidfd)
                 os.waitpid(pid, 0)
                 os.close(pidfd)
                 del alive[number]
-                begun.discard(number)
 
 
 def make_slot(
@@ -216,13 +211,16 @@ def be_call(script: str, talk: socket.socket, newest: str) -> None:
         code = loader.get_code("__main__")
     rehearse(talk)
     talk.send(struct.pack("=Q", READY))
-    data, fds, _, _ = socket.recv_fds(talk, _MOST, 3)
-    if not data:
-        os._exit(0)
+    _, fds, _, _ = socket.recv_fds(talk, _MOST, 3)
     for number, fd in enumerate(fds):
         os.dup2(fd, number)
-    talk.detach()
-    os.closerange(3, max(fds) + 64)
+    os.dup2(talk.detach(), 3)
+    os.closerange(4, max(fds, default=4) + 64)
+    talk = socket.socket(fileno=3)
+    data = talk.recv(_MOST)
+    if not data:
+        os._exit(0)
+    talk.close()
     tool = os.getcwd()
     status = run_script(loader, code, script, json.loads(data))
     finish(newest, tool)

@@ -194,13 +194,15 @@ import signal, time
 from skillkeep.runner.native.failures import LayerError
 asked = request("./script.py")
 warm = WarmInterpreter(asked, "./script.py", 60)
-for _ in range(50):
-    warm.run(asked)
-    if hasattr(warm._spare, "_pid") and warm._spare.looked_at:
-        break
-ahead = warm._spare.looked_at
-os.kill(warm._spare._pid, signal.SIGKILL)
-while os.path.exists(f"/proc/{warm._spare._pid}/root/usr"):
+warm.run(asked)
+def waiting():
+    return list(warm._keeper._slots)
+while len(waiting()) < 2:
+    time.sleep(0.01)
+first = waiting()[0]
+ahead = first.looked_at
+os.kill(first._pid, signal.SIGKILL)
+while os.path.exists(f"/proc/{first._pid}/root/usr"):
     time.sleep(0.01)
 try:
     warm.run(asked)
@@ -282,3 +284,47 @@ said(free=len(free), seen=any(seen))
 warm.close()
 """
     assert play(stage, scene, script=script) == {"free": 20, "seen": False}
+
+
+def test_a_call_may_take_longer_than_the_interpreter_waits_for_one(stage: Stage) -> None:
+    scene = """
+asked = request("./script.py")
+warm = WarmInterpreter(asked, "./script.py", 1.0)
+before = facts(warm.run(asked))
+import time
+while not warm.is_over:
+    time.sleep(0.05)
+said(before=before)
+warm.close()
+"""
+    said = play(stage, scene, script="import time; time.sleep(2.5); print('here')")
+    assert said["before"] == ["exit", 0, None, "here\n", ""]
+
+
+def test_what_waits_costs_its_caller_no_processor_and_no_more_descriptors(stage: Stage) -> None:
+    scene = """
+import time
+asked = request("./script.py")
+warm = WarmInterpreter(asked, "./script.py", 60)
+def calm():
+    while len(warm._keeper._slots) < 2 or warm._keeper._done:
+        time.sleep(0.01)
+    time.sleep(0.5)  # the last of them may be closing
+    return len(os.listdir("/proc/self/fd"))
+warm.run(asked)
+first = calm()
+for _ in range(20):
+    warm.run(asked)
+last = calm()
+def switches():
+    status = open(f"/proc/self/task/{warm._keeper._thread.native_id}/status").read()
+    return int(status.split("voluntary_ctxt_switches:")[1].split()[0])
+before = switches()
+time.sleep(1.5)
+said(more=last - first, switches=switches() - before)
+warm.close()
+said(left=len([t for t in __import__("threading").enumerate() if t.name == "skillkeep-warm"]))
+"""
+    said = play(stage, scene, script="pass")
+    assert (said["more"], said["left"]) == (0, 0)
+    assert said["switches"] <= 2
