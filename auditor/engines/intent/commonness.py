@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from functools import cache
 from typing import Final
 
 from skillkeep.auditor.engines.intent.pieces import Piece
 from skillkeep.auditor.engines.tables import table
 
-__all__ = ["commonness"]
+__all__ = ["common_words", "commonness"]
 
 _SPELLED: Final = 0.002
 _UNHEARD: Final = {True: 0.0001, False: 0.0003}  # the share of a whole word, and of letters in any, that are not listed
@@ -17,6 +18,11 @@ _UNHEARD: Final = {True: 0.0001, False: 0.0003}  # the share of a whole word, an
 def commonness(pieces: frozenset[Piece]) -> float:
     """The share of paragraphs that hold one of `pieces`, roughly."""
     return min(1.0, sum(map(_share, pieces)))
+
+
+def common_words() -> Collection[str]:
+    """The words that are listed as common."""
+    return _words().keys()
 
 
 @cache

@@ -3,37 +3,49 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cached_property
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property, reduce
+from itertools import chain
+from operator import or_
 from typing import Any, Final
 
 from skillkeep.auditor.engines.intent.chunks import WORD
-from skillkeep.auditor.engines.intent.commonness import commonness
+from skillkeep.auditor.engines.intent.commonness import common_words, commonness
 from skillkeep.auditor.engines.intent.pieces import SHORTEST, Piece, Pieces, alternatives_of, chance, ways_of
 
 __all__ = ["Lookup", "Part", "Way", "allows", "derive"]
 
 Way = Sequence[int]
 """The numbers of the sets of pieces that a match holds one piece of each, the rarest first."""
-Part = tuple[frozenset[int], Mapping[int, Sequence[Way]]] | None
-"""Ways by their first set, and all of these sets; None when nothing is known."""
+Part = tuple[int, Mapping[int, Sequence[Way]]] | None
+"""The first sets of ways, a bit for each, and by each what its ways ask for besides; None when nothing is known."""
 
 _RUNS: Final = re.compile(r"[a-z]+|[0-9]+")
 _LONGEST: Final = 24
 _MOST_WORDS: Final = 50_000
+_MOST_BITS: Final = 16_000
 _INSIDE, _TEXTS = 4, 5
 _KINDS: Final = ("en", "latin", "other")
 _SPELLED_OUT: Final = 0.02  # the share of texts that hold one of the texts that a class needs, roughly
 
 
 def derive(classes: Mapping[str, Any]) -> dict[str, Any]:
-    """What texts must hold for each class, as plain data; takes long.
+    """What texts must hold for each class, as plain data; takes long. What more common words hold has lower numbers.
 
     `pieces`: the numbers of the sets that a piece is of, by its letters, as `_kind` sorts them. `ways`: of each class,
     the sets that a match holds one piece of each, the rarest first. `always`: the classes that nothing is known of.
     `shares`: the share of texts that allow each class, roughly.
     """
-    return _Derivation(classes).answer
+    made = _Derivation(classes).answer
+    held = Counter(chain.from_iterable(map(Lookup(made).find, common_words())))
+    numbers = {number for ways in made["ways"] for way in ways for number in way}
+    order = {old: new for new, old in enumerate(sorted(numbers, key=lambda number: (-held[number], number)))}
+    made["pieces"] = [
+        {letters: [order[each] for each in some] for letters, some in kind.items()} for kind in made["pieces"]
+    ]
+    made["ways"] = [[[order[each] for each in way] for way in ways] for ways in made["ways"]]
+    return made
 
 
 class _Derivation:
@@ -116,15 +128,22 @@ class Lookup:
 
         `texts` are looked for as they stand; all else is looked up in `numbers`, by words in lower case.
         """
-        self._inner, self._ends, self._starts, self._exact, self._inside, self.texts = derived["pieces"]
+        self._inner, self._ends, self._starts, self._exact, inside, self.texts = derived["pieces"]
+        self._inside = {each: numbers for each, numbers in inside.items() if each.isascii()}
+        self._foreign = {each: numbers for each, numbers in inside.items() if not each.isascii()}
         self.ways: Sequence[Sequence[Way]] = derived["ways"]
         self.always: frozenset[int] = frozenset(derived["always"])
         self.numbers: Mapping[str, tuple[int, ...]] = _Numbers(self)
+        self._bits: Mapping[str, int] = _Bits(self)
+        self._bits_of_texts = {each: _bits(numbers) for each, numbers in self.texts.items()}
 
-    def held(self, words: Iterable[str], text: str) -> set[int]:
-        """The numbers of the sets that `text` holds a piece of; `words` are its words."""
-        texts = [numbers for each, numbers in self.texts.items() if each in text]
-        return set().union(*map(self.numbers.__getitem__, words), *texts)
+    def held(self, words: Iterable[str], text: str) -> int:
+        """The sets that `text` holds a piece of, a bit for each; `words` are its words."""
+        held = reduce(or_, map(self._bits.__getitem__, words), 0)
+        for each, bits in self._bits_of_texts.items():
+            if each in text:
+                held |= bits
+        return held
 
     def part(self, numbers: Iterable[int]) -> Part:
         """What a text holds that has a word of one of the classes `numbers`."""
@@ -133,17 +152,18 @@ class Lookup:
             if number in self.always:
                 return None
             for way in self.ways[number]:
-                begun.setdefault(way[0], []).append(way)
-        return frozenset(begun), begun
+                begun.setdefault(way[0], []).append(way[1:])
+        return _bits(begun), begun
 
     def find(self, word: str) -> tuple[int, ...]:
         """The numbers of the sets that a word holds a piece of."""
         found: set[int] = set(self._exact.get(word, ()))
         for part in _RUNS.findall(word):
             found |= self._numbers(part)
-        for each, numbers in self._inside.items():
-            if each in word:
-                found.update(numbers)
+        for some in (self._inside,) if word.isascii() else (self._inside, self._foreign):
+            for each, numbers in some.items():
+                if each in word:
+                    found.update(numbers)
         return tuple(found)
 
     @cached_property
@@ -175,16 +195,28 @@ class Lookup:
         return found
 
 
-def allows(part: Part, held: set[int]) -> bool:
+def allows(part: Part, held: int) -> bool:
     """True when what is `held` has all that one of the ways of a part asks for."""
     if part is None:
         return True
-    holds = held.issuperset
-    for first in part[0] & held:
+    firsts = held & part[0]
+    while firsts:
+        first = firsts.bit_length() - 1
         for way in part[1][first]:
-            if holds(way):
+            for number in way:
+                if not held >> number & 1:
+                    break
+            else:
                 return True
+        firsts ^= 1 << first
     return False
+
+
+def _bits(numbers: Collection[int]) -> int:
+    row = bytearray(max(numbers, default=-1) // 8 + 1)
+    for number in numbers:
+        row[number >> 3] |= 1 << (number & 7)
+    return int.from_bytes(row, "little")
 
 
 class _Numbers(dict[str, tuple[int, ...]]):
@@ -200,4 +232,22 @@ class _Numbers(dict[str, tuple[int, ...]]):
             if len(self) >= _MOST_WORDS:
                 self.clear()
             self[word] = found
+        return found
+
+
+class _Bits(dict[str, int]):
+    """The sets that each word that was met holds a piece of; long words are not kept."""
+
+    def __init__(self, lookup: Lookup) -> None:
+        super().__init__()
+        self._lookup = lookup
+        self._same: dict[int, int] = {}  # many words hold what others do
+
+    def __missing__(self, word: str) -> int:
+        found = _bits(self._lookup.numbers[word])
+        if len(word) <= _LONGEST:
+            if len(self) >= _MOST_BITS:
+                self.clear()
+                self._same.clear()
+            found = self[word] = self._same.setdefault(found, found)
         return found

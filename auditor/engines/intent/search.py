@@ -48,27 +48,17 @@ def _chosen(chunk: Chunk) -> Iterator[tuple[int, Held, Sequence[Frame], Sequence
             continue
         here = held(place)
         both = here.with_those_of(held(place - 1)) if around and bits & triggers.shared else here
-        chosen = _of_groups(bits, here, both)
+        chosen = _of_groups(bits)
         alone = [frame for frame in chosen if not frame.near and _fits(frame, here)]
         several = [frame for frame in chosen if frame.near and here.may(frame.told) and _fits(frame, both)]
         if alone or several:
             yield place, here, alone, several
 
 
-def _of_groups(bits: int, here: Held, both: Held) -> list[Frame]:
-    """The frames of the triggers' groups `bits` whose rarest part is in a block, or in it and the one before."""
-    some, seen, triggers = _frames(), -1, _triggers()
-    chosen = []
-    for group in ones(bits):
-        number, ways = triggers.group(group)
-        if number != seen:
-            holds = (both if some[number].near else here).numbers.issuperset
-            for way in ways:
-                if holds(way):
-                    chosen.append(some[number])
-                    seen = number
-                    break
-    return chosen
+def _of_groups(bits: int) -> list[Frame]:
+    """The frames of the triggers' groups `bits`, in order."""
+    some, triggers = _frames(), _triggers()
+    return [some[number] for number in dict.fromkeys(map(triggers.combination, ones(bits)))]
 
 
 def _held(chunk: Chunk, place: int) -> Held:

@@ -73,9 +73,9 @@ class Triggers:
             found &= (first | self._first_before) & (second | self._second_before)
         return found
 
-    def group(self, number: int) -> tuple[int, Sequence[Way]]:
-        """The number of a group's combination, and its ways to the rarest part, an empty one when nothing is known."""
-        return self._groups[number]
+    def combination(self, group: int) -> int:
+        """The number of a group's combination."""
+        return self._groups[group][0]
 
     def of_word(self, word: str) -> int:
         """The mark of one word."""

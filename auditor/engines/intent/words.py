@@ -77,22 +77,22 @@ class Words:
 class Held:
     """Which classes a text may have a word of; `Words.places` tells for sure."""
 
-    def __init__(self, tagger: Words, numbers: set[int]) -> None:
-        """`numbers` are those of the sets that the text holds a piece of."""
+    def __init__(self, tagger: Words, bits: int) -> None:
+        """`bits` are those of the sets that the text holds a piece of."""
         self.tagger = tagger
-        self.numbers = numbers
+        self._bits = bits
         self._known: dict[str, bool] = {}
 
     def may(self, names: str) -> bool:
         """True when the text may have a word of the classes joined by ``|``."""
         found = self._known.get(names)
         if found is None:
-            found = self._known[names] = allows(self.tagger.part(names), self.numbers)
+            found = self._known[names] = allows(self.tagger.part(names), self._bits)
         return found
 
     def with_those_of(self, other: Held) -> Held:
         """What both texts together hold."""
-        return Held(self.tagger, self.numbers | other.numbers)
+        return Held(self.tagger, self._bits | other._bits)
 
 
 class Places:

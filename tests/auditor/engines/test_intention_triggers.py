@@ -42,7 +42,7 @@ def test_what_fits_in_the_rules_own_examples_is_chosen() -> None:
     fitting = 0
     for text in _texts():
         held = words().held(text)
-        chosen = {triggers.group(bit)[0] for bit in ones(triggers.may(triggers.mark(WORD.findall(text)), 0))}
+        chosen = {triggers.combination(bit) for bit in ones(triggers.may(triggers.mark(WORD.findall(text)), 0))}
         fits = {number for number, frame in enumerate(some) if all(map(held.may, frame.rarest_first))}
         assert fits <= chosen
         fitting += len(fits)
@@ -58,7 +58,7 @@ def test_every_combination_that_is_allowed_is_chosen(before: list[str], here: li
     triggers = Triggers(lookup, combinations)
     own, other = triggers.mark(here), triggers.mark(before)
     held, both = (lookup.held(some, " ".join(some)) for some in (here, [*before, *here]))
-    chosen = {triggers.group(bit)[0] for bit in ones(triggers.may(own, other))}
+    chosen = {triggers.combination(bit) for bit in ones(triggers.may(own, other))}
     for number, (parts, place) in enumerate(combinations):
         if all(allows(lookup.part(part), held if place in {None, at} else both) for at, part in enumerate(parts)):
             assert number in chosen
