@@ -195,6 +195,9 @@ with environments.open(project) as e:
     for each in ending:
         select.select([each], [], [])
     said(fresh=out(e, "echo anew", fresh=True), text=out(e, "echo anew"))
-    said(left=[pid for pid in pids if os.path.exists(f"/proc/{{pid}}/ns/pid")])
+    end = time.monotonic() + 60  # a fresh one was killed with the others, and may end after them
+    while (left := [pid for pid in pids if os.path.exists(f"/proc/{{pid}}/ns/pid")]) and time.monotonic() < end:
+        time.sleep(0.01)
+    said(left=left)
 """)
     assert seen == {"text": "anew", "fresh": "anew", "left": []}

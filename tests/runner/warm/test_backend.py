@@ -160,14 +160,15 @@ def test_nothing_is_left_when_the_caller_is_killed(stage: Stage) -> None:
         + """
 asked = request("./script.py")
 warm = WarmInterpreter(asked, "./script.py", 60)
-said(zygote=warm._zygote, groups=[part.path for part in warm._standing.groups])
+standing = warm._standing
+said(processes=[warm._zygote, standing.holder], groups=[part.path for part in standing.groups])
 warm.run(asked)
 """
     )
     with stage.start(scene) as process:
         said = next_said(process)
         process.kill()
-    assert until(lambda: not os.path.exists(f"/proc/{said['zygote']}"))
+    assert until(lambda: not any(os.path.exists(f"/proc/{pid}") for pid in said["processes"]))
     swept = stage.play(
         OPENING
         + WATCH
