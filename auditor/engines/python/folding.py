@@ -224,7 +224,7 @@ class Folder:
         spec = self.fold(node.format_spec, scope) if node.format_spec is not None else ""
         if isinstance(value, Unknown) or spec not in {"", "c", "d", "x", "s"} or node.conversion not in {-1, 115}:
             return HOLE
-        return lift(lambda item: format(item, spec), value)
+        return lift(lambda item: HOLE if item is None else format(item, spec), value)  # not set yet: it will be
 
     def _subscript(self, node: ast.Subscript, scope: Scope) -> Value:
         base = self.fold(node.value, scope)

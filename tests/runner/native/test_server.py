@@ -291,15 +291,16 @@ def dying(reads: int, waits: bool) -> Iterator[None]:
     listener = listen_at(f"{found.folder}/{found.name}")
 
     def end() -> None:
-        with listener:
+        with contextlib.ExitStack() as held:
+            held.enter_context(listener)
             select.select([listener], [], [], 60)
             if reads:
-                connection, _ = listener.accept()
-                with connection:
-                    for _ in range(reads):
-                        connection.recv(4096)
-                    if waits:
-                        select.select([connection], [], [], 60)
+                connection = held.enter_context(listener.accept()[0])
+                for _ in range(reads):
+                    connection.recv(4096)
+                if waits:
+                    select.select([connection], [], [], 60)
+            listener.close()  # first, as in a process that ends: whoever asks again finds no server
 
     thread = threading.Thread(target=end)
     thread.start()
