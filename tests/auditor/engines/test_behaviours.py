@@ -58,7 +58,7 @@ def test_a_host_that_the_documents_name_is_no_stranger() -> None:
         (
             "a.py",
             "import requests\nhost = None\n\ndef ask(data):\n    requests.post(f'http://{host}/state', json=data)\n",
-            "import requests\nhost = 'c.example.invalid'\ndef ask(data):\n    requests.post(f'http://{host}/', json=data)\n",
+            "import requests\nhost = 'c.example.invalid'\ndef ask(d):\n    requests.post(f'http://{host}/', json=d)\n",
         ),
     ],
 )
