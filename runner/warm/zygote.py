@@ -95,6 +95,7 @@ def main(told: dict[str, object]) -> None:
     newest = next(reversed(sys.modules))
     images = [base64.b64decode(str(told[name])) for name in ("room", "rights")]
     memory = Memory(int(str(told["base"])), max(map(len, images)))
+    importlib.machinery.SourceFileLoader("practice", "").source_to_code(b"", "")  # makes the types of all syntax trees
     gc.collect()
     gc.freeze()
     own = os.open("/proc/self/ns/pid", os.O_RDONLY | os.O_CLOEXEC)
@@ -208,8 +209,8 @@ def be_call(script: str, talk: socket.socket, newest: str) -> None:
     loader = importlib.machinery.SourceFileLoader("__main__", os.path.join(os.getcwd(), script))
     code = None
     with contextlib.suppress(Exception):  # the run itself says what is wrong with the script
-        code = loader.get_code("__main__")
-    rehearse(talk)
+        code = code_of(loader)
+    rehearse(loader, script, newest)
     talk.send(struct.pack("=Q", READY))
     _, fds, _, _ = socket.recv_fds(talk, _MOST, 3)
     for number, fd in enumerate(fds):
@@ -231,24 +232,28 @@ def be_call(script: str, talk: socket.socket, newest: str) -> None:
     os._exit(status)
 
 
+def code_of(loader: importlib.machinery.SourceFileLoader) -> types.CodeType:
+    """What the script's text says: Python takes no compiled file for the script that it is started with."""
+    code = loader.source_to_code(loader.get_data(loader.path), loader.path)
+    assert isinstance(code, types.CodeType)
+    return code
+
+
 def nothing() -> None:
     """What is run for practice."""
 
 
-def rehearse(talk: socket.socket) -> None:
+def rehearse(loader, script: str, newest: str) -> None:  # type: ignore[no-untyped-def]
     """Do once what each call does with its words, before it says that it waits.
 
     The first change of a page that a fork shares copies it: that is done before anybody waits. What is left of it are
     pages. What there is so far is never garbage: the last collection need not look at it.
     """
-    with contextlib.suppress(BlockingIOError):
-        talk.recvmsg(_MOST, socket.CMSG_LEN(12), socket.MSG_DONTWAIT)
-    json.loads(json.dumps(["practice", os.path.dirname(os.path.abspath("practice"))]))
-    module = types.ModuleType("practice")
-    module.__dict__.update(__file__="practice", __builtins__=sys.modules["builtins"], __cached__=None)
-    exec(nothing.__code__, module.__dict__)  # noqa: S102  a step of ours
-    vars(module).clear()
-    del module
+    kept = sys.modules["__main__"], sys.argv, sys.orig_argv, sys.path[:]
+    words = json.loads(json.dumps(["practice"]))
+    run_script(loader, nothing.__code__, script, words)
+    let_go(newest, os.getcwd())
+    sys.modules["__main__"], sys.argv, sys.orig_argv, sys.path[:] = kept
     gc.collect()
     gc.freeze()
 
@@ -264,7 +269,7 @@ def run_script(loader, code, script: str, words: list[str]) -> int:  # type: ign
     sys.argv, sys.orig_argv = [script, *words], ["python3", script, *words]
     sys.path.insert(0, os.path.dirname(os.path.abspath(script)))
     try:
-        exec(code or loader.get_code("__main__"), module.__dict__)  # noqa: S102  this is the sandbox
+        exec(code or code_of(loader), module.__dict__)  # noqa: S102  this is the sandbox
     except SystemExit as end:
         return exit_code(end.code)
     except BaseException as error:
@@ -286,12 +291,17 @@ def exit_code(code: object) -> int:
 
 
 def finish(newest: str, tool: str) -> None:
-    """Do what the end of an interpreter does: threads, exit functions, open files, streams.
+    """Do what the end of an interpreter does: threads, exit functions, open files, streams."""
+    threading._shutdown()  # type: ignore[attr-defined]
+    atexit._run_exitfuncs()
+    let_go(newest, tool)
+
+
+def let_go(newest: str, tool: str) -> None:
+    """Let go of what the tool's modules hold, and write out what the streams hold.
 
     Modules older than `newest` are the zygote's; to look at them all would copy a page for nearly each.
     """
-    threading._shutdown()  # type: ignore[attr-defined]
-    atexit._run_exitfuncs()
     for name in ["__main__", *itertools.takewhile(lambda name: name != newest, reversed(sys.modules))]:
         # What only the tool's own modules hold is let go, so that its open files are written out.
         module = sys.modules[name]

@@ -70,6 +70,19 @@ def test_a_call_ends_as_an_ordinary_run_ends(stage: Stage, text: str) -> None:
     assert said["hot"] == said["cold"]
 
 
+def test_a_compiled_file_beside_the_script_is_not_taken_for_it(stage: Stage) -> None:
+    """Python itself never does; one that is marked as unchecked would be believed whatever the script says."""
+    planted = """
+import importlib.util, py_compile
+compiled = importlib.util.cache_from_source(str(project / "script.py"))
+py_compile.compile(str(project / "other.py"), compiled, invalidation_mode=py_compile.PycInvalidationMode.UNCHECKED_HASH)
+"""
+    said = play(
+        stage, planted + 'calls = [request("./script.py")]' + BOTH, script="print('script')", other="print('other')"
+    )
+    assert said["hot"] == said["cold"] == [["exit", 0, None, "script\n", ""]]
+
+
 def test_a_file_that_was_never_closed_is_written_out(stage: Stage) -> None:
     shared = stage.project.parent / "shared"
     shared.mkdir()
