@@ -9,14 +9,14 @@ from dataclasses import asdict, dataclass
 from functools import cache
 from typing import Any
 
-from skillkeep.kernel.procfs import read_record, read_text
+from skillkeep.kernel.process import lives_since
+from skillkeep.kernel.procfs import read_text
 from skillkeep.runner.native.plan import Plan
 
 __all__ = ["BESIDE", "GroupPart", "Standing", "boot_id", "is_alive", "own_pid_namespace"]
 
 BESIDE = 7
 """Processes in a standing environment that are no command's: its holder, and what waits for commands to come."""
-_EXITING = 4  # PF_EXITING of the flags in proc_pid_stat(5)
 
 
 @dataclass(frozen=True)
@@ -85,17 +85,8 @@ def is_alive(standing: Standing) -> bool:
     return (
         standing.boot == boot_id()
         and standing.seen_from == own_pid_namespace()
-        and _lives_since(standing.holder) == standing.started
+        and lives_since(standing.holder) == standing.started
     )
-
-
-def _lives_since(pid: int) -> int:
-    """The start time of a process that is not ending; -1 for every other. One that is ending takes others along."""
-    try:
-        words = read_record(f"/proc/{pid}/stat").rpartition(")")[2].split()
-    except OSError:
-        return -1
-    return -1 if words[0] in "ZX" or int(words[6]) & _EXITING else int(words[19])
 
 
 @cache

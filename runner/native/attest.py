@@ -18,7 +18,7 @@ from functools import cache, lru_cache
 from skillkeep.kernel.errors import KernelError
 from skillkeep.kernel.libc import guarded
 from skillkeep.kernel.namespaces import KINDS
-from skillkeep.kernel.process import started_at
+from skillkeep.kernel.process import lives_since, started_at
 from skillkeep.kernel.procfs import (
     namespaces_of,
     read_again,
@@ -40,6 +40,7 @@ __all__ = ["Ahead", "mark_as_first_to_go", "measure"]
 
 _CAPABILITY_SETS = ("CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb")
 _BOUNDED = {"memory", "pids", "cpu"}
+_ENDED = "the waiting payload has ended"
 _ORDER = ("identity", "namespaces", "root", "capabilities", "no_new_privs", "seccomp", "rlimits", "cgroup")
 _STATUS = ("Uid", "Gid", "Groups", *_CAPABILITY_SETS, "NoNewPrivs", "Seccomp", "Seccomp_filters")
 _MOUNT_NUMBERS, _MOUNT_WORDS = 3, 3
@@ -68,6 +69,7 @@ class Ahead:
         root: Layer | None = None,
     ) -> None:
         self._open: list[int] = []
+        self._payload = payload
         self._seen_root = self._given_root = root
         self._seen_group: tuple[str, Layer] | None = None
         try:
@@ -98,7 +100,8 @@ class Ahead:
         try:
             found = {**self.layers, "root": self._root(), "cgroup": self._cgroup(bounded_by)}
         except LayerError:
-            self._require_life()  # an ended process is in no group and has no mounts
+            self._require_life()
+            _require_that_it_is_not_ending(self._payload)
             raise
         self._require_life()
         return found
@@ -124,7 +127,7 @@ class Ahead:
     def _require_life(self) -> None:
         """Raise LayerError when the process has ended; it has not become another one else."""
         if self._end.poll(0):
-            raise LayerError("attestation", "the waiting payload has ended")
+            raise LayerError("attestation", _ENDED)
 
     def close(self) -> None:
         """Let go of it."""
@@ -158,6 +161,9 @@ def measure(
             checks["root"] = lambda: root or _root_of(payload)
             checks["cgroup"] = lambda: _cgroup(read_record(f"/proc/{payload}/cgroup"), bounded_by)
             found = {name: checks[name]() for name in _ORDER}
+    except LayerError:
+        _require_that_it_is_not_ending(payload)
+        raise
     except (OSError, KeyError, ValueError) as error:
         raise _unmeasured(error) from error
     layers = [found[name] for name in _ORDER]
@@ -193,6 +199,12 @@ def _lasting(
         "seccomp": lambda: _seccomp(status, filter_held),
         "rlimits": lambda: _rlimits(payload, plan),
     }
+
+
+def _require_that_it_is_not_ending(payload: int) -> None:
+    """Raise LayerError when what was missed is missing because the process ends: first it is in no group any more."""
+    if lives_since(payload) < 0:
+        raise LayerError("attestation", _ENDED)
 
 
 def _unmeasured(error: Exception) -> LayerError:

@@ -18,6 +18,7 @@ __all__ = [
     "forbid_new_privileges",
     "give_memory_back",
     "hide_memory",
+    "lives_since",
     "require_single_thread",
     "started_at",
     "tape_parent_death",
@@ -26,6 +27,7 @@ __all__ = [
 
 _PR_SET_PDEATHSIG, _PR_SET_DUMPABLE, _PR_SET_NO_NEW_PRIVS = 1, 4, 38
 _SIGKILL = 9
+_EXITING = 4  # PF_EXITING of the flags in proc_pid_stat(5)
 RESET_SIGNALS = tuple(n for n in range(1, signal.NSIG) if n not in (signal.SIGKILL, signal.SIGSTOP, 32, 33))
 """The signals whose handling a fresh program gets back to the default; 32 and 33 belong to the C library."""
 
@@ -54,6 +56,15 @@ def started_at(pid: int) -> int:
     except OSError:
         return -1
     return -1 if words[0] in "ZX" else int(words[19])
+
+
+def lives_since(pid: int) -> int:
+    """As `started_at`, but -1 also for one that is ending: it takes others along, and is in no group any more."""
+    try:
+        words = read_record(f"/proc/{pid}/stat").rpartition(")")[2].split()
+    except OSError:
+        return -1
+    return -1 if words[0] in "ZX" or int(words[6]) & _EXITING else int(words[19])
 
 
 def tape_switch(tape: Tape, layer: str, *, on: bool) -> None:
