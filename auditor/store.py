@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import sys
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Final
 
 from skillkeep.auditor.engines.interface import Segment, SourceFile
+from skillkeep.auditor.sources import decode
 
 __all__ = ["FileStore"]
 
@@ -34,8 +35,12 @@ class FileStore:
         """Whether a file was packed: the tree is large."""
         return any(isinstance(file, _PackedFile) for file in self.files)
 
-    def keep(self, file: SourceFile) -> None:
-        """Keep a file of the tree (no derived text)."""
+    def unpacked(self) -> Iterator[SourceFile]:
+        """The files that are kept as they were cut."""
+        return (file for file in self.files if not isinstance(file, _PackedFile))
+
+    def keep(self, file: SourceFile) -> bool:
+        """Keep a file of the tree (no derived text). True when it was packed: what it holds is dear from now on."""
         for segment in file.segments:
             segment.forget()
         size = _size(file)
@@ -43,6 +48,7 @@ class FileStore:
         if not packed:
             self._room -= size
         self.files.append(_PackedFile(file, self) if packed else file)
+        return packed
 
     def opened(self, packed: _PackedFile) -> SourceFile:
         """The file as it was; the last one asked for stays open."""
@@ -71,8 +77,8 @@ class _PackedFile(SourceFile):
 
     @property
     def text(self) -> str | None:
-        """Of the file, cut again."""
-        return self._store.opened(self).text
+        """Decoded each time."""
+        return decode(self.path, self.data).text
 
     @property
     def segments(self) -> tuple[Segment, ...]:

@@ -50,6 +50,7 @@ class _Audit:
     watch: Watch = field(default_factory=Watch)
     store: FileStore = field(default_factory=lambda: FileStore(cut_file))
     declared: set[str] = field(default_factory=set)
+    named: set[str] = field(default_factory=set)  # by files that are packed
     hashed: list[ManifestEntry] = field(default_factory=list)
     seconds: dict[str, float] = field(default_factory=dict)
     files: dict[str, int] = field(default_factory=dict)
@@ -136,7 +137,8 @@ def _one(audit: _Audit, view: TreeView, number: int, entry: TreeEntry, skip: fro
         audit.collector.ledger[LedgerEntry(entry.path, "audit", read, reason)] = None
         _judge(audit, file)
         _drain(audit)
-        audit.store.keep(file)
+        if audit.store.keep(file):
+            audit.named |= named_services([file])
 
 
 def _judge(audit: _Audit, file: SourceFile) -> None:
@@ -237,7 +239,7 @@ def _answer(audit: _Audit, tree: SourceTree, digest: str) -> dict[str, Any]:
     if not cut and any(raw.subject for raw in collector.raws):
         own = own_services(collector.raws, collector.capabilities)
         own |= own_logins(collector.raws, collector.capabilities)
-        named = named_services(tree.files)
+        named = named_services(audit.store.unpacked()) | audit.named
         own |= kept_logins(collector.raws, collector.capabilities, named)
         own |= implied(collector.raws, collector.capabilities, named, tree.declared)
         own |= own_installers(collector.raws, named)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from skillkeep.auditor.engines.interface import Context
+from skillkeep.auditor.engines.interface import Context, SourceFile
 from skillkeep.auditor.sources import cut_file
 from skillkeep.auditor.store import FileStore
 
@@ -26,12 +26,29 @@ def test_a_packed_file_is_the_file_it_was() -> None:
 def test_files_are_packed_only_when_there_is_no_room() -> None:
     store = FileStore(cut_file, most_bytes=20_000)
     files = [cut_file(f"{number}.md", TEXT.encode(), False) for number in range(20)]
-    for file in files:
-        store.keep(file)
+    packed = [store.keep(file) for file in files]
+    assert not packed[0]
+    assert packed[-1]
+    assert list(store.unpacked()) == files[: packed.index(True)]
     assert store.files[0] is files[0]
     assert store.files[-1] is not files[-1]
     assert store.is_packing
     assert [file.path for file in store.files] == [file.path for file in files]
+
+
+def test_the_text_of_a_packed_file_is_read_without_cutting_it_again() -> None:
+    cuts: list[str] = []
+
+    def cut(path: str, data: bytes, executable: bool) -> SourceFile:
+        cuts.append(path)
+        return cut_file(path, data, executable)
+
+    store = FileStore(cut, most_bytes=0)
+    store.keep(cut_file("a.md", TEXT.encode(), False))
+    assert store.files[0].text == TEXT
+    assert not cuts
+    assert store.files[0].of(Context.SHELL)
+    assert cuts == ["a.md"]
 
 
 def test_what_is_no_text_is_kept_as_it_is() -> None:
