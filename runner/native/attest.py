@@ -44,6 +44,8 @@ _ENDED = "the waiting payload has ended"
 _ORDER = ("identity", "namespaces", "root", "capabilities", "no_new_privs", "seccomp", "rlimits", "cgroup")
 _STATUS = ("Uid", "Gid", "Groups", *_CAPABILITY_SETS, "NoNewPrivs", "Seccomp", "Seccomp_filters")
 _MOUNT_NUMBERS, _MOUNT_WORDS = 3, 3
+_LIMIT_COLUMN = 26
+"""Where the values begin in a line of /proc/PID/limits."""
 _Mount = tuple[str, frozenset[str], str, bool]
 """Of a line of mountinfo: where, options, what follows, and whether no program in it gains rights or opens devices."""
 
@@ -341,13 +343,19 @@ def _seccomp(status: dict[str, str], expected: Filter) -> Layer:
 
 
 def _rlimits(payload: int, plan: Plan) -> Layer:
-    lines = read_record(f"/proc/{payload}/limits").splitlines()
-    rows = {line[:26].strip(): line[26:].split()[:2] for line in lines}
+    text = read_record(f"/proc/{payload}/limits")
     wanted = {"Max core file size": NO_CORE_DUMP, "Max open files": plan.open_files, "Max file size": plan.file_bytes}
+    rows = {name: _limit(text, name) for name in wanted}
     for name, most in wanted.items():
         if any(value == "unlimited" or int(value) > most for value in rows[name]):
             raise LayerError("rlimits", f"{name} is {rows[name]}, not {most}")
     return Layer("rlimits", True, {name: rows[name][1] for name in wanted})
+
+
+def _limit(text: str, name: str) -> list[str]:
+    """Soft and hard limit of that name. Raises ValueError where there is none."""
+    values = text.index("\n" + name.ljust(_LIMIT_COLUMN)) + 1 + _LIMIT_COLUMN
+    return text[values : text.index("\n", values)].split()[:2]
 
 
 def _cgroup(membership: str, bounded_by: Mapping[str, str]) -> Layer:

@@ -119,6 +119,7 @@ class NativeBackend(Backend):
                 try:
                     for pipe, end in ((feed, feed.read_end), (out, out.write_end), (err, err.write_end)):
                         pipe.close(end)
+                    _digest(request.policy)  # while the payload is at work
                     answered = (lent or line.connection).fileno()
                     seen = _captured(request, line.connection, answered, feed, (out.read_end, err.read_end))
                     if lent is None:

@@ -91,6 +91,9 @@ class Plan:
         return plan
 
 
+_FOLDERS = PATH.split(":")
+_PYTHONS = tuple(f"{folder}/python3" for folder in reversed(_FOLDERS))
+"""Where the host may have one, likely places first."""
 _COMMAND = ("argv", "env", "workdir", "run_id", "output_bytes")
 """What of a plan is of one run alone."""
 
@@ -133,7 +136,7 @@ def make_plan(request: RunRequest, id_base: int) -> Plan:
     if tool is not None:
         binds.append(Bind(str(tool.path), policy.tool_mount))
         workdir = policy.workdir or policy.tool_mount
-    path = PATH.split(":")
+    path = list(_FOLDERS)
     if interpreter := _interpreter_outside_usr():
         binds.append(Bind(interpreter, interpreter))
         path.insert(0, f"{interpreter}/bin")
@@ -180,7 +183,11 @@ def _interpreter_outside_usr() -> str | None:
     A system interpreter is preferred: one below a home (pyenv, uv) would show paths of that home, and its
     site-packages, to the payload.
     """
-    if any(os.path.exists(f"{folder}/python3") for folder in reversed(PATH.split(":"))):
+    for place in _PYTHONS:
+        try:
+            os.stat(place)
+        except OSError:
+            continue
         return None
     return sys.base_prefix
 

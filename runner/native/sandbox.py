@@ -111,6 +111,12 @@ class Sandbox:
         return tuple(pid for pid in (self._launcher, self._init, *helpers) if pid >= 0)
 
     @property
+    def assurance(self) -> Assurance:
+        """What was measured last."""
+        assert self._assurance is not None
+        return self._assurance
+
+    @property
     def started(self) -> bool:
         """Whether its payload was let go."""
         return self._started > 0

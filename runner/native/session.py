@@ -41,6 +41,8 @@ class Session:
         self._wanted = True
         self._answered = False
         self._may_go = True
+        self._held = ""
+        """What held, as the answer says it."""
         connection.setblocking(False)
         server.watch(connection.fileno(), self._heard_caller)
 
@@ -202,6 +204,8 @@ class Session:
         """Watch what the sandbox has open now; answer when it is over."""
         sandbox = self._sandbox
         assert sandbox is not None
+        if sandbox.started and sandbox.lent is None and not self._held:
+            self._held = json.dumps(sandbox.assurance.to_json())  # while the payload is at work
         if self._plan is not None and sandbox.started:
             self._plan = None
             self._close_kept()
@@ -268,12 +272,14 @@ class Session:
 
     def _answer(self, words: dict[str, Any]) -> None:
         uppers: list[int] = []
+        text = json.dumps(words)
         if self._sandbox is not None and self._sandbox.outcome is not None and words["kind"] == "outcome":
             uppers = self._sandbox.uppers
+            text = f'{text[:-1]}, "assurance": {self._held}}}'
             self._server.note_held(self._sandbox.plan.id_base, self._sandbox.outcome.assurance)
         if self._wanted:
             with contextlib.suppress(OSError):  # a caller that is gone hears nothing
-                socket.send_fds(self._connection, [json.dumps(words).encode()], uppers)
+                socket.send_fds(self._connection, [text.encode()], uppers)
         self._answered = True
         self._hang_up()
         if self._sandbox is None or self._sandbox.pidfd < 0:
@@ -303,11 +309,11 @@ def _whole(fd: int) -> str:
 
 
 def _describe(sandbox: Sandbox) -> dict[str, Any]:
+    """What is answered, besides what held."""
     assert sandbox.outcome is not None
     return {
-        **vars(sandbox.outcome),
+        **{name: value for name, value in vars(sandbox.outcome).items() if name != "assurance"},
         "kind": "outcome",
-        "assurance": sandbox.outcome.assurance.to_json(),
         "egress": sandbox.attempts,
         "refused_files": sandbox.refused_files,
         "refused_calls": [] if sandbox.notices is None else sandbox.notices.seen,

@@ -9,7 +9,7 @@ import resource
 import select
 from dataclasses import dataclass
 
-from skillkeep.kernel.procfs import read_record, read_text
+from skillkeep.kernel.procfs import read_record_again, read_text
 from skillkeep.runner.native.binds import inodes_of
 from skillkeep.runner.native.layout import Host, look_at_host
 from skillkeep.runner.native.plan import Plan
@@ -62,16 +62,21 @@ class Mounts:
     """The mounts of this process that a slot depends on; the kernel says when any has changed (proc_pid_mountinfo(5)).
 
     As root the binds of a run are opened from these mounts when it comes; else from those that its init has had since
-    it began, so that every mount counts.
+    it began, so that every mount counts. Its control groups too, through a descriptor that stays open.
     """
 
     def __init__(self) -> None:
         self._file = os.open("/proc/self/mountinfo", os.O_RDONLY | os.O_CLOEXEC)
+        self._groups = os.open("/proc/self/cgroup", os.O_RDONLY | os.O_CLOEXEC)
         self._changes = select.poll()
         self._changes.register(self._file, select.POLLPRI)
         self._known: tuple[str, ...] = ()
         self._all: tuple[str, ...] = ()
         self._known_of: tuple[str, ...] | None = None
+
+    def groups(self) -> str:
+        """The control groups that this process is in now. Raises OSError."""
+        return read_record_again(self._groups)
 
     def shown(self, host: Host) -> tuple[str, ...]:
         """Their lines."""
@@ -101,7 +106,7 @@ def look_around(mounts: Mounts) -> Standing:
     return Standing(
         host,
         mounts.shown(host),
-        read_record("/proc/self/cgroup"),
+        mounts.groups(),
         frozenset(os.sched_getaffinity(0)),
         tuple(resource.getrlimit(which) for which in range(_LIMIT_KINDS)),
         (os.getpriority(os.PRIO_PROCESS, 0), os.sched_getscheduler(0)),

@@ -34,7 +34,7 @@ class Waiting(Sandbox):
 
     def __init__(self, plan: Plan, host: Host | None = None, room: Plan | None = None) -> None:
         self._has_binds = self._noted = False
-        self._offer: tuple[Assurance, bytes] | None = None
+        self._offer: tuple[Assurance, bytes, list[int]] | None = None
         self._room = room
         super().__init__(plan, None, host or look_at_host())
         self.group.keep_open()
@@ -61,12 +61,6 @@ class Waiting(Sandbox):
     def counted(self) -> bool:
         """Whether control groups bound and count all of it, so that nobody has to look at it while it runs."""
         return {"memory", "pids"} <= set(self.group.enforces)
-
-    @property
-    def assurance(self) -> Assurance:
-        """What was measured last."""
-        assert self._assurance is not None
-        return self._assurance
 
     def take(self, plan: Plan, streams: Sequence[int]) -> None:
         """Give a ready or furnished sandbox its one run; `streams` stay open until it has started or is over.
@@ -138,20 +132,21 @@ class Waiting(Sandbox):
         assert self.counted
         assert self.socket is not None
         self._measure()
-        offer = self._offered()
+        words, counters = self._offered()
         self.lent = Board()
         if self.notices is not None:
             self.notices.board = self.lent
         self._begin()
-        return offer, [self.socket.fileno(), self.lent.fd, *(fd for _, _, fd in self.group.counters())]
+        return words, [self.socket.fileno(), self.lent.fd, *counters]
 
-    def _offered(self) -> bytes:
-        """What `lend` says, written once for as long as it is true."""
+    def _offered(self) -> tuple[bytes, list[int]]:
+        """What `lend` says, written once for as long as it is true, and the descriptors of the counters."""
         if self._offer is None or self._offer[0] != self.assurance:
-            counters = [(name, key) for name, key, _ in self.group.counters()]
-            words = {"init": self._init, "counters": counters, "assurance": self.assurance.to_json()}
-            self._offer = self.assurance, json.dumps(words).encode()
-        return self._offer[1]
+            counters = self.group.counters()
+            named = [(name, key) for name, key, _ in counters]
+            words = {"init": self._init, "counters": named, "assurance": self.assurance.to_json()}
+            self._offer = self.assurance, json.dumps(words).encode(), [fd for _, _, fd in counters]
+        return self._offer[1:]
 
     def regain(self, words: bytes) -> None:
         """The caller does not go on with a lent sandbox; `words` are init's last ones, if it has heard them."""

@@ -17,6 +17,8 @@ from support.sandbox import bench as make_bench
 from support.slots import at_rest, children, groups, life, mounts_change, vacancies
 from support.waiting import later, until
 
+from skillkeep.kernel.cgroup_choice import sweep_groups
+
 _ATTEMPTS = 20
 FORKS = "import os\nfor _ in range(20):\n  if os.fork() == 0:\n    import time; time.sleep(9)"
 
@@ -219,6 +221,29 @@ print(look())
             caller.stdin.write("\n")
             caller.stdin.flush()
             assert caller.stdout.readline() == "[b'only-this']\n"
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="a group of control group v1 that this process may join")
+def test_a_server_that_was_moved_to_another_control_group_sees_another_standing() -> None:
+    code = """
+import os
+from skillkeep.kernel.cgroup_choice import make_group
+from skillkeep.kernel.cgroups import GroupLimits
+from skillkeep.runner.native.standing import Mounts, look_around
+mounts = Mounts()
+before = look_around(mounts).groups
+print(before == look_around(mounts).groups)
+group = make_group(GroupLimits(1 << 28, 20, 1.0), "moved")
+for fd in group.join_fds:
+    os.write(fd, b"0")
+print(bool(group.join_fds), before != look_around(mounts).groups)
+"""
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert until(lambda: not sweep_groups())
+    same, (joined, noticed) = (line.split() for line in done.stdout.splitlines())
+    if joined == "False":
+        pytest.skip("no group of control group v1 can be made here")
+    assert (same, noticed) == (["True"], "True")
 
 
 def test_a_server_that_can_build_none_does_not_try_without_end() -> None:
