@@ -88,9 +88,7 @@ class WarmInterpreter:
 
     def close(self) -> None:
         """End it, and remove what it left."""
-        if self._held >= 0:
-            os.close(self._held)  # the sandbox and all in it end
-            self._held = -1
+        self._end_sandbox()
         if self._keeper is not None:
             self._keeper.close()
             self._keeper = None
@@ -111,6 +109,12 @@ class WarmInterpreter:
                 os.waitpid(self._zygote, 0)
             self._zygote = -1
         _remove(self._folder)
+
+    def _end_sandbox(self) -> None:
+        """All in it end."""
+        if self._held >= 0:
+            os.close(self._held)
+            self._held = -1
 
     @property
     def is_over(self) -> bool:
@@ -184,8 +188,10 @@ class WarmInterpreter:
     def kill(self) -> None:
         """End the present call."""
         assert self._present is not None
-        with contextlib.suppress(OSError):
+        try:
             self._socket.send(b"kill %d" % self._present.number)
+        except OSError:  # the zygote has gone
+            self._end_sandbox()
 
     @property
     def _served(self) -> Keeper:
@@ -228,15 +234,24 @@ class WarmInterpreter:
         program, image = prepare_entrance(command, standing, self._door.ground, make_zygote_entrance)
         self._complaints, write_end = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
         self._pipes += [self._complaints, write_end]
+
+        def begin() -> socket.socket:
+            self._enter(program, image, write_end)
+            return self._socket
+
+        self._keeper = Keeper(begin, standing, self._steps, self._complaints, idle_seconds)
+
+    def _enter(self, program: Program, image: bytes, words: int) -> None:
+        """Start the zygote, which writes to `words`, and let it go when it is inside."""
+        assert self._door is not None
         silent, unheard = os.pipe2(os.O_CLOEXEC)
         try:
-            self._control, launcher = spawn(image, self._door, (silent, write_end, write_end))
+            self._control, launcher = spawn(image, self._door, (silent, words, words))
         finally:
             os.close(silent)
             os.close(unheard)
         self._expect_ready(program, launcher)
-        messages.tell(self._control, messages.GO)
-        self._keeper = Keeper(self._control, standing, self._steps, self._complaints, idle_seconds)
+        messages.tell(self._socket, messages.GO)
 
     def _expect_ready(self, program: Program, launcher: int) -> None:
         try:

@@ -1,7 +1,8 @@
 """Keeps the calls of one interpreter ready: takes each from the zygote and measures it before its run has come.
 
 In a thread of its own, which sleeps until the zygote has made a call, or nobody has called for too long. What can be
-done ahead is done by it, so that a run is: the rest of the measure, words in, answer out.
+done ahead is done by it, so that a run is: the rest of the measure, words in, answer out. The zygote is started by it
+too, since the kernel ends that with the thread that started it: the one of the first call may be gone before the next.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import struct
 import threading
 import time
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from skillkeep.kernel.errors import KernelError
 from skillkeep.kernel.tape import Step
@@ -34,25 +35,34 @@ _MOST_WORDS = 8192
 
 
 class Keeper:
-    """`control` leads to the zygote and is closed by its owner, after `close`; `steps` are those of its two tapes."""
+    """`start` starts the zygote and gives the way to it, which its owner closes, after `close`.
+
+    `steps` are those of its two tapes. Raises what `start` raises.
+    """
 
     def __init__(
         self,
-        control: socket.socket,
+        start: Callable[[], socket.socket],
         standing: Standing,
         steps: Sequence[Mapping[int, Step]],
         complaints: int,
         idle_seconds: float,
     ) -> None:
-        self._control, self._standing, self._steps, self._complaints = control, standing, steps, complaints
+        self._start, self._standing, self._steps, self._complaints = start, standing, steps, complaints
         self._idle_seconds = idle_seconds
         self._changed = threading.Condition()
         self._slots: deque[Slot] = deque()
         self._done: deque[Slot] = deque()
         self._failure: Exception | None = None
         self._taken, self._busy, self._used = 0, False, time.monotonic()
+        self._control: socket.socket | None = None
+        self._started, self._closed = threading.Event(), threading.Event()
         self._thread = threading.Thread(target=self._keep, name="skillkeep-warm", daemon=True)
         self._thread.start()
+        self._started.wait()
+        if self._control is None:
+            assert self._failure is not None
+            raise self._failure
 
     @property
     def is_over(self) -> bool:
@@ -77,16 +87,23 @@ class Keeper:
 
     def close(self) -> None:
         """Let go of all calls; those that wait end. The sandbox has been told to end."""
-        with contextlib.suppress(OSError):
-            self._control.shutdown(socket.SHUT_RDWR)
+        self._closed.set()
+        _end(self._way)
         self._thread.join()
         for slot in (*self._slots, *self._done):
             slot.close()
         self._slots.clear()
         self._done.clear()
 
+    @property
+    def _way(self) -> socket.socket:
+        assert self._control is not None
+        return self._control
+
     def _keep(self) -> None:
         try:
+            self._control = self._start()
+            self._started.set()
             while self._still_wanted():
                 slot = self._take()
                 try:
@@ -101,6 +118,9 @@ class Keeper:
             with self._changed:
                 self._failure = error
                 self._changed.notify()
+        self._started.set()
+        if self._control is not None:  # a call that still runs may have to be ended by the zygote
+            self._closed.wait()
 
     def _still_wanted(self) -> bool:
         """Wait for the zygote's next word. Raises LayerError when nobody has called for too long."""
@@ -112,9 +132,9 @@ class Keeper:
                     left = max(left, _LEAST_WAIT)
                 elif left <= 0:
                     self._failure = LayerError("zygote", "nobody called the warm interpreter for too long")
-                    self._control.shutdown(socket.SHUT_RDWR)
+                    _end(self._way)
                     return False
-            if _readable((self._control,), left):
+            if _readable((self._way,), left):
                 return True
 
     def _bury(self) -> None:
@@ -125,7 +145,7 @@ class Keeper:
 
     def _take(self) -> Slot:
         room = socket.CMSG_SPACE(_CREDENTIALS.size) + socket.CMSG_SPACE(_TWO_FDS.size)
-        data, ancillary, _, _ = self._control.recvmsg(len(b"slot"), room, socket.MSG_CMSG_CLOEXEC)
+        data, ancillary, _, _ = self._way.recvmsg(len(b"slot"), room, socket.MSG_CMSG_CLOEXEC)
         fds = [fd for _, kind, raw in ancillary if kind == socket.SCM_RIGHTS for fd in _TWO_FDS.unpack(raw[:8])]
         socks = [socket.socket(fileno=fd) for fd in fds]
         if data != b"slot" or len(socks) != 2:
@@ -163,6 +183,11 @@ class Keeper:
                 found = KernelError(step.layer, error, step.detail)
                 return LayerError(found.layer, found.what, found.hint)
         return LayerError("zygote", "a call did not become ready")
+
+
+def _end(control: socket.socket) -> None:
+    with contextlib.suppress(OSError):
+        control.shutdown(socket.SHUT_RDWR)
 
 
 def _readable(socks: Sequence[socket.socket], seconds: float) -> list[socket.socket]:

@@ -344,3 +344,58 @@ said(left=len([t for t in __import__("threading").enumerate() if t.name == "skil
     said = play(stage, scene, script="pass")
     assert (said["more"], said["left"]) == (0, 0)
     assert said["switches"] <= 2
+
+
+def test_an_interpreter_outlives_the_thread_that_made_it(stage: Stage) -> None:
+    """The kernel ends a process that asked for it with the thread, not the process, that started it."""
+    scene = """
+import threading
+asked = request("./script.py")
+made = []
+thread = threading.Thread(target=lambda: made.append(WarmInterpreter(asked, "./script.py", 60)))
+thread.start()
+thread.join()
+task = f"/proc/self/task/{thread.native_id}"
+while os.path.exists(task):
+    time.sleep(0.01)
+(warm,) = made
+said(outputs=[warm.run(asked).stdout.decode() for _ in range(5)], over=warm.is_over)
+warm.close()
+"""
+    assert play(stage, scene, script="print('here')") == {"outputs": ["here\n"] * 5, "over": False}
+
+
+def test_the_time_limit_of_a_call_holds_when_no_further_call_can_be_made_and_when_the_zygote_has_gone(
+    stage: Stage,
+) -> None:
+    scene = """
+import signal, threading
+from skillkeep.runner.warm.slot import Slot
+asked = request("./script.py", "hang", wall_seconds=2.0)
+def ended(spoil):
+    warm = WarmInterpreter(asked, "./script.py", 60)
+    while len(warm._keeper._slots) < 2:
+        time.sleep(0.01)
+    helper = threading.Thread(target=spoil, args=(warm,))
+    helper.start()
+    cause = str(warm.run(asked).cause)
+    helper.join()
+    over = warm.is_over
+    warm.close()
+    return [cause, over]
+def kill_the_next(warm):  # the one after that is refused
+    time.sleep(0.5)
+    def look(self, pid, standing):
+        raise OSError("refused")
+    Slot.look, kept = look, Slot.look
+    os.kill(warm._keeper._slots[0]._pid, signal.SIGKILL)
+    while not warm.is_over:
+        time.sleep(0.01)
+    Slot.look = kept
+def kill_the_zygote(warm):
+    time.sleep(0.5)
+    os.kill(warm._zygote, signal.SIGKILL)
+said(refused=ended(kill_the_next), gone=ended(kill_the_zygote))
+"""
+    said = play(stage, scene, script="import time; time.sleep(300)")
+    assert said == {"refused": ["timeout", True], "gone": ["timeout", True]}
