@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
+from itertools import chain
 from typing import ClassVar
 
 from skillkeep.auditor.engines.behaviour.acts import CODE, Act, Acts, code_of
@@ -16,7 +17,7 @@ from skillkeep.auditor.engines.behaviour.listed import listed
 from skillkeep.auditor.engines.behaviour.places import unnamed_places
 from skillkeep.auditor.engines.behaviour.recipients import Recipient, declared_sources, named_nowhere, recipients
 from skillkeep.auditor.engines.behaviour.scripts import scripts, spelled_out
-from skillkeep.auditor.engines.behaviour.strangers import READS, SENDS, is_remote, strangers
+from skillkeep.auditor.engines.behaviour.strangers import ASKS, READS, SENDS, is_remote, strangers
 from skillkeep.auditor.engines.behaviour.unasked import unasked
 from skillkeep.auditor.engines.examples import example_severity
 from skillkeep.auditor.engines.installers import saves_installer
@@ -38,8 +39,22 @@ _REDIRECTED = (
     r"|(?:HTTPS?|ALL)_PROXY|(?:https?|all)_proxy|PIP_(?:EXTRA_)?INDEX_URL|UV_(?:DEFAULT_|EXTRA_)?INDEX(?:_URL)?"
     r"|(?:openai|anthropic|litellm)\.(?:base_url|api_base)|NPM_CONFIG_REGISTRY|npm_config_registry|GOPROXY|HF_ENDPOINT|YARN_REGISTRY)"
 )
+_SETTING = (
+    r"\b(?P<name>(?:npm|yarn|pnpm)[ \t]+config[ \t]+set[ \t]+(?:-\S+[ \t]+)*(?:https?-)?proxy"
+    r"|git[ \t]+config[ \t]+(?:-\S+[ \t]+)*https?\.proxy|pip3?[ \t]+config[ \t]+set[ \t]+(?:-\S+[ \t]+)*\w+\.proxy"
+    r"|netsh[ \t]+winhttp[ \t]+set[ \t]+proxy|networksetup[ \t]+-set\w*webproxy[ \t]+(?:\"[^\"\n]{1,40}\"|\S+))"
+)
+_CLIENT = (
+    r"\bapi_?[kK]ey[\"']?[ \t]*[=:][^,\n]{0,60}?\b(?P<name>[A-Z][A-Z0-9_]{2,60}_(?:KEY|TOKEN))\b"
+    r"[^,\n]{0,40},\s{0,40}base_?(?:url|URL)\b"
+)
 _REDIRECT = re.compile(
     _REDIRECTED + r"[\"'\]]{0,2}[ \t]{0,4}(?:=|:|,)[ \t]{0,4}[\"'`]?(?P<url>(?:https?|socks5h?)://[\w.:@/-]{3,200})"
+)
+_REDIRECTS = (
+    _REDIRECT,
+    re.compile(_SETTING + r"(?:=|[ \t]+)[\"']?(?P<url>(?:https?|socks5h?)://[\w.:@/-]{3,200})"),
+    re.compile(_CLIENT + r"[ \t]*[=:][ \t]*[\"'`](?P<url>https?://[\w.:@/-]{3,200})"),
 )
 
 
@@ -52,7 +67,7 @@ class BehaviourEngine(Engine):
     def scan_file(self, file: SourceFile, emit: Emitter) -> None:
         """Find what is fetched and started in one file, and note its acts for the tree."""
         for segment in code_of(file):
-            if not file.depth and _redirects().occurs(0, segment.text.encode("utf-8", "replace")):
+            if not file.depth and _redirects().candidates(segment.text.encode("utf-8", "replace")):
                 emit.notes.setdefault("redirects", set()).add(file.path)
             _note_acts(file, segment, emit)
             emit.notes.setdefault("recipients", []).extend(recipients(segment))
@@ -129,7 +144,7 @@ def _note_acts(file: SourceFile, segment: Segment, emit: Emitter) -> None:
 def _sending(acts: Acts) -> list[Act]:
     """What is sent and what is read by code that sends."""
     sent = [acts.of(kind) for kind in SENDS]
-    return acts.those(READS) if any(sent) else []
+    return acts.those((*READS, ASKS)) if any(sent) else []
 
 
 def _acts(tree: SourceTree, starters: Mapping[str, str], emit: Emitter) -> list[Act]:
@@ -177,12 +192,13 @@ def _redirected(tree: SourceTree, documents: Documents, emit: Emitter) -> None:
     """A script points the agent, a package manager or all traffic at a host that no document names."""
     for file in tree.files:
         for segment in code_of(file) if file.path in emit.notes.get("redirects", ()) else ():
-            for found in _REDIRECT.finditer(segment.text):
+            for found in chain.from_iterable(each.finditer(segment.text) for each in _REDIRECTS):
                 host = host_of(found["url"]).name
                 if (
                     is_remote(host)
                     and not documents.names(host, exact=True)
                     and not services().owns(found["name"], host)
+                    and (found.re is not _REDIRECTS[2] or services().is_shared(found["name"]))
                 ):
                     at = segment.locate(found.start("name"), found.end("url"))
                     message = f"{found['name']} is set to {host}, which no document names"
@@ -191,8 +207,8 @@ def _redirected(tree: SourceTree, documents: Documents, emit: Emitter) -> None:
 
 @cache
 def _redirects() -> PatternSet:
-    """What `_REDIRECT` begins with: most files are told by one pass of an automaton."""
-    return PatternSet([_REDIRECTED])
+    """What `_REDIRECTS` begin with: most files are told by one pass of an automaton."""
+    return PatternSet([_REDIRECTED, _SETTING, _CLIENT])
 
 
 def _unasked(tree: SourceTree, acts: list[Act], starters: dict[str, str], emit: Emitter) -> None:

@@ -34,6 +34,7 @@ _FILES: Final[dict[str, Callable[[str], Iterator[Named]]]] = {
 _LOCKS: Final = frozenset({"package-lock.json", "npm-shrinkwrap.json"})
 _COMMIT: Final = re.compile(r"[@#][0-9a-f]{40}\b|[@#=]v?\d+(?:\.\d+)+$|/archive/[0-9a-f]{40}\.|/releases/download/")
 _MOST: Final = 1_000
+_IMPORTING: Final = (Context.PYTHON, Context.JAVASCRIPT, Context.TYPESCRIPT)
 _LATEST: Final = frozenset({"latest", "next", "*", "x", ""})
 
 Found = tuple[Named, Segment]
@@ -56,7 +57,8 @@ class DependencyEngine(Engine):
             _lock(file, emit)
 
     def scan_tree(self, tree: SourceTree, emit: Emitter) -> None:
-        """Look every package up in the user's advisories, when there are any."""
+        """Whose place look-alikes take, and what the user's advisories say of every package, when there are any."""
+        _in_place_of_another(tree, emit)
         if not tree.options.advisories:
             return
         named = [found for file in tree.files for found in _packages(file)]
@@ -120,6 +122,22 @@ def _judge(package: Named, segment: Segment, emit: Emitter) -> None:
             report("dependency-lookalike-elsewhere", f"{message} and comes from {package.index[:120]}")
         else:
             report("dependency-lookalike", message)
+            emit.notes.setdefault("lookalikes", []).append((target, message, at, shown))
+    else:
+        emit.notes.setdefault("packages", set()).add(normal(package.ecosystem, package.name))
+
+
+def _in_place_of_another(tree: SourceTree, emit: Emitter) -> None:
+    """The code imports the popular package, and only its look-alike is installed."""
+    named: set[str] = emit.notes.get("packages", set())
+    for target, message, at, shown in emit.notes.get("lookalikes", ()):
+        if target in named:
+            continue
+        module = re.escape(target).replace("\\-", "[-_]")
+        python = rf"(?m)^[ \t]*(?:import|from)[ \t]+{module}\b"
+        imports = re.compile(rf"{python}|(?:\brequire\(|\bfrom[ \t]+|\bimport[ \t(]*)[\"']{module}[\"'/]")
+        if any(imports.search(segment.text) for file in tree.files for segment in file.of(*_IMPORTING)):
+            emit.finding("dependency-lookalike-imported", at, shown, f"{message}, which the code imports")
 
 
 def _source(package: Named, report: Callable[..., None]) -> None:

@@ -1,10 +1,12 @@
 """Acts that mean harm together: the chains of rules/tables/acts.yaml, in one file and close to each other.
 
-A chain with `unnamed` is harm only in a tool whose documents say nothing of the kind.
+A chain with `unnamed` is harm only in a tool whose documents say nothing of the kind; of its first act, what `plain`
+matches is none.
 """
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
@@ -25,7 +27,10 @@ def chained(acts: Sequence[Act], documents: Documents) -> Iterator[Chained]:
         files[act.path][act.kind].append(act)
     for kinds in files.values():
         for chain in table("acts")["chains"]:
-            found = _together([kinds.get(kind, []) for kind in chain["acts"]], chain.get("lines", 0))
+            groups = [kinds.get(kind, []) for kind in chain["acts"]]
+            if "plain" in chain:
+                groups[0] = [act for act in groups[0] if not re.search(chain["plain"], act.text)]
+            found = _together(groups, chain.get("lines", 0))
             if found and not ("unnamed" in chain and documents.says(chain["unnamed"])):
                 places = ", ".join(f"line {each.line}: {' '.join(each.text.split())[:40]}" for each in found)
                 yield chain["rule"], found[0], places

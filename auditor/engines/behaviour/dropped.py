@@ -29,20 +29,21 @@ _SAVED: Final = re.compile(
     r"|\bFile\.(?:binwrite|write|WriteAllBytes(?:Async)?)\(\s{0,9}|\bcopyfileobj\([^,\n]{1,80},\s{0,9}"
     r"|\bFiles\.(?:copy\(\s{0,9}[^,\n]{1,120},\s{0,9}|write\(\s{0,9})"
     r"|\bos\.(?:OpenFile|Create|WriteFile)\(\s{0,9}|\b(?:File::create|fs::write)\(\s{0,9}&?|\bDownloadFile\w*\(\s{0,9}[^,\n]{1,200},\s{0,9}"
-    r")" + _NAME
+    r")" + _NAME + r"|(?<![\w.])(?P<own>[A-Za-z_]\w*)\.(?:writeBytes|withOutputStream|setBytes)\b"
 )
 _FETCHES: Final = re.compile(
     r"https?[.:]//|https?://|\bhttps?\.get\(|\bfetch\(|\burlopen\(|\brequests\.get|\burlretrieve\(|\bcurl\b|\bwget\b"
     r"|URI\.open|Invoke-WebRequest|\biwr\b|DownloadFile|\bhttp\.Get\(|\breqwest::|\bureq::|GetByteArrayAsync"
+    r"|\.toURL\("
 )
 _SAVES: Final = (  # what every way of `_SAVED` begins with
     r"\b(?:curl|wget)\b|\b(?:urlretrieve|createWriteStream|writeFile|writeFileSync|DownloadFile|copyfileobj)\("
     r"|-(?i:OutFile)|[\"'][wa]b[\"']|\bFile\.(?:binwrite|write|WriteAllBytes)|\bos\.(?:OpenFile|Create|WriteFile)\(|\bFile::create\(|\bfs::write\("
-    r"|\bFiles\.(?:copy|write)\("
+    r"|\bFiles\.(?:copy|write)\(|\.(?:writeBytes|withOutputStream|setBytes)\b"
 )
 _SAVED_FIRST: Final = (
     r"\b(?:curl|wget|urlretrieve|createWriteStream|writeFile|DownloadFile|open|Files?|copyfileobj|os|fs)\b"
-    r"|\b(?:writeFileSync|DownloadFile\w+)\(|-(?i:OutFile)"
+    r"|\b(?:writeFileSync|DownloadFile\w+)\(|-(?i:OutFile)|\b[A-Za-z_]\w*\.(?:writeBytes|withOutputStream|setBytes)\b"
 )
 _STARTS: Final = (
     r"(?:\b(?:posix_spawnp?|Popen|startfile|execv\w*|execl\w*|spawn\w*|execFile(?:Sync)?|exec|execSync|system|run|call|"
@@ -72,7 +73,7 @@ def drops(text: str) -> Iterator[Drop]:
         return
     seen: set[str] = set()
     for found in _saved(text):
-        name = found["name"].strip("\"'`")
+        name = (found["name"] or found["own"]).strip("\"'`")
         if name in seen or not name or len(seen) > 40:
             continue
         seen.add(name)

@@ -19,6 +19,14 @@ from skillkeep.auditor.patterns import PatternSet
 __all__ = ["Recipient", "declared_sources", "named_nowhere", "recipients"]
 
 _MOST: Final = 50
+_NAMED: Final = re.compile(  # an address that has a name
+    r"(?<![\w.])(?P<name>[A-Za-z_]\w{1,39})[ \t]*=[ \t]*[\"'`]"
+    r"(?P<to>[\w.+-]{1,80}@[\w-]{1,80}(?:\.[\w-]{1,60}){1,6})[\"'`]"
+)
+_COPIED: Final = re.compile(  # who gets a mail, or a copy of it
+    r"\b(?:to_addrs|toaddrs|recipients|[Bb]?[Cc][Cc]|BCC|bcc_\w{1,20})\b[\"'\]]{0,2}[ \t]{0,4}[:=][^=\n][^\n]{0,160}"
+    r"|\.sendmail\([^,\n]{1,80},[^\n]{0,160}|\.(?:addBcc|add_bcc|bcc)\([^\n]{0,80}"
+)
 
 
 @dataclass(frozen=True)
@@ -33,6 +41,7 @@ class Recipient:
 
 def recipients(segment: Segment) -> Iterator[Recipient]:
     """Every fixed recipient in `segment`, at most 50 of a kind."""
+    yield from _named(segment)
     patterns, kinds = _compiled()
     data = segment.text.encode("utf-8", "replace")
     near = patterns.candidates(data)
@@ -48,6 +57,19 @@ def recipients(segment: Segment) -> Iterator[Recipient]:
             first = len(data[: hit.start].decode("utf-8", "replace"))
             last = len(data[:end].decode("utf-8", "replace"))
             yield Recipient(kinds[index], to, segment.locate(first, last), segment.text[first:last][:200])
+
+
+def _named(segment: Segment) -> Iterator[Recipient]:
+    """Fixed addresses that have a name, by which a mail's recipients call them."""
+    if "@" not in segment.text or not _COPIED.search(segment.text):
+        return
+    for found in islice(_NAMED.finditer(segment.text), _MOST):
+        name = found["name"]
+        used = re.compile(rf"(?<![\w.]){name}(?!\w)")
+        if _placeholder().search(found["to"]):
+            continue
+        if any(used.search(copied[0]) for copied in _COPIED.finditer(segment.text)):
+            yield Recipient("an address", found["to"], segment.locate(found.start(), found.end()), found[0][:200])
 
 
 def declared_sources(file: SourceFile) -> Iterator[Recipient]:
