@@ -394,15 +394,18 @@ def ended(spoil):
     warm = WarmInterpreter(asked, "./script.py", 60)
     while len(warm._keeper._slots) < 2:
         time.sleep(0.01)
-    helper = threading.Thread(target=spoil, args=(warm,))
+    helper = threading.Thread(target=spoil, args=(warm,), daemon=True)
     helper.start()
     cause = str(warm.run(asked).cause)
     helper.join()
     over = warm.is_over
     warm.close()
     return [cause, over]
+def under_way(warm):
+    while warm._present is None or warm._present.feed >= 0:  # its input is taken when it has got its words
+        time.sleep(0.01)
 def kill_the_next(warm):  # the one after that is refused
-    time.sleep(0.5)
+    under_way(warm)
     def look(self, pid, standing):
         raise OSError("refused")
     Slot.look, kept = look, Slot.look
@@ -411,7 +414,7 @@ def kill_the_next(warm):  # the one after that is refused
         time.sleep(0.01)
     Slot.look = kept
 def kill_the_zygote(warm):
-    time.sleep(0.5)
+    under_way(warm)
     os.kill(warm._zygote, signal.SIGKILL)
 said(refused=ended(kill_the_next), gone=ended(kill_the_zygote))
 """
