@@ -17,7 +17,7 @@ from skillkeep.auditor.engines.behaviour.listed import listed
 from skillkeep.auditor.engines.behaviour.places import unnamed_places
 from skillkeep.auditor.engines.behaviour.recipients import Recipient, declared_sources, named_nowhere, recipients
 from skillkeep.auditor.engines.behaviour.scripts import scripts, spelled_out
-from skillkeep.auditor.engines.behaviour.strangers import ASKS, READS, SENDS, is_remote, strangers
+from skillkeep.auditor.engines.behaviour.strangers import READS, SENDS, is_remote, strangers
 from skillkeep.auditor.engines.behaviour.unasked import unasked
 from skillkeep.auditor.engines.examples import example_severity
 from skillkeep.auditor.engines.installers import saves_installer
@@ -144,7 +144,7 @@ def _note_acts(file: SourceFile, segment: Segment, emit: Emitter) -> None:
 def _sending(acts: Acts) -> list[Act]:
     """What is sent and what is read by code that sends."""
     sent = [acts.of(kind) for kind in SENDS]
-    return acts.those((*READS, ASKS)) if any(sent) else []
+    return acts.those(READS) if any(sent) else []
 
 
 def _acts(tree: SourceTree, starters: Mapping[str, str], emit: Emitter) -> list[Act]:

@@ -17,14 +17,13 @@ from skillkeep.auditor.engines.network import host_of
 from skillkeep.auditor.interface import Capability
 from skillkeep.auditor.services import services
 
-__all__ = ["ASKS", "READS", "SENDS", "Stranger", "is_remote", "strangers"]
+__all__ = ["READS", "SENDS", "Stranger", "is_remote", "strangers"]
 
 Stranger = tuple[Act, Capability, str]  # the sending act, the host it goes to, and why it is a stranger
 
 _REACH: Final = 6  # lines between a request and the address that the parser saw
 SENDS: Final = ("send", "query")
 _PRIVATE: Final = frozenset({"secret", "identity", "clipboard", "screen", "keys"})
-ASKS: Final = "consent"
 READS: Final = frozenset({"local", *_PRIVATE})
 _NEAR: Final = 12  # lines between what is read and the request
 _LOCAL: Final = re.compile(
@@ -57,7 +56,7 @@ def strangers(tree: SourceTree, acts: Sequence[Act], documents: Documents) -> It
                 continue
             if read is not None:
                 yield act, each, f"what {read.text.strip()[:40]} reads goes to {each.value}, which no document names"
-            elif act.kind == "query" or _is_asked(act, acts):
+            elif act.kind == "query":
                 continue
             elif promise:
                 yield act, each, f'it says "{promise[:60]}", and sends something to {each.value}'
@@ -70,11 +69,6 @@ def _is_beside_send(act: Act, acts: Sequence[Act]) -> bool:
     return any(
         other.kind == "send" and other.path == act.path and abs(other.line - act.line) <= _REACH for other in acts
     )
-
-
-def _is_asked(act: Act, acts: Sequence[Act]) -> bool:
-    """True where the user is asked right before something is sent."""
-    return any(each.kind == ASKS and each.path == act.path and 0 <= act.line - each.line <= _REACH for each in acts)
 
 
 def _is_own_service(tree: SourceTree, path: str, host: str) -> bool:
