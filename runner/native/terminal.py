@@ -33,6 +33,7 @@ _NO_WINDOW = _WINDOW.pack(0, 0, 0, 0)
 _LONGEST_WAIT = 3600.0
 _ENDING = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGQUIT)
 _GUARDING = 'trap "" HUP INT QUIT TERM TTOU; read -r word <&1 || stty "$0"'
+_OUTLIVED = (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM, signal.SIGTTOU)
 _KIND = re.compile(r"[A-Za-z0-9._+-]{1,64}\Z")
 
 
@@ -183,7 +184,12 @@ def _guard(keys: int) -> Iterator[None]:
         with contextlib.suppress(OSError, subprocess.SubprocessError):  # without stty(1) nothing is restored
             asked = subprocess.run(["stty", "-g"], stdin=keys, capture_output=True, check=True)
             words = ["sh", "-c", _GUARDING, asked.stdout.strip().decode()]
-            guard = subprocess.Popen(words, stdin=keys, stdout=heard, stderr=-3)  # dash reads from 0 to 9
+            # A session's end is told to all at its terminal by SIGHUP, maybe before the shell has got to trap it.
+            before = signal.pthread_sigmask(signal.SIG_BLOCK, _OUTLIVED)
+            try:
+                guard = subprocess.Popen(words, stdin=keys, stdout=heard, stderr=-3)  # dash reads from 0 to 9
+            finally:
+                signal.pthread_sigmask(signal.SIG_SETMASK, before)
         os.close(heard)
         heard = -1
         yield

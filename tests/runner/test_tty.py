@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import sys
 import termios
+from pathlib import Path
 from typing import Any
 
 import pexpect
@@ -38,9 +40,9 @@ FILES = {
 }
 
 
-def at_terminal(home: Home, *words: str) -> Any:
+def at_terminal(home: Home, *words: str, **variables: str) -> Any:
     make_tool(home, "tool", FILES)
-    env = environment(home.root, {"TERM": "xterm"})
+    env = environment(home.root, {"TERM": "xterm", **variables})
     child = pexpect.spawn(
         str(BIN / "skill"), ["run", "--tty", *words], env=env, timeout=120, encoding="utf-8", dimensions=(33, 99)
     )
@@ -113,6 +115,19 @@ def test_the_persons_terminal_is_as_it_was_when_the_runner_was_told_to_end(home:
 
 def test_the_persons_terminal_is_restored_also_when_the_runner_was_killed(home: Home) -> None:
     child = at_terminal(home, "tool", "up")
+    child.expect("up")
+    os.kill(child.pid, 9)
+    assert until(lambda: bool(termios.tcgetattr(child.child_fd)[3] & termios.ICANON))
+    child.close()
+
+
+def test_the_terminal_is_restored_by_a_shell_that_was_slow_to_start(home: Home, tmp_path: Path) -> None:
+    slow = tmp_path / "sh"
+    slow.write_text(
+        f"#!{sys.executable} -IS\nimport os, sys, time\ntime.sleep(1)\nos.execv('/bin/sh', ['sh', *sys.argv[1:]])\n"
+    )
+    slow.chmod(0o755)
+    child = at_terminal(home, "tool", "up", PATH=f"{tmp_path}:{os.environ['PATH']}")
     child.expect("up")
     os.kill(child.pid, 9)
     assert until(lambda: bool(termios.tcgetattr(child.child_fd)[3] & termios.ICANON))
