@@ -7,6 +7,7 @@ way; a call that cannot be warm is an ordinary run.
 from __future__ import annotations
 
 import contextlib
+import os
 import threading
 from collections import OrderedDict
 from dataclasses import dataclass, field
@@ -58,9 +59,21 @@ class WarmBackend(Backend):
     def __init__(self, cold: NativeBackend | None = None, most: int = MOST, idle_seconds: float = IDLE_SECONDS) -> None:
         self._cold = cold or NativeBackend()
         self._most, self._idle_seconds = most, idle_seconds
+        self._holds_less = False
+        self._begin()
+
+    def _begin(self) -> None:
         self._kept: OrderedDict[Key, _Kept] = OrderedDict()
         self._lock = threading.Lock()
-        self._holds_less = False
+        self._maker = os.getpid()
+
+    def _after_fork(self) -> None:
+        """Begin anew in a process that forked off: what was kept is its parent's, with the thread that keeps it."""
+        if self._maker != os.getpid():
+            for kept in self._kept.values():
+                if kept.interpreter is not None:
+                    kept.interpreter.let_go()
+            self._begin()
 
     def probe(self) -> Availability:
         return self._cold.probe()
@@ -69,6 +82,7 @@ class WarmBackend(Backend):
         script = _script(request)
         if script is None or self._holds_less:
             return self._cold.run(request)
+        self._after_fork()
         kept, stale = self._known(request, script)
         for each in stale:
             _stop(each)
@@ -104,6 +118,7 @@ class WarmBackend(Backend):
 
     def forget(self, tool: str) -> None:
         """Stop the interpreters of a tool, by its name: it was revoked or removed."""
+        self._after_fork()
         with self._lock:
             found = [key for key, kept in self._kept.items() if kept.tool == tool]
             stale = [self._kept.pop(key) for key in found]
@@ -112,6 +127,7 @@ class WarmBackend(Backend):
 
     def close(self) -> None:
         """Stop every interpreter."""
+        self._after_fork()
         with self._lock:
             stale = list(self._kept.values())
             self._kept.clear()

@@ -110,6 +110,12 @@ class WarmInterpreter:
             self._zygote = -1
         _remove(self._folder)
 
+    def let_go(self) -> None:
+        """In a process that forked off: close its copies of what holds the sandbox, which is its parent's."""
+        self._end_sandbox()
+        while self._pipes:
+            os.close(self._pipes.pop())
+
     def _end_sandbox(self) -> None:
         """All in it end."""
         if self._held >= 0:

@@ -72,6 +72,38 @@ said(outputs=outputs, warm=len(interpreters()))
     assert said == {"outputs": ["x\n"] * 6, "warm": 0}
 
 
+def test_a_process_that_forked_off_takes_no_call_of_its_parents(stage: Stage) -> None:
+    scene = (
+        WATCH
+        + """
+def numbers(kind):
+    return [facts(backend._run(request("./script.py", kind)))[3] for _ in range(3)]
+before = numbers("before")
+kept = interpreters()
+told, tell = os.pipe()
+over, end = os.pipe()
+child = os.fork()
+if child == 0:
+    os.close(end)
+    own = numbers("child")
+    os.write(tell, json.dumps([own, len(interpreters())]).encode())
+    backend.close()
+    os.read(over, 1)
+    os._exit(0)
+said(before=before, told=json.loads(os.read(told, 4096)))
+said(after=numbers("after"), same=interpreters() == kept, over=kept[0].is_over)
+backend.close()
+said(left=left())
+os.close(end)
+said(waited=os.waitpid(child, 0)[1])
+"""
+    )
+    said = play(stage, scene, script="import sys; print(sys.argv[1])")
+    assert (said["before"], said["after"]) == (["before\n"] * 3, ["after\n"] * 3)
+    assert (said["waited"], said["told"]) == (0, [["child\n"] * 3, 1])
+    assert (said["same"], said["over"], said["left"]) == (True, False, [])
+
+
 def test_another_digest_or_policy_stops_the_interpreter_of_before(stage: Stage) -> None:
     scene = (
         WATCH
