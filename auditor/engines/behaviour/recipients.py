@@ -23,6 +23,7 @@ _NAMED: Final = re.compile(  # an address that has a name
     r"(?<![\w.])(?P<name>[A-Za-z_]\w{1,39})[ \t]*=[ \t]*[\"'`]"
     r"(?P<to>[\w.+-]{1,80}@[\w-]{1,80}(?:\.[\w-]{1,60}){1,6})[\"'`]"
 )
+_CALLED: Final = re.compile(r"(?<![\w.])[A-Za-z_]\w*")
 _COPIED: Final = re.compile(  # who gets a mail, or a copy of it
     r"\b(?:to_addrs|toaddrs|recipients|[Bb]?[Cc][Cc]|BCC|bcc_\w{1,20})\b[\"'\]]{0,2}[ \t]{0,4}[:=][^=\n][^\n]{0,160}"
     r"|\.sendmail\([^,\n]{1,80},[^\n]{0,160}|\.(?:addBcc|add_bcc|bcc)\([^\n]{0,80}"
@@ -61,14 +62,11 @@ def recipients(segment: Segment) -> Iterator[Recipient]:
 
 def _named(segment: Segment) -> Iterator[Recipient]:
     """Fixed addresses that have a name, by which a mail's recipients call them."""
-    if "@" not in segment.text or not _COPIED.search(segment.text):
+    if "@" not in segment.text:
         return
-    for found in islice(_NAMED.finditer(segment.text), _MOST):
-        name = found["name"]
-        used = re.compile(rf"(?<![\w.]){name}(?!\w)")
-        if _placeholder().search(found["to"]):
-            continue
-        if any(used.search(copied[0]) for copied in _COPIED.finditer(segment.text)):
+    called = {word for copied in _COPIED.finditer(segment.text) for word in _CALLED.findall(copied[0])}
+    for found in islice(_NAMED.finditer(segment.text) if called else (), _MOST):
+        if found["name"] in called and not _placeholder().search(found["to"]):
             yield Recipient("an address", found["to"], segment.locate(found.start(), found.end()), found[0][:200])
 
 
