@@ -10,7 +10,7 @@ import zlib
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from skillkeep.auditor.engines.interface import Segment, SourceFile
+from skillkeep.auditor.engines.interface import Context, Segment, SourceFile
 from skillkeep.auditor.sources import decode
 
 __all__ = ["FileStore"]
@@ -62,6 +62,7 @@ class _PackedFile(SourceFile):
 
     _packed: bytes
     _store: FileStore
+    _contexts: frozenset[Context]
 
     def __init__(self, file: SourceFile, store: FileStore) -> None:
         set_field = object.__setattr__
@@ -69,6 +70,7 @@ class _PackedFile(SourceFile):
             set_field(self, name, getattr(file, name))
         set_field(self, "_packed", zlib.compress(file.data, _LEVEL))
         set_field(self, "_store", store)
+        set_field(self, "_contexts", frozenset(segment.context for segment in file.segments))
 
     @property
     def data(self) -> bytes:
@@ -84,6 +86,10 @@ class _PackedFile(SourceFile):
     def segments(self) -> tuple[Segment, ...]:
         """Of the file, cut again."""
         return self._store.opened(self).segments
+
+    def of(self, *contexts: Context) -> tuple[Segment, ...]:
+        """The segments in any of `contexts`. The file is not cut again for those that it has none of."""
+        return super().of(*contexts) if self._contexts.intersection(contexts) else ()
 
 
 def _size(file: SourceFile) -> int:

@@ -52,43 +52,90 @@ class IntentionEngine(Engine):
     order: ClassVar[int] = 85
 
     def scan_file(self, file: SourceFile, emit: Emitter) -> None:
-        """Judge text found inside of other text; files of the tree wait for what the tool is for."""
-        if file.depth and file.text is not None:
-            _judge(_pieces(file, partial(topic_of, file.text, file.known_as)), emit)
+        """Judge text found inside of other text; read files of the tree, which wait for what the tool is for."""
+        if file.text is None:
+            return
+        if file.depth:
+            topic = cache(partial(topic_of, file.text, file.known_as))
+            for read in _read(list(_pieces(file))):
+                _report(read, topic, emit)
+            return
+        known: _Known = emit.notes.setdefault("known", _Known())
+        known.add(file)
 
     def scan_tree(self, tree: SourceTree, emit: Emitter) -> None:
-        """Judge every file by the nearest ``SKILL.md``."""
+        """Judge what was found in every file by the nearest ``SKILL.md``."""
+        known: _Known = emit.notes.pop("known", _Known())
+        known.read()
         topics = _Topics(tree)
-        some: list[_Piece] = []
-        size = 0
-        for file in tree.files:
-            here = list(_pieces(file, partial(topics.of, file.path, file.text))) if file.text is not None else ()
-            some += here
-            size += sum(len(piece.text) for piece in here)
-            if size > _TOGETHER:
-                _judge(some, emit)
-                some, size = [], 0
-        _judge(some, emit)
+        for read in known.found:
+            _report(read, partial(topics.of, read.piece.segment.path), emit)
+        for path in sorted(known.unread):
+            emit.incomplete(path, "not read to its end")
 
 
 @dataclass(frozen=True)
 class _Piece:
-    """A text to read, from `offset` on in a segment. The purpose of its file is looked for when it matters."""
+    """A text to read, from `offset` on in a segment."""
 
     segment: Segment
     text: str
     offset: int
-    topic: Callable[[], Topic]
+
+
+@dataclass(frozen=True)
+class _Read:
+    """What was found in a piece."""
+
+    piece: _Piece
+    reading: Reading
+    found: Sequence[Match]
+
+
+class _Known:
+    """What was `found` in the files of a tree. Texts are read together while the files are at hand.
+
+    `unread` are the files that texts are of whose reading ended early.
+    """
+
+    def __init__(self) -> None:
+        self.found: list[_Read] = []
+        self.unread: set[str] = set()
+        self._waiting: list[_Piece] = []
+        self._size = 0
+
+    def add(self, file: SourceFile) -> None:
+        """Read a file of the tree, soon."""
+        here = list(_pieces(file))
+        self._waiting += here
+        self._size += sum(len(piece.text) for piece in here)
+        if self._size > _TOGETHER:
+            self.read()
+
+    def read(self) -> None:
+        """Read what waits."""
+        some, self._waiting, self._size = self._waiting, [], 0
+        paths = {piece.segment.path for piece in some}
+        self.unread |= paths
+        self.found += (read for read in _read(some) if read.found or read.reading.doubtful)
+        self.unread -= paths
 
 
 class _Topics:
-    """The purpose of each file of a tree, which that of the skill it is in joins."""
+    """The purpose of each file of text of a tree, which that of the skill it is in joins."""
 
     def __init__(self, tree: SourceTree) -> None:
-        self._tree = tree
+        self._files = {file.path: file for file in tree.files}
+        self._known: dict[str, Topic] = {}
 
-    def of(self, path: str, text: str) -> Topic:
-        """The purpose of the file at `path`."""
+    def of(self, path: str) -> Topic:
+        """The purpose of the file of text at `path`."""
+        found = self._known.get(path)
+        if found is None:
+            found = self._known[path] = self._of(path, self._files[path].text or "")
+        return found
+
+    def _of(self, path: str, text: str) -> Topic:
         own = topic_of(text, path)
         folder = path.rpartition("/")[0]
         while folder not in self._skills and folder:
@@ -98,7 +145,7 @@ class _Topics:
 
     @cached_property
     def _skills(self) -> dict[str, Topic]:
-        return dict(_topics(self._tree.files))
+        return dict(_topics(self._files.values()))
 
 
 def _topics(files: Iterable[SourceFile]) -> Iterator[tuple[str, Topic]]:
@@ -108,15 +155,12 @@ def _topics(files: Iterable[SourceFile]) -> Iterator[tuple[str, Topic]]:
             yield folder, topic_of(file.text, file.path)
 
 
-def _pieces(file: SourceFile, topic: Callable[[], Topic]) -> Iterator[_Piece]:
-    topic = cache(topic)
-    return (_Piece(segment, text, offset, topic) for segment in file.segments for text, offset in _texts(segment))
+def _pieces(file: SourceFile) -> Iterator[_Piece]:
+    return (_Piece(segment, text, offset) for segment in file.segments for text, offset in _texts(segment))
 
 
-def _judge(pieces: Iterable[_Piece], emit: Emitter) -> None:
-    some = list(pieces)
-    for piece, (reading, found) in zip(some, read_all([piece.text for piece in some]), strict=True):
-        _report(piece, reading, found, emit)
+def _read(pieces: Sequence[_Piece]) -> Iterator[_Read]:
+    return (_Read(piece, *read) for piece, read in zip(pieces, read_all([each.text for each in pieces]), strict=True))
 
 
 def _texts(segment: Segment) -> Iterator[tuple[str, int]]:
@@ -144,8 +188,10 @@ def _is_prose(text: str) -> bool:
     return 3 * sum(len(_PLAIN.findall(line[:_LOOK])) > 3 for line in lines) >= len(lines)
 
 
-def _report(piece: _Piece, reading: Reading, found: Sequence[Match], emit: Emitter) -> None:
-    segment, text, offset = piece.segment, piece.text, piece.offset
+def _report(read: _Read, topic: Callable[[], Topic], emit: Emitter) -> None:
+    """Report what was found in a piece of a file whose purpose is `topic`, which is looked for when it matters."""
+    segment, text, offset = read.piece.segment, read.piece.text, read.piece.offset
+    reading, found = read.reading, read.found
     meanings = table("intent")
     kinds = {(m.sentence.start, m.sentence.end, m.frame.rule) for m in found if m.frame.rule not in meanings["slight"]}
     rules = Counter((start, end) for start, end, _ in kinds)
@@ -157,7 +203,7 @@ def _report(piece: _Piece, reading: Reading, found: Sequence[Match], emit: Emitt
         excused = shown and rules[start, end] < 2 and not by_address and not match.frame.direct
         excused = excused and reading.is_plain(match.sentence) and not _in_comment(text, start)
         excused = excused and not any(_kept_from_the_user().find(match.text.encode(), 1))
-        warns = excused or _declared(match, piece)
+        warns = excused or _declared(match, topic)
         told[match.frame.rule, warns] += 1
         if told[match.frame.rule, warns] <= _MOST:
             emit.finding(
@@ -189,10 +235,10 @@ def _report_learned(segment: Segment, reading: Reading, offset: int, emit: Emitt
         )
 
 
-def _declared(match: Match, piece: _Piece) -> bool:
-    if match.frame.stranger and piece.topic().knows(match.text):
+def _declared(match: Match, topic: Callable[[], Topic]) -> bool:
+    if match.frame.stranger and topic().knows(match.text):
         return True
-    return bool(match.frame.declared) and piece.topic().declares(match.frame.declared)
+    return bool(match.frame.declared) and topic().declares(match.frame.declared)
 
 
 ENGINE = IntentionEngine()
