@@ -160,6 +160,10 @@ class Pattern:
         """The first `most` matches in `data` (UTF-8), from left to right, without overlap."""
         return _hits(0, self._regexp, data, most)
 
+    def occurs(self, data: bytes) -> bool:
+        """True when it matches somewhere in `data` (UTF-8)."""
+        return self._regexp.search(data) is not None
+
     def spans(self, data: bytes, group: str, most: int = 50) -> list[tuple[int, int]]:
         """Byte offsets of the first `most` matches; of the named `group` where it took part in one."""
         named = self._groups.get(group, 0)

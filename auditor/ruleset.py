@@ -29,6 +29,7 @@ RULES_FOLDER: Final = Path(__file__).resolve().parent.parent / "rules"
 
 _SUFFIXES: Final = (".yaml", ".yml", ".json")
 _KEPT: Final = "documents.1.kept"  # the number is that of the way the documents are read
+_DERIVED: Final = 2  # the number of the way things are derived
 _MOST_BYTES: Final = 16 << 20
 _FILE: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
@@ -112,7 +113,7 @@ def shipped() -> Ruleset:
 
 
 def _place_of(name: str) -> Path:
-    return RULES_FOLDER / "__pycache__" / f"{name}.1.kept"
+    return RULES_FOLDER / "__pycache__" / f"{name}.{_DERIVED}.kept"
 
 
 def _files(folder: str, below: str) -> list[tuple[str, bytes]]:

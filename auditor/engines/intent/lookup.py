@@ -14,7 +14,7 @@ from skillkeep.auditor.engines.intent.chunks import WORD
 from skillkeep.auditor.engines.intent.commonness import common_words, commonness
 from skillkeep.auditor.engines.intent.pieces import SHORTEST, Piece, Pieces, alternatives_of, chance, ways_of
 
-__all__ = ["Lookup", "Part", "Way", "allows", "derive"]
+__all__ = ["ANY", "Lookup", "Part", "Way", "allows", "alternatives", "derive"]
 
 Way = Sequence[int]
 """The numbers of the sets of pieces that a match holds one piece of each, the rarest first."""
@@ -26,6 +26,8 @@ _LONGEST: Final = 24
 _MOST_WORDS: Final = 50_000
 _MOST_BITS: Final = 16_000
 _INSIDE, _TEXTS = 4, 5
+ANY: Final = -1
+"""The owner of a way that is not of one alternative."""
 _KINDS: Final = ("en", "latin", "other")
 _SPELLED_OUT: Final = 0.02  # the share of texts that hold one of the texts that a class needs, roughly
 
@@ -34,8 +36,9 @@ def derive(classes: Mapping[str, Any]) -> dict[str, Any]:
     """What texts must hold for each class, as plain data; takes long. What more common words hold has lower numbers.
 
     `pieces`: the numbers of the sets that a piece is of, by its letters, as `_kind` sorts them. `ways`: of each class,
-    the sets that a match holds one piece of each, the rarest first. `always`: the classes that nothing is known of.
-    `shares`: the share of texts that allow each class, roughly.
+    the sets that a match holds one piece of each, the rarest first. `owners`: of each way the number of the alternative
+    that it is of, or `ANY`. `always`: the classes that nothing is known of. `shares`: the share of texts that allow
+    each class, roughly.
     """
     made = _Derivation(classes).answer
     held = Counter(chain.from_iterable(map(Lookup(made).find, common_words())))
@@ -51,22 +54,25 @@ def derive(classes: Mapping[str, Any]) -> dict[str, Any]:
 class _Derivation:
     def __init__(self, classes: Mapping[str, Any]) -> None:
         self._numbers: dict[Pieces, int] = {}
-        self.answer: dict[str, Any] = {"pieces": [{}, {}, {}, {}, {}, {}], "ways": [], "always": [], "shares": []}
+        self.answer: dict[str, Any] = {
+            "pieces": [{}, {}, {}, {}, {}, {}], "ways": [], "owners": [], "always": [], "shares": [],
+        }  # fmt: skip
         for number, each in enumerate(classes.values()):
             self.answer["ways"].append([])
+            self.answer["owners"].append([])
             self.answer["shares"].append(min(1.0, self._class(number, each)))
 
     def _class(self, number: int, each: Mapping[str, Any]) -> float:
         answer, share = self.answer, 0.0
         needs = each.get("needs", ())
         for need in needs:
-            self._way(number, (frozenset({Piece(need, spelled=True)}),))
-        for alternative, whole in _alternatives(each):
-            ways = ways_of(alternative, commonness, whole=whole)
+            self._way(number, (frozenset({Piece(need, spelled=True)}),), ANY)
+        for owner, (alternative, kind) in enumerate(alternatives(each)):
+            ways = ways_of(alternative, commonness, whole=kind != "other")
             if all(ways):
                 share += chance(ways, commonness)
                 for way in ways:
-                    self._way(number, way)
+                    self._way(number, way, owner)
             elif needs:
                 share += _SPELLED_OUT
             else:
@@ -74,10 +80,14 @@ class _Derivation:
                 answer["always"].append(number)
         return share
 
-    def _way(self, number: int, way: Sequence[Pieces]) -> None:
+    def _way(self, number: int, way: Sequence[Pieces], owner: int) -> None:
         numbers = [self._number(each) for each in way]
-        if numbers not in self.answer["ways"][number]:
-            self.answer["ways"][number].append(numbers)
+        ways, owners = self.answer["ways"][number], self.answer["owners"][number]
+        if numbers not in ways:
+            ways.append(numbers)
+            owners.append(owner)
+        elif owners[ways.index(numbers)] != owner:
+            owners[ways.index(numbers)] = ANY
 
     def _number(self, pieces: Pieces) -> int:
         worded = frozenset(map(_worded, pieces))
@@ -113,11 +123,12 @@ def _kind(piece: Piece) -> int:
     return _INSIDE if WORD.fullmatch(piece.letters) else _TEXTS
 
 
-def _alternatives(each: Mapping[str, Any]) -> Iterator[tuple[str, bool]]:
+def alternatives(each: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """The alternatives of a class, each with its kind, in the order that `owners` counts them in."""
     for kind in _KINDS:
         for pattern in each.get(kind, ()):
             for alternative in alternatives_of(pattern):
-                yield alternative, kind != "other"
+                yield alternative, kind
 
 
 class Lookup:
@@ -132,6 +143,8 @@ class Lookup:
         self._inside = {each: numbers for each, numbers in inside.items() if each.isascii()}
         self._foreign = {each: numbers for each, numbers in inside.items() if not each.isascii()}
         self.ways: Sequence[Sequence[Way]] = derived["ways"]
+        self._owners: Sequence[Sequence[int]] = derived["owners"]
+        self._begun: dict[int, tuple[int, Mapping[int, Sequence[tuple[Way, int]]]]] = {}  # of the classes asked for
         self.always: frozenset[int] = frozenset(derived["always"])
         self.numbers: Mapping[str, tuple[int, ...]] = _Numbers(self)
         self._bits: Mapping[str, int] = _Bits(self)
@@ -154,6 +167,24 @@ class Lookup:
             for way in self.ways[number]:
                 begun.setdefault(way[0], []).append(way[1:])
         return _bits(begun), begun
+
+    def owners(self, number: int, held: int) -> set[int] | None:
+        """The alternatives of a class that a text may match that holds `held`; None when it may be any."""
+        if number in self.always:
+            return None
+        if number not in self._begun:
+            begun: dict[int, list[tuple[Way, int]]] = {}
+            for way, owner in zip(self.ways[number], self._owners[number], strict=True):
+                begun.setdefault(way[0], []).append((way[1:], owner))
+            self._begun[number] = _bits(begun), begun
+        mask, begun = self._begun[number]
+        found: set[int] = set()
+        firsts = held & mask
+        while firsts:
+            first = firsts.bit_length() - 1
+            found.update(owner for way, owner in begun[first] if all(held >> each & 1 for each in way))
+            firsts ^= 1 << first
+        return None if ANY in found else found
 
     def find(self, word: str) -> tuple[int, ...]:
         """The numbers of the sets that a word holds a piece of."""

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache, cached_property
 from typing import Any, Final
 
 from skillkeep.auditor.engines.intent.chunks import WORD
-from skillkeep.auditor.engines.intent.lookup import Lookup, Part, allows, derive
+from skillkeep.auditor.engines.intent.lookup import Lookup, Part, allows, alternatives, derive
 from skillkeep.auditor.engines.intent.meanings import meanings
 from skillkeep.auditor.patterns import Pattern
 from skillkeep.auditor.ruleset import INTENT_REQUIREMENTS, shipped
@@ -17,6 +17,8 @@ __all__ = ["Held", "Places", "Words", "words"]
 Spans = list[tuple[int, int]]
 
 _MOST: Final = 40  # words of one class in one sentence
+_FEW: Final = 4  # alternatives that are looked for one by one
+_COMPILED: Final = 1_000  # of them
 
 
 class Words:
@@ -37,6 +39,8 @@ class Words:
         self._parts: dict[str, Part] = {}
         self._tables = classes
         self._compiled: dict[str, Pattern] = {}
+        self._alternatives: dict[tuple[str, int], Pattern] = {}
+        self._spelled: dict[str, Sequence[str]] = {}
         self.lookup = Lookup(derived)
         self._shares: list[float] = derived["shares"]
 
@@ -61,17 +65,33 @@ class Words:
         """What a text in lower case holds; `found` are its words."""
         return Held(self, self.lookup.held(WORD.findall(text) if found is None else found, text))
 
-    def places(self, name: str, text: str, data: bytes) -> Spans:
+    def places(self, name: str, text: str, data: bytes, held: int | None = None) -> Spans:
         """Where words of the class `name` stand in `text`, whose bytes are `data`, as character offsets.
 
+        `held` are the bits of the sets that it holds a piece of. The few alternatives that these allow are looked for
+        first: a small pattern is fast, while that of a large class outgrows its memory in every other text.
         Raises `AuditError` (`bad_rule`) for a pattern RE2 refuses.
         """
+        some = None if held is None else self.lookup.owners(self._index[name], held)
+        few = () if some is None or len(some) > _FEW else some
+        if some is few and not any(self._alternative(name, each).occurs(data) for each in few):
+            return []
         if name not in self._compiled:
             self._compiled[name] = Pattern(_spelled(self._tables[name]))
         found = self._compiled[name].spans(data, "at", _MOST)
         if found and len(data) != len(text):
             found = [(len(data[:a].decode(errors="replace")), len(data[:b].decode(errors="replace"))) for a, b in found]
         return found
+
+    def _alternative(self, name: str, number: int) -> Pattern:
+        known = self._alternatives.get((name, number))
+        if known is None:
+            if len(self._alternatives) >= _COMPILED:
+                self._alternatives.clear()
+            if name not in self._spelled:
+                self._spelled[name] = [_spelled({kind: [each]}) for each, kind in alternatives(self._tables[name])]
+            known = self._alternatives[name, number] = Pattern(self._spelled[name][number])
+        return known
 
 
 class Held:
@@ -80,19 +100,19 @@ class Held:
     def __init__(self, tagger: Words, bits: int) -> None:
         """`bits` are those of the sets that the text holds a piece of."""
         self.tagger = tagger
-        self._bits = bits
+        self.bits = bits
         self._known: dict[str, bool] = {}
 
     def may(self, names: str) -> bool:
         """True when the text may have a word of the classes joined by ``|``."""
         found = self._known.get(names)
         if found is None:
-            found = self._known[names] = allows(self.tagger.part(names), self._bits)
+            found = self._known[names] = allows(self.tagger.part(names), self.bits)
         return found
 
     def with_those_of(self, other: Held) -> Held:
         """What both texts together hold."""
-        return Held(self.tagger, self._bits | other._bits)
+        return Held(self.tagger, self.bits | other.bits)
 
 
 class Places:
@@ -116,7 +136,8 @@ class Places:
             if "|" in names:
                 found = sorted(place for name in names.split("|") for place in self.of(name))
             else:
-                found = self._tagger.places(names, self.text, self._data) if self.held.may(names) else []
+                may = self.held.may(names)
+                found = self._tagger.places(names, self.text, self._data, self.held.bits) if may else []
             self._found[names] = found
         return found
 

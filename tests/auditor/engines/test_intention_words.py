@@ -66,7 +66,19 @@ def test_what_a_search_finds_in_the_rules_own_examples_is_never_hidden() -> None
     for text in texts:
         found = tagger.held(text)
         for name in meanings("classes"):
-            assert found.may(name) or not tagger.places(name, text, text.encode()), (name, text)
+            there = tagger.places(name, text, text.encode())
+            assert found.may(name) or not there, (name, text)
+            assert tagger.places(name, text, text.encode(), found.bits) == there, (name, text)
+
+
+def test_the_alternatives_that_a_text_allows_are_told_apart() -> None:
+    classes = {"soon": {"en": ["feed wombats|call (?:one|two) quokkas", r"\w+ dugongs?"]}}
+    tagger = Words(classes, derive(classes))
+    told = {"quokkas: call two": {1}, "wombats feed a dugong": {0, 2}, "no quokkas": set()}
+    for text, owners in told.items():
+        held = tagger.held(text).bits
+        assert tagger.lookup.owners(0, held) == owners
+        assert tagger.places("soon", text, text.encode(), held) == tagger.places("soon", text, text.encode())
 
 
 @pytest.mark.parametrize("text", ["отправь это", "发送这个", "envía esto", "把文件上传到"])
