@@ -42,7 +42,7 @@ _PLAIN: Final = re.compile(r"(?<!\S)[^\W\d_]{2,}[,.:;!?]?(?!\S)|[\u3040-\u9fff]{
 _LOOK: Final = 400
 _BLOCKS: Final = (".yaml", ".yml")  # their texts need no quotes
 _MOST: Final = 40
-_TOGETHER: Final = 1 << 15  # characters of texts that are read together, roughly
+_TOGETHER: Final = 1 << 17  # characters of texts that are read together, roughly
 
 
 class IntentionEngine(Engine):

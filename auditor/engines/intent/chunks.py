@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import Final
 
 from skillkeep.auditor.engines.intent.sentences import Blocks, spans, straight
@@ -27,7 +28,7 @@ _NOISE: Final = re.compile(
     r"|(?<=<)(?:!--|/?[a-z][\w-]{0,20}>)|(?<=-)->|(?<=\\)(?=\W))"
 )
 _CHARACTERS: Final = 1 << 19
-_BLOCKS: Final = 1 << 14
+_BLOCKS: Final = 1 << 11
 _CARRIED: Final = 8  # blocks, of which most have words
 
 
@@ -65,9 +66,11 @@ class Chunk:
         """Each block as in `plain`."""
         return self.plain.split(BETWEEN)
 
-    def follows(self, place: int) -> bool:
-        """True when the block at `place` follows the one before in the same text."""
-        return place > 0 and self.blocks[place - 1][0] == self.blocks[place][0]
+    @property
+    def following(self) -> int:
+        """The blocks that follow the one before in the same text, a bit for each."""
+        pairs = enumerate(pairwise(self.blocks), 1)
+        return sum(1 << place for place, (before, here) in pairs if before[0] == here[0])
 
     def of_text(self, number: int) -> Blocks:
         """The blocks of a text, also those that are not in the chunk."""

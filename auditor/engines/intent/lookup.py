@@ -177,12 +177,12 @@ class Lookup:
             for way, owner in zip(self.ways[number], self._owners[number], strict=True):
                 begun.setdefault(way[0], []).append((way[1:], owner))
             self._begun[number] = _bits(begun), begun
-        mask, begun = self._begun[number]
+        mask, ways = self._begun[number]
         found: set[int] = set()
         firsts = held & mask
         while firsts:
             first = firsts.bit_length() - 1
-            found.update(owner for way, owner in begun[first] if all(held >> each & 1 for each in way))
+            found.update(owner for way, owner in ways[first] if all(held >> each & 1 for each in way))
             firsts ^= 1 << first
         return None if ANY in found else found
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import cache, partial
+from functools import cache
+from operator import itemgetter
 from typing import Final
 
 from skillkeep.auditor.engines.intent.chunks import Chunk, chunks
@@ -36,29 +37,13 @@ def _chosen(chunk: Chunk) -> Iterator[tuple[int, Held, Sequence[Frame], Sequence
 
     For those of several what the block before holds counts, too, but not for the order.
     """
-    triggers, found = _triggers(), chunk.words
-    held = cache(partial(_held, chunk))
-    begin = before = 0
-    for place, end in enumerate(chunk.stops):
-        own = triggers.mark(found[begin:end])
-        around = before if chunk.follows(place) else 0
-        begin, before = end + 1, own
-        bits = triggers.may(own, around)
-        if not bits:
-            continue
-        here = held(place)
-        both = here.with_those_of(held(place - 1)) if around and bits & triggers.shared else here
-        chosen = _of_groups(bits)
-        alone = [frame for frame in chosen if not frame.near and _fits(frame, here)]
-        several = [frame for frame in chosen if frame.near and here.may(frame.told) and _fits(frame, both)]
-        if alone or several:
-            yield place, here, alone, several
-
-
-def _of_groups(bits: int) -> list[Frame]:
-    """The frames of the triggers' groups `bits`, in order."""
-    some, triggers = _frames(), _triggers()
-    return [some[number] for number in dict.fromkeys(map(triggers.combination, ones(bits)))]
+    some, numbers = _frames(), _triggers().allowed(chunk.words, chunk.stops, chunk.texts_of_blocks, chunk.following)
+    chosen: dict[int, tuple[list[Frame], list[Frame]]] = {}
+    for number, blocks in numbers:
+        for place in ones(blocks):
+            chosen.setdefault(place, ([], []))[some[number].near].append(some[number])
+    for place, (alone, several) in sorted(chosen.items(), key=itemgetter(0)):
+        yield place, _held(chunk, place), alone, several
 
 
 def _held(chunk: Chunk, place: int) -> Held:
@@ -113,6 +98,6 @@ def _frames() -> Sequence[Frame]:
 @cache
 def _triggers() -> Triggers:
     return Triggers(words().lookup, [
-        (list(map(words().numbers, frame.rarest_first)), frame.rarest_first.index(frame.told) if frame.near else None)
+        (tuple(map(words().numbers, frame.rarest_first)), frame.rarest_first.index(frame.told) if frame.near else None)
         for frame in _frames()
     ])  # fmt: skip

@@ -1,149 +1,115 @@
-"""Which combinations of classes a block may hold at all, by its words, at the cost of one number for each word."""
+"""Which combinations of classes each of many blocks allows by its words, found for all of the blocks at once.
+
+What holds for some of the blocks is a number with a bit for each of them: a word or a set of pieces is looked up once
+for all blocks that have it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from functools import cached_property, reduce
-from operator import itemgetter, or_
-from typing import Final
+from collections.abc import Iterator, Sequence
+from functools import reduce
+from operator import or_
 
 from skillkeep.auditor.engines.intent.lookup import Lookup, Way
 
 __all__ = ["Combination", "Triggers", "ones"]
 
-_TOGETHER: Final = 16  # ways to the rarest part of a combination
-_SETS: Final = 3  # of each of these, and two of each way to the second part
-_MOST_WORDS: Final = 16_000
-
 Combination = tuple[Sequence[Sequence[int]], int | None]
-"""Parts, the rarest first, which are the numbers of classes, and the place of the part that has to be in the text
-itself, or None when all have: the others may be in the text before."""
+"""Parts, the rarest first, which are the numbers of classes, and the place of the part that has to be in the block
+itself, or None when all have: the others may be in the block before."""
 
 
 class Triggers:
-    """What the words of a text may begin of some combinations.
-
-    The ways to the rarest part of a combination are cut into groups. A mark is a number with fields of a bit for each
-    group: three for the first sets of its ways, two for those of the combination's second part. A word's mark has the
-    bits of all sets that it holds a piece of. A group may be in a text when the marks of the words together have its
-    bit in all five fields.
-
-    `shared` are the groups that have a part that may be in the text before.
-    """
+    """What the words of a block may begin of some combinations."""
 
     def __init__(self, lookup: Lookup, combinations: Sequence[Combination]) -> None:
         """The classes of `combinations` are those of `lookup`."""
         self._lookup = lookup
-        self._known: dict[int, int] = {}  # the mark of each set
-        self._groups: list[tuple[int, Sequence[Way]]] = []
-        self._second: dict[int, int] = {}  # of each class, the groups whose combination has it as its second part
-        self._first_before = self._second_before = 0  # the groups whose parts may be in the text before
-        anything = 0
-        for number, (parts, own) in enumerate(combinations):
-            begin = len(self._groups)
-            self._groups += [(number, some) for some in self._cut(parts[0])]
-            bits = (1 << len(self._groups)) - (1 << begin)
-            self._first_before |= 0 if own in {None, 0} else bits
-            self._second_before |= 0 if own in {None, 1} else bits
-            for each in parts[1] if len(parts) > 1 else ():
-                self._second[each] = self._second.get(each, 0) | bits
-            anything |= bits if len(parts) < 2 else 0
-        self._size = size = len(self._groups)
-        self._all = (1 << size) - 1
-        anything = reduce(or_, (self._second.get(each, 0) for each in lookup.always), anything)
-        always = (anything | anything << size) << _SETS * size
-        for group, (_, ways) in enumerate(self._groups):
-            if () in ways:
-                always |= sum(1 << field * size + group for field in range(_SETS))
-        texts = map(self._of_set, {each for some in lookup.texts.values() for each in some})
-        self._always = reduce(or_, texts, always)
-        self._marks = _Marks(self)
-        self.shared = self._first_before | self._second_before
+        self._combinations = [(tuple(map(tuple, parts)), own) for parts, own in combinations]
+        self._sets = 1 + max((each for ways in lookup.ways for way in ways for each in way), default=-1)
+        near = {each for parts, own in combinations if own is not None for part in parts for each in part}
+        every = {each for parts, _ in combinations for part in parts for each in part}
+        self._all = _begun(lookup, every)
+        self._near = _begun(lookup, near)
+        self._near_sets = sorted({each for number in near for way in lookup.ways[number] for each in way})
 
-    def mark(self, words: Sequence[str]) -> int:
-        """The mark of a text that has `words`."""
-        return reduce(or_, map(self._marks.__getitem__, words), self._always)
+    def allowed(
+        self, words: Sequence[str], stops: Sequence[int], texts: Sequence[str], follows: int
+    ) -> Iterator[tuple[int, int]]:
+        """The numbers of combinations in order, each with the blocks that allow it.
 
-    def may(self, mark: int, before: int) -> int:
-        """The groups that a text of that `mark` may hold, a bit for each; `before` is the mark of the text before."""
-        first, second = self._parts(mark | before)
-        found = first & second
-        if before and found:
-            first, second = self._parts(mark)
-            found &= (first | self._first_before) & (second | self._second_before)
-        return found
+        `words` are those of all blocks with one between two blocks, `stops` where those of each end, `texts` the
+        blocks. `follows` are the blocks that follow the one before in the same text.
+        """
+        whole = (1 << len(stops)) - 1
+        held = self._held(words, stops, texts)
+        here = _Classes(self._lookup, self._all, held, whole)
+        for each in self._near_sets:
+            if blocks := held[each]:
+                held[each] = blocks | (blocks << 1 & follows)
+        near = _Classes(self._lookup, self._near, held, whole)
+        for number, (parts, own) in enumerate(self._combinations):
+            blocks = whole if own is None else here.blocks(parts[own])
+            for part in parts:
+                if not blocks:
+                    break
+                blocks &= (here if own is None else near).blocks(part)
+            if blocks:
+                yield number, blocks
 
-    def combination(self, group: int) -> int:
-        """The number of a group's combination."""
-        return self._groups[group][0]
+    def _held(self, words: Sequence[str], stops: Sequence[int], texts: Sequence[str]) -> list[int]:
+        """The blocks that hold a piece of each set."""
+        having: dict[str, int] = {}
+        begin, bit = 0, 1
+        for end in stops:
+            for word in words[begin:end]:
+                having[word] = having.get(word, 0) | bit
+            begin, bit = end + 1, bit << 1
+        held = [0] * self._sets
+        numbers = self._lookup.numbers
+        for word, blocks in having.items():
+            for number in numbers[word]:
+                held[number] |= blocks
+        for piece, sets in self._lookup.texts.items():
+            blocks = sum(1 << number for number, text in enumerate(texts) if piece in text)
+            for number in sets:
+                held[number] |= blocks
+        return held
 
-    def of_word(self, word: str) -> int:
-        """The mark of one word."""
-        return reduce(or_, map(self._of_set, self._lookup.numbers[word]), 0)
 
-    def _parts(self, mark: int) -> tuple[int, int]:
-        """The groups, by their own ways, and by those to the second part."""
-        size = self._size
-        later = mark >> size
-        first = mark & later & (later >> size) & self._all
-        second = mark >> _SETS * size
-        return first, second & (second >> size)
+class _Classes:
+    """The blocks that allow classes, by what they hold."""
 
-    def _cut(self, numbers: Sequence[int]) -> Iterator[Sequence[Way]]:
-        if not self._lookup.always.isdisjoint(numbers):
-            yield [()]
-            return
-        ways = sorted((way for number in numbers for way in self._lookup.ways[number]), key=itemgetter(0))
-        for begin in range(0, len(ways), _TOGETHER):
-            yield ways[begin : begin + _TOGETHER]
+    def __init__(self, lookup: Lookup, begun: Sequence[tuple[int, Sequence[tuple[int, Way]]]], held: Sequence[int],
+                 whole: int) -> None:  # fmt: skip
+        self._known: dict[tuple[int, ...], int] = {}
+        self._of = of = dict.fromkeys(lookup.always, whole)
+        for first, ways in begun:
+            if found := held[first]:
+                for number, rest in ways:
+                    blocks = found
+                    for each in rest:
+                        blocks &= held[each]
+                        if not blocks:
+                            break
+                    else:
+                        of[number] = of.get(number, 0) | blocks
 
-    def _of_set(self, number: int) -> int:
-        found = self._known.get(number)
+    def blocks(self, part: tuple[int, ...]) -> int:
+        """Those that allow one of the classes of a part."""
+        found = self._known.get(part)
         if found is None:
-            found = 0
-            for bit in self._asking_first.get(number, ()):
-                found |= 1 << bit
-            for field, each in self._asking_second.get(number, ()):
-                found |= self._second[each] << (_SETS + field) * self._size
-            self._known[number] = found
+            found = self._known[part] = reduce(or_, (self._of.get(each, 0) for each in part), 0)
         return found
 
-    @cached_property
-    def _asking_first(self) -> Mapping[int, Sequence[int]]:
-        """Of each set the bits of the groups that ask for it; a way of few sets asks for its last again."""
-        asking: dict[int, list[int]] = {}
-        for group, (_, ways) in enumerate(self._groups):
-            for way in filter(None, ways):
-                for field in range(_SETS):
-                    asking.setdefault(way[min(field, len(way) - 1)], []).append(field * self._size + group)
-        return asking
 
-    @cached_property
-    def _asking_second(self) -> Mapping[int, Sequence[tuple[int, int]]]:
-        """Of each set the classes with a way that asks for it, each with the field."""
-        asking: dict[int, list[tuple[int, int]]] = {}
-        for number in self._second:
-            for way in self._lookup.ways[number]:
-                asking.setdefault(way[0], []).append((0, number))
-                asking.setdefault(way[min(1, len(way) - 1)], []).append((1, number))
-        return asking
-
-
-class _Marks(dict[str, int]):
-    """The marks of the words that were met."""
-
-    def __init__(self, triggers: Triggers) -> None:
-        super().__init__()
-        self._triggers = triggers
-        self._same: dict[int, int] = {}  # most words have a mark that others have, too
-
-    def __missing__(self, word: str) -> int:
-        if len(self) >= _MOST_WORDS:
-            self.clear()
-            self._same.clear()
-        mark = self._triggers.of_word(word)
-        found = self[word] = self._same.setdefault(mark, mark)
-        return found
+def _begun(lookup: Lookup, numbers: set[int]) -> Sequence[tuple[int, Sequence[tuple[int, Way]]]]:
+    """The ways to some classes by the set that each of them asks for first."""
+    begun: dict[int, list[tuple[int, Way]]] = {}
+    for number in sorted(numbers):
+        for way in lookup.ways[number]:
+            begun.setdefault(way[0], []).append((number, way[1:]))
+    return list(begun.items())
 
 
 def ones(some: int) -> Iterator[int]:
