@@ -17,12 +17,14 @@ from skillkeep.kernel.cgroup_choice import make_group
 from skillkeep.kernel.cgroups import GroupLimits
 from skillkeep.runner.interface import RunRequest, SandboxPolicy
 from skillkeep.runner.native import messages
+from skillkeep.runner.native.birth import birth
 from skillkeep.runner.native.identity import DEFAULT_ID_BASE, choose_identity
-from skillkeep.runner.native.launch import group_places, launch
+from skillkeep.runner.native.launch import launch, tape_file
 from skillkeep.runner.native.messages import Kind
 from skillkeep.runner.native.plan import Plan, make_plan
 from skillkeep.runner.native.prepare import prepare
 from skillkeep.runner.native.rest import prepare_command
+from skillkeep.runner.native.steps import INTO_GROUP
 from skillkeep.runner.native.waiting import Waiting
 
 __all__ = ["floors"]
@@ -37,16 +39,20 @@ def floors(policy: SandboxPolicy) -> dict[str, Callable[[], float]]:
 def _built(plan: Plan) -> float:
     group = make_group(GroupLimits(plan.memory_bytes, plan.processes + 1, plan.cpus), os.urandom(8).hex())
     null = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
-    prepared = prepare(plan, group)
+    prepared, into = prepare(plan, group), group.into_fd
+    first = birth(into is not None)
+    steps = {**first.steps, **prepared.program.steps}
     began = time.perf_counter()
-    sock, launcher = launch(prepared.image, (null, null, null), group_places(group))
+    sock, launcher = launch(first.image, None, [] if into is None else [(INTO_GROUP, into)])
     init, stands = -1, set[Kind]()
-    while (message := messages.receive(sock, prepared.program.steps)) is not None:
+    while (message := messages.receive(sock, steps)) is not None:
         if message.kind is Kind.HELLO:
             os.waitpid(launcher, 0)
             init = message.pid
             namespaces.write_maps(init, choose_identity(init, plan.id_base).ids)
-            messages.tell(sock, messages.IDS)
+            tape = tape_file(prepared.image)
+            messages.tell(sock, messages.IDS, (tape, *group.join_fds, null, null, null))
+            os.close(tape)
         elif message.kind in (Kind.WAITING, Kind.READY):
             stands.add(message.kind)
             if stands == {Kind.WAITING, Kind.READY}:

@@ -3,7 +3,8 @@
 Wall clock, medians and the fastest of the rounds, taken in turns so that all see the same machine; once in a tight
 loop and once with a pause between rounds, which shows the price of moving processes between control groups. A run
 that needs no more than read-only binds takes a sandbox built ahead ("native"), one with a writable bind a part of one
-("writable"); one whose bind's path leads through /proc has all of it built ("built").
+("writable"), one whose bind's path leads through /proc the namespaces of one ("built"); when such a run has just
+ended, the next one has all of it built ("whole").
 Then the runs a second of two workers, the CPU that one run costs its caller and the fork server, what a sandbox costs
 that waits for its run, what happens at a time limit, and (`--growth`, minutes) whether a run costs more with a large
 caller, vault, or number of environments. What the kernel alone takes for the same sandboxes is "floor" (`floors`).
@@ -89,6 +90,17 @@ def plain(*argv: str) -> Callable[[], object]:
 def sandboxed(backend: NativeBackend, *argv: str, policy: SandboxPolicy = PLAIN) -> Callable[[], object]:
     """One run from the API."""
     return lambda: backend.run(RunRequest(argv, policy))
+
+
+def whole(backend: NativeBackend) -> Callable[[], float]:
+    """A run for which nothing was built ahead: one of its kind has just taken what was."""
+    run = sandboxed(backend, "/bin/true", policy=BUILT)
+
+    def timing() -> float:
+        run()
+        return seconds(run)
+
+    return timing
 
 
 def peers() -> dict[str, Callable[[], object]]:
@@ -199,7 +211,7 @@ def main() -> int:
         print(f"no native sandbox here: {state.reason}; {state.mend}")
         return 0
     compared = ways(backend) | (peers() if wanted.peers else {})
-    timed = floors(PLAIN)
+    timed = {"whole /bin/true": whole(backend), **floors(PLAIN)}
     rows = [row for spacing in ("tight", "sparse") for row in compare(compared, timed, wanted.rounds, spacing)]
     speeds = throughput(backend, max(wanted.rounds // 10, 1))
     costs = processor_seconds(backend, wanted.rounds)

@@ -75,7 +75,7 @@ def make_holder(shape: HolderShape) -> Program:
     tape.call("setup", "setsid")
     say(tape, Kind.HELLO)
     sent = wait_for_ids(tape, shape.binds, gone)
-    join_groups(tape, shape.groups, shape.into_group)
+    join_groups(tape, range(GROUPS_AT, GROUPS_AT + shape.groups), shape.into_group)
     paths = [tape.cell(name=f"source{number}") for number in range(len(shape.binds))]
     sources = open_sources(tape, shape.host, shape.binds, paths, sent)
     passwd = mounts.open_tree(tape, "root", Word(tape.cell(name="passwd")))

@@ -17,7 +17,7 @@ from skillkeep.runner.native.steps import GROUPS_AT, INTO_GROUP, SOCKET, TAPE
 if TYPE_CHECKING:
     from skillkeep.kernel.cgroups import Group
 
-__all__ = ["group_places", "launch"]
+__all__ = ["group_places", "launch", "tape_file"]
 
 
 def launch(
@@ -32,9 +32,7 @@ def launch(
     own: list[int] = []
     try:
         with guarded("launcher", "start the launcher"):
-            own.append(tape := os.memfd_create("skillkeep-tape-data", os.MFD_CLOEXEC))
-            os.write(tape, image)
-            os.lseek(tape, 0, os.SEEK_SET)
+            own.append(tape := tape_file(image))
             if streams is None:
                 own.append(null := os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC))
                 streams = (null, null, null)
@@ -57,6 +55,18 @@ def launch(
         for fd in own:
             os.close(fd)
     return ours, launcher
+
+
+def tape_file(image: bytes) -> int:
+    """A memory file from whose beginning `image` is read, the caller's to close. Raises OSError."""
+    fd = os.memfd_create("skillkeep-tape-data", os.MFD_CLOEXEC)
+    try:
+        os.write(fd, image)
+        os.lseek(fd, 0, os.SEEK_SET)
+    except BaseException:
+        os.close(fd)
+        raise
+    return fd
 
 
 def group_places(group: Group) -> list[tuple[int, int]]:

@@ -1,11 +1,10 @@
-"""The sandbox's set-up as a tape: every system call from the first clone to the payload's execve, in order.
+"""The sandbox's set-up as a tape: every system call from init's ids to the payload's execve, in order.
 
-Three processes carry it out. The *launcher* only makes init and ends. *Init* is pid 1 of the sandbox: it waits for
-its ids, joins its control groups, builds the root, makes the payload, gives up everything and reaps. The *payload*
-lays down its rights, waits for the word, and becomes the tool.
+Two processes carry it out. *Init* (see `birth`) joins its control groups, builds the root, makes the payload, gives
+up everything and reaps. The *payload* lays down its rights, waits for the word, and becomes the tool.
 
-Descriptors of all three: 0-2 the payload's streams, `SOCKET` to whoever started them, `GROUPS_AT` on the control
-groups (see `steps`). What they say on the socket: `messages`.
+Descriptors of both: 0-2 the payload's streams, `SOCKET` to whoever started them. The streams and the ways into the
+control groups come with the tape. What they say on the socket: `messages`.
 
 A sandbox that is built ahead of its run stops where the run's own facts are needed: init before the binds, with the
 rest of its tape and the trees to come over the socket, and the payload, which has laid down its rights, before the
@@ -15,6 +14,7 @@ rights: a *vacant* sandbox, for runs that write, has none yet, and its init make
 
 from __future__ import annotations
 
+import itertools
 import os
 import signal
 import struct
@@ -25,6 +25,7 @@ from skillkeep.kernel.process import tape_parent_death, tape_switch
 from skillkeep.kernel.rlimits import tape_limit
 from skillkeep.kernel.tape import BASE, HEADER, At, Cell, Label, Program, Tape, Word
 from skillkeep.runner.egress.place import PORT
+from skillkeep.runner.native.birth import OWN_TAPE, OWN_TAPE_BYTES, given
 from skillkeep.runner.native.filters import init_filter, payload_filter
 from skillkeep.runner.native.layout import Host
 from skillkeep.runner.native.messages import Kind
@@ -40,7 +41,6 @@ from skillkeep.runner.native.rootfs import (
 from skillkeep.runner.native.steps import (
     CONTROL_BYTES,
     CONTROL_HEADER,
-    INTO_GROUP,
     SOCKET,
     TAPE,
     become,
@@ -54,8 +54,6 @@ from skillkeep.runner.native.steps import (
     take_cores,
     take_terminal,
     tell_end_of,
-    tell_failure,
-    wait_for_ids,
     wait_for_word,
 )
 
@@ -130,24 +128,16 @@ def make_rest(shape: Shape) -> Program:
 class _Builder:
     def __init__(self, shape: Shape) -> None:
         self.shape, self.tape = shape, Tape()
-        self.quit, self.failed, self.payload = Label(), Label(), Label()
+        self.quit, self.payload = Label(), Label()
         self.zero = self.tape.data(bytes(8))
 
     def build(self) -> Program:
-        tape = self.tape
-        init = Label()
-        tape.call("descriptors", "close", TAPE)
-        born = tape.cell()
-        namespaces.tape_clone(tape, born, INTO_GROUP if self.shape.into_group else None)
-        tape.jump_if_equal(born, self.zero, init)
-        tape.call("setup", "exit_group", 0)
-        tape.mark(init)
         self._init()
         if not self.shape.vacant:
-            tape.mark(self.payload)
+            self.tape.mark(self.payload)
             self._payload()
-        tell_failure(tape, self.failed, self.quit)
-        return tape.finish(self.failed)
+        self._leave()
+        return self.tape.finish(None, OWN_TAPE, OWN_TAPE_BYTES)
 
     def rest(self) -> Program:
         """What the init of a vacant sandbox goes on with: the run's streams and binds, and the payload."""
@@ -170,18 +160,25 @@ class _Builder:
         reap(tape)
         tape.mark(self.payload)
         self._payload()
-        tell_failure(tape, self.failed, self.quit)
+        self._leave()
         return tape.finish(None, REST_OF_INIT, REST_BYTES)
+
+    def _leave(self) -> None:
+        """The way out when nobody is left to tell."""
+        self.tape.mark(self.quit)
+        self.tape.call("setup", "exit_group", 1)
 
     def _init(self) -> None:
         tape, shape = self.tape, self.shape
-        tape.call("setup", "umask", 0o022)
-        self._die_with_starter()
-        say(tape, Kind.HELLO)
-        sent = wait_for_ids(tape, shape.binds, self.quit)
+        came = map(given, itertools.count(1))  # behind the tape: ways into groups, streams, trees
+        groups = list(itertools.islice(came, shape.groups))
+        if not (shape.ahead or shape.vacant):
+            for stream in range(_STREAMS):
+                tape.call("descriptors", "dup3", Word(next(came)), stream, 0)
+        sent = list(itertools.islice(came, sum(bind.mapped for bind in shape.binds)))
         if shape.egress:
             self._open_way_out()
-        join_groups(tape, shape.groups, shape.into_group)
+        join_groups(tape, [Word(group) for group in groups], shape.into_group)
         if shape.ahead:
             self._make_gate()
         paths = [tape.cell(name=f"source{number}") for number in range(len(shape.binds))]
@@ -209,12 +206,6 @@ class _Builder:
         gate = self.tape.cell()
         self.tape.call("setup", "eventfd2", 0, os.O_CLOEXEC, into=gate)
         self.tape.require_equal("setup", "the gate has its place", gate, self.tape.data(struct.pack("=q", GATE)))
-
-    def _die_with_starter(self) -> None:
-        tape_parent_death(self.tape)
-        parent = self.tape.cell()
-        self.tape.call("death_signal", "getppid", into=parent)
-        self.tape.jump_unless_equal(parent, self.zero, self.quit)
 
     def _open_way_out(self) -> None:
         """Listen in the sandbox's own network, and send the socket to the starter, whose proxy accepts there."""

@@ -45,12 +45,12 @@ class Sources:
     """Cells that hold opened mount trees: by target, in the order of the binds, and by device name."""
 
     trees: dict[str, Cell] = field(default_factory=dict)
-    binds: list[Cell] = field(default_factory=list)
+    binds: list[Cell | At] = field(default_factory=list)
     devices: dict[str, Cell] = field(default_factory=dict)
 
 
 def open_sources(
-    tape: Tape, host: Host, binds: Sequence[BindShape], paths: Sequence[Cell], sent: Sequence[Cell]
+    tape: Tape, host: Host, binds: Sequence[BindShape], paths: Sequence[Cell], sent: Sequence[Cell | At]
 ) -> Sources:
     """Open all that the root will show, with the ids the opener still has.
 

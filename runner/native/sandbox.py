@@ -14,12 +14,10 @@ import os
 import signal
 import socket
 import time
+from collections import ChainMap
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from skillkeep.kernel import namespaces
-from skillkeep.kernel.cgroup_choice import make_group
-from skillkeep.kernel.cgroups import GroupLimits
 from skillkeep.kernel.errors import KernelError
 from skillkeep.kernel.tape import Step
 from skillkeep.runner.interface import Assurance
@@ -29,16 +27,15 @@ from skillkeep.runner.native.binds import open_mapped
 from skillkeep.runner.native.board import Board
 from skillkeep.runner.native.failures import LayerError, StartError, deciding
 from skillkeep.runner.native.filters import payload_filter
-from skillkeep.runner.native.identity import choose_identity
-from skillkeep.runner.native.launch import group_places, launch
 from skillkeep.runner.native.layout import Host
 from skillkeep.runner.native.messages import Kind, Message
 from skillkeep.runner.native.notices import Notices
 from skillkeep.runner.native.outcome import Outcome
 from skillkeep.runner.native.plan import Plan
 from skillkeep.runner.native.prepare import Prepared, prepare
+from skillkeep.runner.native.start import Start
 from skillkeep.runner.native.trace import Trace
-from skillkeep.runner.native.watch import Peaks, look
+from skillkeep.runner.native.watch import Peaks, look, require_watch
 from skillkeep.runner.native.way_out import WayOut
 
 __all__ = ["SETUP_SECONDS", "Sandbox"]
@@ -58,10 +55,8 @@ class Sandbox:
     lent: Board | None = None
     """What is shared with a caller that has borrowed it (`waiting`)."""
 
-    def __init__(self, plan: Plan, streams: Sequence[int] | None, host: Host | None = None) -> None:
+    def __init__(self, plan: Plan, streams: Sequence[int] = (), host: Host | None = None) -> None:
         self.plan = plan
-        self.group = make_group(GroupLimits(plan.memory_bytes, plan.processes + 1, plan.cpus), plan.run_id)
-        self.socket: socket.socket | None = None
         self.pidfd = -1
         self.outcome: Outcome | None = None
         self.failure: Exception | None = None
@@ -82,18 +77,25 @@ class Sandbox:
         """Whether the payload may go when everything stands; until then it waits (`allow`)."""
         self._ahead: Ahead | None = None
         self._assurance: Assurance | None = None
-        self._streams: Sequence[int] = ()
+        self._streams = streams
         self.due = time.monotonic() + SETUP_SECONDS
+        self._start = Start(plan)
+        self.group = self._start.group
+        self._steps: Mapping[int, Step] = self._start.steps
+        self.socket: socket.socket | None = self._start.socket
         try:
-            self._check_watchdog()
-            self._prepared = self._prepare(host)
-            self._steps: Mapping[int, Step] = self._prepared.program.steps
-            self.socket, self._launcher = launch(self._prepared.image, streams, group_places(self.group))
-            self.socket.setblocking(False)
+            require_watch(self.group.enforces)
+            self._work_out(host)
         except BaseException:
+            self._stop_starting()
             self.group.close()
             raise
-        self.group.release()
+
+    def _work_out(self, host: Host | None) -> None:
+        """Make its tape."""
+        self._prepared = self._prepare(host)
+        self._steps = ChainMap(self._prepared.program.steps, self._steps)  # type: ignore[arg-type]
+        self._start.keep(self._prepared.image)
 
     def _prepare(self, host: Host | None) -> Prepared:
         """Its tape; what is built ahead has one for `host`."""
@@ -108,7 +110,7 @@ class Sandbox:
     def pids(self) -> tuple[int, ...]:
         """Children of this process that it waits for."""
         helpers = [helper.pid for helper in (self._way_out, self.trace) if helper is not None]
-        return tuple(pid for pid in (self._launcher, self._init, *helpers) if pid >= 0)
+        return tuple(pid for pid in (self._start.launcher, self._init, *helpers) if pid >= 0)
 
     @property
     def assurance(self) -> Assurance:
@@ -217,7 +219,7 @@ class Sandbox:
     def _take(self, message: Message) -> None:
         fd = message.fd
         if message.kind is Kind.HELLO and self._init < 0:
-            self._give_ids(message.pid)
+            self._born(message.pid)
         elif message.kind is Kind.LISTENING and fd is not None and self.plan.egress and self._way_out is None:
             self._way_out = WayOut(fd, self.plan.egress)
         elif message.kind is Kind.READY and self._payload < 0 and self._prepared.shape.notices == (fd is not None):
@@ -263,17 +265,20 @@ class Sandbox:
         else:
             self.due = float("inf")  # whoever is to say so can be waited for: its end is heard
 
-    def _give_ids(self, init: int) -> None:
-        os.waitpid(self._launcher, 0)
-        self._launcher = -1
-        self._init = init
-        self.pidfd = os.pidfd_open(init)
-        self._identity = choose_identity(init, self.plan.id_base)
-        namespaces.write_maps(init, self._identity.ids)
+    def _born(self, init: int) -> None:
+        """Init has said hello."""
+        self._init, self.pidfd = init, os.pidfd_open(init)
+        self._identity = self._start.give_ids(init, self.plan.id_base)
+        self._has_ids()
+
+    def _has_ids(self) -> None:
+        """Init waits for its tape."""
+        self._give_tape()
+
+    def _give_tape(self) -> None:
         trees = open_mapped(self.plan, self._identity, self.uppers)
         try:
-            assert self.socket is not None
-            messages.tell(self.socket, messages.IDS, list(trees.values()))
+            self._start.give_tape((*self._streams, *trees.values()))
         finally:
             for fd in trees.values():
                 os.close(fd)
@@ -353,15 +358,14 @@ class Sandbox:
     def _fail(self, error: Exception) -> None:
         self.failure = self.failure or error
         self.due = float("inf")
-        if self._launcher >= 0:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(self._launcher, signal.SIGKILL)
-            os.waitpid(self._launcher, 0)
-            self._launcher = -1
+        self._stop_starting()
+        self._kill()
+
+    def _stop_starting(self) -> None:
+        self._start.stop()
         if self._init < 0 and self.socket is not None:
             self.socket.close()  # an init that has not been heard of yet reads the end, and ends
             self.socket = None
-        self._kill()
 
     def _kill(self) -> None:
         if self.pidfd >= 0:
@@ -373,11 +377,6 @@ class Sandbox:
             hint = "Give the policy more memory: building the sandbox itself needs about a MiB."
             return LayerError("cgroup", "the memory limit is too small to build the sandbox in", hint)
         return LayerError("setup", "the sandbox's init ended without a word", "Look at the kernel log for the reason.")
-
-    def _check_watchdog(self) -> None:
-        bounded = {"memory", "pids"} <= set(self.group.enforces)
-        if not bounded and not os.path.exists("/proc/thread-self/children"):
-            raise LayerError("watchdog", "this kernel does not list a process's children (CONFIG_PROC_CHILDREN)")
 
     def _describe(self, user_seconds: float, system_seconds: float, most_memory: int) -> Outcome:
         """`most_memory`: of one process, in bytes."""

@@ -129,11 +129,11 @@ class Session:
         except (ValueError, OSError) as error:
             self._answer({"kind": "nonsense", "detail": str(error)[:500]})
             return
+        self._kept, fds[1:] = fds[1:], []
         if (slot := self._server.slots.take(plan)) is None:
-            self._build(plan, fds[1:])
+            self._build(plan)
             return
         self._sandbox, self._plan = slot.sandbox, plan
-        self._kept, fds[1:] = fds[1:], []
         self._sandbox.allowed = self._may_go
         slots, furnished = self._server.slots, slot.sandbox.furnished
         try:
@@ -174,9 +174,9 @@ class Session:
             self._server.note_held(self._lent.plan.id_base, self._lent.assurance)
             self._look()
 
-    def _build(self, plan: Plan, streams: list[int]) -> None:
+    def _build(self, plan: Plan) -> None:
         try:
-            self._sandbox = Sandbox(plan, streams)
+            self._sandbox = Sandbox(plan, self._kept)
             self._sandbox.allowed = self._may_go
         except (LayerError, KernelError, OSError) as error:
             self._answer(_describe_failure(error))
@@ -191,10 +191,10 @@ class Session:
         for fd in tuple(self._watched):
             self._forget(fd)
         slot.drop()
+        slot.forget_changes()
         self._server.bury(slot.group)
         self._sandbox = self._plan = None
-        self._build(plan, self._kept)
-        self._close_kept()
+        self._build(plan)
 
     def _close_kept(self) -> None:
         while self._kept:
@@ -206,7 +206,7 @@ class Session:
         assert sandbox is not None
         if sandbox.started and sandbox.lent is None and not self._held:
             self._held = json.dumps(sandbox.assurance.to_json())  # while the payload is at work
-        if self._plan is not None and sandbox.started:
+        if sandbox.started:
             self._plan = None
             self._close_kept()
         elif self._plan is not None and sandbox.failure is not None and self._wanted:

@@ -7,8 +7,8 @@ Why a run in a slot holds no less than one built for it:
 
 - The tape is the same, cut in two (`program`, `rest`); only trusted steps have run in a slot before it gets its run.
 - What a run asks of the first half is compared with what the slot was built with: ids, sizes, limits, cores. A run
-  that writes takes a slot without a payload (`vacant`), of which nothing is measured ahead; one that needs more than
-  binds has a sandbox built for it.
+  that writes takes a slot without a payload (`vacant`), one that needs more than binds one without a root (`newborn`):
+  of these nothing is measured ahead.
 - The host may have changed meanwhile. What the slot took from it (files by inode, mounts, device files, the server's
   control group, limits, cores and priority) is looked at again, and every slot that saw another host is dropped. The
   limits of its control group are read back.
@@ -39,6 +39,7 @@ from skillkeep.kernel.errors import KernelError
 from skillkeep.kernel.process import give_memory_back
 from skillkeep.runner.interface import new_run_id
 from skillkeep.runner.native.failures import LayerError
+from skillkeep.runner.native.newborn import Newborn
 from skillkeep.runner.native.plan import Plan
 from skillkeep.runner.native.standing import Mounts, Shows, Standing, look_around
 from skillkeep.runner.native.vacant import Vacant
@@ -47,8 +48,11 @@ from skillkeep.runner.native.waiting import Waiting
 __all__ = ["MOST", "Slot", "Slots"]
 
 _EACH = (3, 1)
-"""How many slots are kept for the newest kind of run, and for the one before; one more for runs that write."""
+"""How many slots are kept for the newest kind of run, and for the one before; one more for runs that write, and one
+for runs that need more than binds, where such have come."""
 MOST = sum(_EACH)
+_FORMS = (Waiting, Vacant, Newborn)
+"""Those of which most stands first."""
 _ROOMS = 2
 _QUIET_SECONDS = 0.002
 _QUIET_BESIDE_RUNS = 0.05
@@ -74,7 +78,7 @@ class Owner(Protocol):
 class Slot:
     """One sandbox built ahead, furnished as `shows` says for runs in `room` if that is given, and what it is good for.
 
-    `writes`: for runs that write, which are never furnished. Raises KernelError, LayerError, OSError.
+    `form` says what stands of it. Raises KernelError, LayerError, OSError.
     """
 
     def __init__(
@@ -84,15 +88,14 @@ class Slot:
         standing: Standing,
         room: Plan | None = None,
         shows: Shows | None = None,
-        *,
-        writes: bool = False,
+        form: type[Waiting] = Waiting,
     ) -> None:
-        self._owner, self.standing, self.writes = owner, standing, writes
+        self._owner, self.standing, self.form = owner, standing, form
         self._plan, self._kind = plan, _kind_of(plan)
         self.room = "" if room is None else room.room
         """The room (`Plan.room`) it is or is being furnished for."""
         self._shows = shows
-        self.sandbox = (Vacant if writes else Waiting)(plan, standing.host, room)
+        self.sandbox = form(plan, standing.host, room)
         self._shares_cpu = "cpu" in self.sandbox.group.enforces
         self._watched: dict[int, Callable[[], None]] = {}
         self.gone = self.failed = self._stood = False
@@ -110,7 +113,7 @@ class Slot:
 
     def serves(self, plan: Plan) -> bool:
         """Whether a run of `plan` can have it now."""
-        return self.sandbox.ready and self.is_of(plan) and self.writes == (not plan.plain)
+        return self.sandbox.ready and self.is_of(plan) and self.form.serves(plan)
 
     def furnish(self, plan: Plan, mounts: Mounts) -> None:
         """Give it the binds of runs in the room of `plan`. Raises KernelError, OSError."""
@@ -184,7 +187,7 @@ class Slots:
         self._slots: list[Slot] = []
         self._recent: list[Plan] = []
         self._rooms: list[Plan] = []
-        self._writer: Plan | None = None
+        self._others: dict[type[Waiting], Plan] = {}
         self._mounts = Mounts()
         self.due = float("inf")
         self._settled = True
@@ -200,14 +203,15 @@ class Slots:
 
         The caller asks `are_stale` before the slot's payload is let go.
         """
-        if not plan.simple or not self._most:
+        if not self._most:
             return None
         if plan.plain:
             self._remember(plan)
         else:
-            self._writer = _bare(plan)
+            self._others[Vacant if plan.simple else Newborn] = _bare(plan)
         found = self._furnished(plan.room) if plan.plain else None
-        return self._given(found or next((slot for slot in self._living() if slot.serves(plan)), None))
+        serving = (slot for form in _FORMS for slot in self._living() if slot.form is form and slot.serves(plan))
+        return self._given(found or next(serving, None))
 
     def take_furnished(self, room: str) -> Slot | None:
         """A furnished slot of that room, to be lent, or None.
@@ -317,12 +321,12 @@ class Slots:
         left, missing, pending = list(self._living()), None, []
         for kind, room in self._wanted():
             name = "" if room is None else room.room
-            fitting = next((slot for slot in left if slot.is_of(kind) and slot.room == name and not slot.writes), None)
+            fitting = next((s for s in left if s.is_of(kind) and s.room == name and s.form is Waiting), None)
             if fitting is None:
                 pending.append((kind, room))
             else:
                 left.remove(fitting)
-        plain = [slot for slot in left if not slot.writes and not slot.room]
+        plain = [slot for slot in left if slot.form is Waiting and not slot.room]
         for kind, room in pending:
             bare = next((slot for slot in plain if room is not None and slot in left and slot.is_of(kind)), None)
             if bare is not None and room is not None:
@@ -330,12 +334,12 @@ class Slots:
                 missing = missing or partial(bare.furnish, room, self._mounts)
             else:
                 missing = missing or partial(self._build, kind, room)
-        if self._writer is not None:
-            vacant = next((slot for slot in left if slot.writes and slot.is_of(self._writer)), None)
-            if vacant is None:
-                missing = missing or partial(self._build, self._writer, None, writes=True)
+        for form, plan in self._others.items():
+            standing = next((slot for slot in left if slot.form is form and slot.is_of(plan)), None)
+            if standing is None:
+                missing = missing or partial(self._build, plan, None, form)
             else:
-                left.remove(vacant)
+                left.remove(standing)
         for slot in left:
             slot.abort()
         return missing
@@ -349,18 +353,22 @@ class Slots:
             wanted += [(kind, room) for room in [*rooms, *[None] * count][: min(count, self._most)]]
         return wanted
 
-    def _build(self, plan: Plan, room: Plan | None, *, writes: bool = False) -> None:
+    def _build(self, plan: Plan, room: Plan | None, form: type[Waiting] = Waiting) -> None:
         # Its own id: groups are named by it, and one that cannot be made would leave the slot without bounds.
-        own, standing = replace(plan, run_id=new_run_id()), look_around(self._mounts)
+        own, standing = replace(plan, run_id=new_run_id()), self._look_around(form)
         try:
             shows = None if room is None else Shows.of(room, self._mounts)
         except (KernelError, OSError):
             room = shows = None  # what it is to show has gone: others may come
-        self._slots.append(Slot(self._owner, own, standing, room, shows, writes=writes))
+        self._slots.append(Slot(self._owner, own, standing, room, shows, form))
+
+    def _look_around(self, form: type[Waiting]) -> Standing:
+        """What a sandbox of that form takes from the host: one without a root opens all that it shows later."""
+        return look_around(self._mounts, all_mounts=form is Newborn)
 
     def _host_changed(self, slot: Slot) -> bool:
         try:
-            return slot.standing != look_around(self._mounts)
+            return slot.standing != self._look_around(slot.form)
         except (KernelError, OSError):
             return True
 

@@ -101,11 +101,15 @@ def _concerns(mounted_at: str, paths: tuple[str, ...]) -> bool:
     return any(place.startswith(f"{path}/") or f"{path}/".startswith(place) for path in paths)
 
 
-def look_around(mounts: Mounts) -> Standing:
+def look_around(mounts: Mounts, *, all_mounts: bool = False) -> Standing:
+    """What is taken from the host now, and which mounts: all, or those of what every sandbox shows.
+
+    Raises KernelError, OSError.
+    """
     host = look_at_host()
     return Standing(
         host,
-        mounts.shown(host),
+        mounts.all_of_them() if all_mounts else mounts.shown(host),
         mounts.groups(),
         frozenset(os.sched_getaffinity(0)),
         tuple(resource.getrlimit(which) for which in range(_LIMIT_KINDS)),

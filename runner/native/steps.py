@@ -79,11 +79,11 @@ def wait_for_ids(tape: Tape, binds: Sequence[BindShape], gone: Label) -> list[Ce
     return [control.plus(CONTROL_HEADER + 4 * number) for number in range(sum(bind.mapped for bind in binds))]
 
 
-def join_groups(tape: Tape, groups: int, into_group: bool) -> None:
+def join_groups(tape: Tape, ways: Sequence[int | Word], into_group: bool) -> None:
     """Join each v1 control group, and let what is seen of all of them begin where this process is."""
-    for index in range(groups):
-        tape.call("cgroup", "write", GROUPS_AT + index, b"0", 1, why="join the control group")
-        tape.call("cgroup", "close", GROUPS_AT + index)
+    for way in ways:
+        tape.call("cgroup", "write", way, b"0", 1, why="join the control group")
+        tape.call("cgroup", "close", way)
     if into_group:
         tape.call("cgroup", "close", INTO_GROUP)
     namespaces.tape_leave_cgroup_view(tape)

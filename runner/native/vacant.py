@@ -28,6 +28,11 @@ __all__ = ["Vacant"]
 class Vacant(Waiting):
     """Built for a run that is bounded as `plan` is; it is never furnished, and never lent."""
 
+    @staticmethod
+    def serves(plan: Plan) -> bool:
+        """Whether a run of `plan` can be in it: one that writes."""
+        return plan.simple and not plan.plain
+
     def _prepare(self, host: Host | None) -> Prepared:
         assert host is not None
         return prepare_vacant(self.plan, self.group, host)
@@ -42,8 +47,8 @@ class Vacant(Waiting):
         """Never."""
         return False
 
-    def _give_ids(self, init: int) -> None:
-        super()._give_ids(init)
+    def _has_ids(self) -> None:
+        super()._has_ids()
         self.due = float("inf")
 
     def take(self, plan: Plan, streams: Sequence[int]) -> None:

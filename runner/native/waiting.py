@@ -36,8 +36,13 @@ class Waiting(Sandbox):
         self._has_binds = self._noted = False
         self._offer: tuple[Assurance, bytes, list[int]] | None = None
         self._room = room
-        super().__init__(plan, None, host or look_at_host())
+        super().__init__(plan, (), host or look_at_host())
         self.group.keep_open()
+
+    @staticmethod
+    def serves(plan: Plan) -> bool:
+        """Whether a run of `plan` can be in it: one that needs no more than binds for reading."""
+        return plan.plain
 
     def _prepare(self, host: Host | None) -> Prepared:
         assert host is not None
@@ -90,8 +95,8 @@ class Waiting(Sandbox):
         if not self._has_binds:
             self.due = float("inf")
 
-    def _give_ids(self, init: int) -> None:
-        super()._give_ids(init)
+    def _has_ids(self) -> None:
+        super()._has_ids()
         if self._room is not None:  # what init is to do with it lies ready when it gets there
             self.allowed = False
             self._give_binds(self._room)

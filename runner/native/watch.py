@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Collection
 from dataclasses import dataclass
 
-__all__ = ["Peaks", "look", "memory_of"]
+from skillkeep.runner.native.failures import LayerError
+
+__all__ = ["Peaks", "look", "memory_of", "require_watch"]
 
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 _SOCKET_BYTES = 212_992
@@ -18,6 +21,12 @@ class Peaks:
 
     memory: int = 0
     processes: int = 0
+
+
+def require_watch(enforced: Collection[str]) -> None:
+    """Raise LayerError where control groups do not keep both limits, and processes cannot be looked at either."""
+    if not {"memory", "pids"} <= set(enforced) and not os.path.exists("/proc/thread-self/children"):
+        raise LayerError("watchdog", "this kernel does not list a process's children (CONFIG_PROC_CHILDREN)")
 
 
 def look(init: int, bounds: tuple[int | None, int | None], peaks: Peaks) -> str:

@@ -10,7 +10,7 @@ from skillkeep.kernel.errors import KernelError
 from skillkeep.kernel.libc import guarded
 from skillkeep.kernel.procfs import read_record, read_text
 
-__all__ = ["make_group", "sweep_groups", "unified_place"]
+__all__ = ["is_born_inside", "make_group", "sweep_groups", "unified_place"]
 
 
 def make_group(limits: GroupLimits, tag: str, root: str = "") -> Group:
@@ -33,6 +33,14 @@ def make_group(limits: GroupLimits, tag: str, root: str = "") -> Group:
         group.close()
         raise
     return group
+
+
+def is_born_inside() -> bool:
+    """Whether a group made now may have to be there before its first process is: v2, see `Group.into_fd`.
+
+    Raises KernelError.
+    """
+    return unified_place() is not None
 
 
 def sweep_groups(root: str = "") -> int:

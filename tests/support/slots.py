@@ -13,11 +13,14 @@ from skillkeep.runner.native import slots
 
 KEPT = slots.MOST - 1
 """Sandboxes that are kept ready when only one kind of run has come."""
+_VERSION_1 = 3
+"""Control groups of a sandbox, one for each controller."""
 
 
 def children(pid: int) -> list[int]:
     """Its children's pids."""
-    with contextlib.suppress(FileNotFoundError), open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as file:
+    gone = (FileNotFoundError, ProcessLookupError)
+    with contextlib.suppress(*gone), open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as file:
         return [int(word) for word in file.read().split()]
     return []
 
@@ -33,17 +36,19 @@ def groups(maker: tuple[int, int]) -> list[str]:
     return glob.glob(f"/sys/fs/cgroup/**/skillkeep-*-{pid}-{started}-*", recursive=True)
 
 
-def at_rest(server: int, *, writes: bool = False) -> bool:
+def at_rest(server: int, *, writes: bool = False, whole: bool = False) -> bool:
     """Whether it has as many sandboxes as it keeps, each waiting for a run, and no control group without one.
 
-    `writes`: runs that write have come as well, for which one more is kept.
+    `writes`: runs that write have come as well, for which one more is kept; `whole`: runs that need more than binds.
     """
     inits = children(server)
-    vacant = [init for init in inits if _is_vacant(init)]
-    standing = [init for init in inits if init not in vacant and _stands(init)]
-    if (len(vacant), len(standing), len(inits)) != (writes, KEPT, KEPT + writes):
+    vacant, newborn = vacancies(server), newborns(server)
+    standing = [init for init in inits if init not in (*vacant, *newborn) and _stands(init)]
+    kept = (len(vacant), len(newborn), len(standing), len(inits))
+    if kept != (writes, whole, KEPT, KEPT + writes + whole):
         return False
-    return all(map(_has_members, groups(life(server))))
+    empty = [group for group in groups(life(server)) if not _has_members(group)]
+    return len(empty) <= _VERSION_1 * whole  # a newborn joins them with its run
 
 
 @contextlib.contextmanager
@@ -61,6 +66,18 @@ def mounts_change() -> Iterator[Callable[[], bool]]:
 def vacancies(server: int) -> list[int]:
     """The inits of sandboxes that wait for a run that writes."""
     return [init for init in children(server) if _is_vacant(init)]
+
+
+def newborns(server: int) -> list[int]:
+    """The inits of sandboxes of which little more than the namespaces stands."""
+    return [init for init in children(server) if _is_newborn(init)]
+
+
+def _is_newborn(init: int) -> bool:
+    """Whether it has its ids and sees the host's root yet."""
+    with contextlib.suppress(OSError), open(f"/proc/{init}/gid_map", encoding="ascii") as file:
+        return bool(file.read()) and not children(init) and os.path.isdir(f"/proc/{init}/root/tmp/home") is False
+    return False
 
 
 def _is_vacant(init: int) -> bool:

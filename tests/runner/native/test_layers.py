@@ -13,6 +13,7 @@ import struct
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 from support.waiting import until
@@ -24,13 +25,18 @@ from skillkeep.kernel.process import started_at
 from skillkeep.kernel.syscalls import number
 from skillkeep.kernel.tape import BASE, HEADER, Program, Step
 from skillkeep.runner.interface import Bind, RunRequest, SandboxPolicy
+from skillkeep.runner.native import birth as birth_module
+from skillkeep.runner.native import newborn as newborn_module
 from skillkeep.runner.native import prepare as prepare_module
 from skillkeep.runner.native import rest as rest_module
 from skillkeep.runner.native import sandbox as sandbox_module
+from skillkeep.runner.native import start as start_module
 from skillkeep.runner.native import vacant as vacant_module
 from skillkeep.runner.native import waiting as waiting_module
+from skillkeep.runner.native.birth import OWN_TAPE
 from skillkeep.runner.native.failures import LayerError
 from skillkeep.runner.native.layout import look_at_host
+from skillkeep.runner.native.newborn import Newborn
 from skillkeep.runner.native.plan import Plan, make_plan
 from skillkeep.runner.native.prepare import Prepared
 from skillkeep.runner.native.program import REST_OF_INIT, REST_OF_PAYLOAD, Shape
@@ -54,14 +60,14 @@ def _plan(marker: Path) -> Plan:
     return make_plan(RunRequest(("touch", "/data/ran"), SandboxPolicy(binds=binds)), 0x7000_0000)
 
 
-def _run(plan: Plan, when_ready: Callable[[Sandbox], None] | None = None) -> Sandbox:
+def _run(plan: Plan, when_ready: Callable[[Sandbox], None] | None = None, form: type[Waiting] | None = None) -> Sandbox:
     """Build and run it here, without a fork server; over when this returns, its group removed.
 
-    With `when_ready` it is built ahead, and takes the run after that was called.
+    With `when_ready` it is built ahead, as `form` if that is given, and takes the run after that was called.
     """
     null = os.open("/dev/null", os.O_RDWR | os.O_CLOEXEC)
     try:
-        sandbox = Sandbox(plan, (null, null, null)) if when_ready is None else _ahead(plan)
+        sandbox = Sandbox(plan, (null, null, null)) if when_ready is None else _ahead(plan, form)
         poll = select.poll
         while not sandbox.over:
             if isinstance(sandbox, Waiting) and sandbox.ready and when_ready is not None:
@@ -87,24 +93,28 @@ def _run(plan: Plan, when_ready: Callable[[Sandbox], None] | None = None) -> San
         os.close(null)
 
 
-def _ahead(plan: Plan) -> Waiting:
-    return Waiting(plan) if plan.plain else Vacant(plan, look_at_host())
+def _ahead(plan: Plan, form: type[Waiting] | None) -> Waiting:
+    return (form or (Waiting if plan.plain else Vacant))(plan, look_at_host())
 
 
 def _changed(monkeypatch: pytest.MonkeyPatch, change: Callable[[int, Step], int | None]) -> None:
     """Let `change` say, for a step's address and meaning, which call takes the place of its own; None: its own."""
 
+    def birth(into_group: bool) -> Program:
+        made = birth_module.birth(into_group)
+        return replace(made, image=changed(made.image, BASE, made.steps))
+
     def prepare(plan: Plan, group: object) -> Prepared:
         made = prepare_module.prepare(plan, group)  # type: ignore[arg-type]
-        return Prepared(made.shape, made.program, changed(made.image, BASE, made.program.steps))
+        return Prepared(made.shape, made.program, changed(made.image, OWN_TAPE, made.program.steps))
 
     def prepare_ahead(plan: Plan, group: object, host: object) -> Prepared:
         made = prepare_module.prepare_ahead(plan, group, host)  # type: ignore[arg-type]
-        return Prepared(made.shape, made.program, changed(made.image, BASE, made.program.steps))
+        return Prepared(made.shape, made.program, changed(made.image, OWN_TAPE, made.program.steps))
 
     def prepare_vacant(plan: Plan, group: object, host: object) -> Prepared:
         made = prepare_module.prepare_vacant(plan, group, host)  # type: ignore[arg-type]
-        return Prepared(made.shape, made.program, changed(made.image, BASE, made.program.steps))
+        return Prepared(made.shape, made.program, changed(made.image, OWN_TAPE, made.program.steps))
 
     def prepare_tenant(*facts: object) -> tuple[Shape, Program, bytes]:
         shape, program, image = prepare_module.prepare_tenant(*facts)  # type: ignore[arg-type]
@@ -123,10 +133,16 @@ def _changed(monkeypatch: pytest.MonkeyPatch, change: Callable[[int, Step], int 
                 struct.pack_into("=q", here, address - base, call)
         return bytes(here)
 
-    for made in (prepare, prepare_ahead, prepare_rest):
-        monkeypatch.setattr(sandbox_module if made is prepare else waiting_module, made.__name__, made)
-    for half in (prepare_vacant, prepare_tenant):
-        monkeypatch.setattr(vacant_module, half.__name__, half)
+    changed_in: dict[ModuleType, list[Callable[..., object]]] = {
+        start_module: [birth],
+        sandbox_module: [prepare],
+        newborn_module: [prepare],
+        waiting_module: [prepare_ahead, prepare_rest],
+        vacant_module: [prepare_vacant, prepare_tenant],
+    }
+    for module, makers in changed_in.items():
+        for made in makers:
+            monkeypatch.setattr(module, made.__name__, made)
 
 
 @pytest.fixture(name="marker")
@@ -137,23 +153,24 @@ def _marker(tmp_path: Path) -> Path:
     return folder
 
 
-def _steps(plan: Plan, *, ahead: bool = False) -> dict[int, Step]:
+def _steps(plan: Plan, *, vacant: bool = False) -> dict[int, Step]:
     group = make_group(GroupLimits(plan.memory_bytes, plan.processes + 1, plan.cpus), plan.run_id)
     try:
-        if not ahead:
-            return dict(prepare_module.prepare(plan, group).program.steps)
+        born = birth_module.birth(group.into_fd is not None).steps
+        if not vacant:
+            return {**born, **prepare_module.prepare(plan, group).program.steps}
         first = prepare_module.prepare_vacant(plan, group, look_at_host())
-        return {**first.program.steps, **prepare_module.prepare_tenant(plan, group, first.shape)[1].steps}
+        return {**born, **first.program.steps, **prepare_module.prepare_tenant(plan, group, first.shape)[1].steps}
     finally:
         group.close()
 
 
-@pytest.mark.parametrize("ahead", [False, True], ids=["built", "vacant"])
+@pytest.mark.parametrize("form", [None, Vacant, Newborn], ids=["built", "vacant", "newborn"])
 def test_every_step_that_is_refused_refuses_the_run_and_names_its_layer(
-    marker: Path, monkeypatch: pytest.MonkeyPatch, ahead: bool
+    marker: Path, monkeypatch: pytest.MonkeyPatch, form: type[Waiting] | None
 ) -> None:
     plan = _plan(marker)
-    steps = _steps(plan, ahead=ahead)
+    steps = _steps(plan, vacant=form is Vacant)
     assert (next(iter(steps)) - BASE - HEADER.size) % ROW == 0
     tried = set()
     for address, step in steps.items():
@@ -166,7 +183,7 @@ def test_every_step_that_is_refused_refuses_the_run_and_names_its_layer(
         tried.add((step.layer, step.detail))
         with monkeypatch.context() as patch:
             _changed(patch, lambda at, _, wanted=address: NO_SUCH_CALL if at == wanted else None)  # type: ignore[misc]
-            sandbox = _run(plan, (lambda _: None) if ahead else None)
+            sandbox = _run(plan, (lambda _: None) if form else None, form)
         assert sandbox.outcome is None, step
         failure = sandbox.failure
         assert isinstance(failure, KernelError | LayerError), step
@@ -201,31 +218,36 @@ def test_a_set_up_that_leaves_a_layer_out_and_says_nothing_is_noticed_from_outsi
     assert os.listdir(marker) == []
 
 
-@pytest.mark.parametrize("writes", [False, True], ids=["waiting", "vacant"])
+@pytest.mark.parametrize("form", [Waiting, Vacant, Newborn], ids=["waiting", "vacant", "newborn"])
 @pytest.mark.parametrize("layer", LEFT_OUT)
 def test_a_layer_that_is_left_out_ahead_of_a_run_is_noticed_before_the_run_is_let_go(
-    layer: str, writes: bool, marker: Path, monkeypatch: pytest.MonkeyPatch
+    layer: str, form: type[Waiting], marker: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     nothing = number("getpid")
     _changed(monkeypatch, lambda _, step: nothing if LEFT_OUT[layer](step) else None)
-    sandbox = _run(_plan(marker) if writes else _plain(), lambda _: None)
+    sandbox = _run(_plain() if form is Waiting else _plan(marker), lambda _: None, form)
     assert isinstance(sandbox.failure, LayerError), sandbox.failure
     assert (sandbox.failure.layer, sandbox.started) == (layer, False)
 
 
 def test_what_is_built_ahead_and_unchanged_runs(marker: Path) -> None:
-    for plan in (_plain(), _plan(marker)):
-        sandbox = _run(plan, lambda _: None)
+    for form in (Waiting, Vacant, Newborn):
+        sandbox = _run(_plain() if form is Waiting else _plan(marker), lambda _: None, form)
         assert (sandbox.failure, sandbox.outcome and sandbox.outcome.status) == (None, 0)
-    assert os.listdir(marker) == ["ran"]
+        assert os.listdir(marker) == ([] if form is Waiting else ["ran"])
+        for file in marker.iterdir():
+            file.unlink()
 
 
-def test_an_init_that_ended_while_it_waited_for_a_run_that_writes_lets_nothing_go(marker: Path) -> None:
+@pytest.mark.parametrize("form", [Vacant, Newborn])
+def test_an_init_that_ended_while_it_waited_for_a_run_that_writes_lets_nothing_go(
+    marker: Path, form: type[Waiting]
+) -> None:
     def kill(waiting: Sandbox) -> None:
         os.kill(waiting.pids[0], signal.SIGKILL)
         assert until(lambda: started_at(waiting.pids[0]) < 0)
 
-    sandbox = _run(_plan(marker), kill)
+    sandbox = _run(_plan(marker), kill, form)
     assert isinstance(sandbox.failure, LayerError), sandbox.failure
     assert (sandbox.failure.layer, sandbox.started, os.listdir(marker)) == ("setup", False, [])
 

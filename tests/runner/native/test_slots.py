@@ -8,13 +8,14 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from support.sandbox import Bench, Who, refusing, staged_packages
 from support.sandbox import bench as make_bench
-from support.slots import at_rest, children, groups, life, mounts_change, vacancies
+from support.slots import at_rest, children, groups, life, mounts_change, newborns, vacancies
 from support.waiting import later, until
 
 from skillkeep.kernel.cgroup_choice import sweep_groups
@@ -38,10 +39,16 @@ def warm(bench: Bench, **policy: Any) -> int:
         bench.own_server()
     assert ask(bench, "true", **policy)["exit_code"] == 0
     server = bench.server()
-    if "binds" in policy:
+    if _beside(policy) != _beside({}):
         assert ask(bench, "true")["exit_code"] == 0  # what is kept for others is kept beside it
-    assert until(lambda: at_rest(server, writes="binds" in policy))
+    assert until(lambda: at_rest(server, **_beside(policy)))
     return server
+
+
+def _beside(policy: dict[str, Any]) -> dict[str, bool]:
+    """What is kept for runs of this kind beside what is kept for all."""
+    whole = any(bind["source"].startswith("/proc/") for bind in policy.get("binds", ())) or "egress" in policy
+    return {"writes": "binds" in policy and not whole, "whole": whole}
 
 
 def asked_of_slots(bench: Bench, *argv: str, **policy: Any) -> tuple[dict[str, Any], set[int]]:
@@ -52,14 +59,22 @@ def asked_of_slots(bench: Bench, *argv: str, **policy: Any) -> tuple[dict[str, A
     with mounts_change() as changed:
         for _ in range(_ATTEMPTS):
             changed()
-            server = warm(bench, **({"binds": policy["binds"]} if "binds" in policy else {}))
+            server = warm(bench, **{name: policy[name] for name in ("binds", "egress") if name in policy})
+            assert until(lambda server=server: _is_settled(server))
             before = children(server)
             answer = ask(bench, *argv, **policy)
-            assert until(lambda server=server: at_rest(server, writes="binds" in policy))
+            assert until(lambda server=server: at_rest(server, **_beside(policy)))
             used = set(before) - set(children(server))
             if not changed():
                 return answer, used
     raise AssertionError(f"something was mounted during each of {_ATTEMPTS} runs")
+
+
+def _is_settled(server: int) -> bool:
+    """Whether it does not change what it keeps any more: one may make room for one that is furnished."""
+    kept = children(server)
+    later(0.1)
+    return children(server) == kept
 
 
 def test_each_run_takes_a_slot_of_its_own_and_ends_it(bench: Bench) -> None:
@@ -104,6 +119,63 @@ def test_a_run_that_writes_takes_a_sandbox_built_ahead_that_holds_what_one_built
     assert _lines(first["stdout"]) == _lines(second["stdout"])
 
 
+def _linked(folder: Path) -> list[dict[str, Any]]:
+    """A bind whose path leads elsewhere when another process follows it: init has to, after it was born."""
+    return [{**bind, "source": f"/proc/self/root{bind['source']}"} for bind in _data(folder)]
+
+
+def test_a_run_that_needs_more_than_binds_takes_namespaces_made_ahead_and_holds_what_one_built_for_it_does(
+    bench: Bench,
+) -> None:
+    binds = _linked(bench.folder / "shared")
+    bench.own_server()
+    first = ask(bench, "sh", "-c", SHOW, binds=binds)
+    code = f"cat; echo late >&2; echo $MARK > $(mktemp -p /data); chmod a+r /data/*; {SHOW}"
+    second, used = asked_of_slots(bench, "sh", "-c", code, env=[["MARK", "a b"]], binds=binds)
+    assert len(used) == 1
+    assert {file.read_text() for file in (bench.folder / "shared").iterdir()} == {"a b\n"}
+    assert second["stderr"].startswith("late\n")
+    assert _without_numbers(first["assurance"]) == _without_numbers(second["assurance"])
+    assert _lines(first["stdout"]) == _lines(second["stdout"])
+
+
+def test_a_run_that_may_reach_a_host_takes_namespaces_made_ahead_and_has_its_way_out(bench: Bench) -> None:
+    code = "import socket; s = socket.create_connection(('127.0.0.1', 3128), 9); print('there')"
+    for _ in range(2):
+        answer, used = asked_of_slots(bench, "python3", "-c", code, egress=["example.invalid:443"])
+        assert (answer["stdout"], len(used)) == ("there\n", 1), answer
+
+
+def test_what_cannot_be_shown_is_refused_as_ever_where_namespaces_are_made_ahead(bench: Bench) -> None:
+    binds = _linked(bench.folder / "shared")
+    server = warm(bench, binds=binds)
+    gone = [{**binds[0], "source": "/proc/self/root/no/such/folder"}]
+    assert ask(bench, "true", binds=gone)["error_code"] == "sandbox_layer_failed"
+    assert ask(bench, "no-such-program", binds=binds)["error_code"] == "program_not_found"
+    assert ask(bench, "true", binds=binds)["exit_code"] == 0
+    assert until(lambda: at_rest(server, whole=True))
+
+
+def test_namespaces_made_ahead_that_were_killed_do_no_harm(bench: Bench) -> None:
+    binds = _linked(bench.folder / "shared")
+    server = warm(bench, binds=binds)
+    for init in newborns(server):
+        os.kill(init, signal.SIGKILL)
+    assert ask(bench, "echo", "well", binds=binds)["stdout"] == "well\n"
+    assert until(lambda: at_rest(server, whole=True))
+
+
+def test_a_server_that_is_bounded_more_than_before_uses_no_older_namespaces(bench: Bench) -> None:
+    binds = _linked(bench.folder / "shared")
+    server = warm(bench, binds=binds)
+    code = "import resource, sys; resource.prlimit(int(sys.argv[1]), resource.RLIMIT_NOFILE, (500, 500))"
+    assert bench.outside(code, server).returncode == 0
+    before = newborns(server)
+    assert before
+    assert ask(bench, "sh", "-c", "ulimit -n", binds=binds)["stdout"] == "500\n"
+    assert until(lambda: not set(before) & set(children(server)))
+
+
 def test_a_server_that_is_bounded_more_than_before_uses_no_older_slot_for_a_run_that_writes(bench: Bench) -> None:
     binds = _data(bench.folder / "shared")
     server = warm(bench, binds=binds)
@@ -115,8 +187,11 @@ def test_a_server_that_is_bounded_more_than_before_uses_no_older_slot_for_a_run_
     assert until(lambda: not set(before) & set(children(server)))  # killed at once, and listed until it has ended
 
 
-def test_a_slot_for_a_run_that_writes_whose_control_group_was_changed_is_not_used(bench: Bench) -> None:
-    binds = _data(bench.folder / "shared")
+@pytest.mark.parametrize("shown", [_data, _linked], ids=["writes", "whole"])
+def test_a_slot_for_another_run_whose_control_group_was_changed_is_not_used(
+    bench: Bench, shown: Callable[[Path], list[dict[str, Any]]]
+) -> None:
+    binds = shown(bench.folder / "shared")
     server = warm(bench, processes=5, binds=binds)
     knobs = [knob for place in groups(life(server)) if os.path.exists(knob := f"{place}/pids.max")]
     if not knobs:
@@ -195,14 +270,16 @@ def test_a_slot_whose_control_group_was_changed_is_not_used(bench: Bench) -> Non
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="mounting needs root")
-def test_a_mount_that_appears_later_is_seen_in_the_next_run() -> None:
+@pytest.mark.parametrize("whole", [False, True])
+def test_a_mount_that_appears_later_is_seen_in_the_next_run(whole: bool) -> None:
     code = """
 import sys; sys.path.insert(0, sys.argv[1])
 import subprocess
 from skillkeep.runner.native import NativeBackend
-from skillkeep.runner.interface import RunRequest
+from skillkeep.runner.interface import Bind, RunRequest, SandboxPolicy
 def look():
-    return NativeBackend()._run(RunRequest(("ls", "/usr/share"))).stdout.split()
+    binds = (Bind("/proc/self/root/usr/lib", "/data"),) if len(sys.argv) > 3 else ()
+    return NativeBackend()._run(RunRequest(("ls", "/usr/share"), SandboxPolicy(binds=binds))).stdout.split()
 print(len(look()) > 1, flush=True)
 sys.stdin.readline()
 subprocess.run(["mount", "--bind", sys.argv[2], "/usr/share"], check=True)
@@ -212,12 +289,13 @@ print(look())
         made.own_server()
         (made.tool / "only-this").write_text("")
         words = ["unshare", "--mount", sys.executable, "-I", "-c", code, str(staged_packages()), str(made.tool)]
+        words += ["whole"] * whole
         with subprocess.Popen(words, stdin=-1, stdout=-1, text=True, **made.identity()) as caller:
             assert caller.stdin
             assert caller.stdout
             assert caller.stdout.readline() == "True\n"
             server = made.server()
-            assert until(lambda: at_rest(server))
+            assert until(lambda: len(newborns(server)) == 1 if whole else at_rest(server))
             caller.stdin.write("\n")
             caller.stdin.flush()
             assert caller.stdout.readline() == "[b'only-this']\n"
