@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import tomllib
 from collections.abc import Callable
 from itertools import chain
@@ -26,6 +27,8 @@ _SERVER = "autorun-mcp-server"
 _COMMAND_FLAG = re.compile(r"-[a-z]{0,3}c$|-c|-e|/c")
 _CLIENTS = frozenset({"curl", "wget", "nc", "ncat", "netcat", "nslookup", "dig", "host", "certutil", "mshta"})
 _SHELLS = frozenset({"sh", "bash", "zsh", "dash", "cmd", "powershell", "pwsh", "osascript"})
+_APART = re.compile(r"[\s;&|<>()`'\"]")
+_OWN_QUOTES = frozenset({"cmd", "powershell", "pwsh"})
 _LINE_COMMENT = re.compile(r"^[^\S\n]*//.*$", re.MULTILINE)
 _TRAILING_COMMA = re.compile(r",(\s*[}\]])")
 
@@ -111,15 +114,26 @@ def _servers(data: Any) -> Started:
                 arguments = server.get("args")
                 words = [str(item) for item in arguments] if isinstance(arguments, list) else []
                 rule = _server_rule(server["command"], words)
-                yield rule, f"mcp server {name}"[:120], " ".join([server["command"], *words])
+                yield rule, f"mcp server {name}"[:120], _line(server["command"], words)
 
 
 def _server_rule(command: str, words: list[str]) -> str:
-    program = command.replace("\\", "/").rpartition("/")[2].lower().removesuffix(".exe")
+    program = _program(command)
     if program in _CLIENTS:
         return "autorun-mcp-client"
     command_line = any(_COMMAND_FLAG.match(word.lower()) for word in words)
     return "autorun-mcp-shell" if program in _SHELLS and command_line else _SERVER
+
+
+def _line(command: str, words: list[str]) -> str:
+    """The line that a shell would have to be given for this list of arguments; plain words stay as they are."""
+    if _program(command) in _OWN_QUOTES:
+        return " ".join([command, *words])
+    return " ".join([command, *(shlex.quote(word) if _APART.search(word) else word for word in words)])
+
+
+def _program(command: str) -> str:
+    return command.replace("\\", "/").rpartition("/")[2].lower().removesuffix(".exe")
 
 
 def _package(data: Any) -> Started:
@@ -133,8 +147,8 @@ def _tasks(data: Any) -> Started:
     for task in data.get("tasks", []) if isinstance(data, dict) else []:
         options = task.get("runOptions") if isinstance(task, dict) else None
         if isinstance(options, dict) and options.get("runOn") == "folderOpen":
-            words = [str(task.get("command", ""))] + [str(item) for item in task.get("args") or []]
-            yield "autorun-editor-task", "folder open", " ".join(words)
+            words = [str(item) for item in task.get("args") or []]
+            yield "autorun-editor-task", "folder open", _line(str(task.get("command", "")), words)
 
 
 def _container(data: Any) -> Started:
@@ -142,8 +156,8 @@ def _container(data: Any) -> Started:
         value = data.get(key) if isinstance(data, dict) else None
         for command in value.values() if isinstance(value, dict) else [value]:
             if command:
-                line = " ".join(map(str, command)) if isinstance(command, list) else str(command)
-                yield "autorun-editor-task", key, line
+                program, *words = map(str, command) if isinstance(command, list) else [str(command)]
+                yield "autorun-editor-task", key, _line(program, words)
 
 
 def _json(text: str) -> Any:

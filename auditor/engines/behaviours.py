@@ -18,7 +18,7 @@ from skillkeep.auditor.engines.behaviour.places import unnamed_places
 from skillkeep.auditor.engines.behaviour.recipients import Recipient, declared_sources, named_nowhere, recipients
 from skillkeep.auditor.engines.behaviour.scripts import scripts, spelled_out
 from skillkeep.auditor.engines.behaviour.strangers import READS, SENDS, is_remote, strangers
-from skillkeep.auditor.engines.behaviour.unasked import unasked
+from skillkeep.auditor.engines.behaviour.unasked import loaded_by, unasked
 from skillkeep.auditor.engines.examples import example_severity
 from skillkeep.auditor.engines.installers import saves_installer
 from skillkeep.auditor.engines.interface import Context, Emitter, Engine, Segment, SourceFile, SourceTree
@@ -180,10 +180,13 @@ def _dropped(segment: Segment, text: str, emit: Emitter) -> None:
 def _tampered(tree: SourceTree, acts: list[Act], emit: Emitter) -> None:
     """A library's function is replaced in a file that sends, or that reads secrets."""
     remote = {each.evidence.path for each in tree.capabilities if each.kind == "network" and is_remote(each.value)}
+    files = {file.path: file for file in tree.files if file.text is not None}
     for patch in (act for act in acts if act.kind == "patch"):
+        program = [files[patch.path], *loaded_by(files[patch.path], files).values()] if patch.path in files else []
         mine = [act for act in acts if act.path == patch.path]
+        mine += (act for file in program[1:] for each in code_of(file) for act in Acts(each).those(("secret", "login")))
         taken = _first(mine, ("secret", "login"))
-        if taken and (patch.path in remote or taken.kind == "secret"):
+        if taken and (taken.kind == "secret" or any(file.path in remote for file in program)):
             message = f"{patch.text.strip()[:60]} is replaced, and {taken.text.strip()[:40]} is taken"
             emit.finding("behaviour-tampered-library", Location(patch.path, patch.line), patch.text, message)
 

@@ -24,12 +24,12 @@ CODE: Final = (
 _COMMENT: Final = re.compile(r"\n[ \t]*(?:#(?!!)|//|\*[ \t/])[^\n]*")
 _OTHER: Final = re.compile(
     r"(?i)\.(?:go|rs|php|pl|pm|lua|java|kts?|swift|cs|c|cc|cpp|mm?|applescript|vbs|hta|bat|cmd|reg|jl|ex|exs|scala|dart|groovy|gradle"
-    r"|awk|tcl|nim|zig|hs|clj|cr)$|(?:^|/)(?:[\w.-]*dockerfile[\w.-]*|containerfile|makefile|justfile)$"
+    r"|awk|tcl|nim|zig|hs|clj|cr|r|vb|ml|fsx?|erl|d|v|pas|coffee|gd|el|raku|sol)$|(?:^|/)(?:[\w.-]*dockerfile[\w.-]*|containerfile|makefile|justfile)$"
 )
 _MOST: Final = 200
 _REMOVES: Final = ("delete", "encrypt")  # beside these, homes under other names are looked for
 _HOMES: Final = frozenset({"home", "home_gone"})
-_TAMPERED: Final = (("patch", "secret"), ("patch", "login"))  # what the engine asks for together, besides the chains
+_TAMPERED: Final = (("patch",), ("patch", "secret"), ("patch", "login"))  # what the engine asks for besides the chains
 
 
 @dataclass(frozen=True, order=True)
@@ -130,6 +130,8 @@ def _compiled() -> tuple[tuple[str, ...], PatternSet]:
 def _chains() -> tuple[tuple[str, ...], ...]:
     """The kinds that are asked for together, in each set those first whose patterns are the shortest."""
     acts = table("acts")
-    together = [frozenset(chain["acts"]) for chain in acts["chains"]] + [frozenset(kinds) for kinds in _TAMPERED]
+    near = [frozenset(chain["acts"]) for chain in acts["chains"] if not chain.get("across")]
+    far = [frozenset((kind,)) for chain in acts["chains"] if chain.get("across") for kind in chain["acts"]]
+    together = [*near, *dict.fromkeys(far), *(frozenset(kinds) for kinds in _TAMPERED)]
     lengths = {kind: sum(map(len, patterns)) for kind, patterns in acts["acts"].items()}
     return tuple(tuple(sorted(kinds, key=lambda kind: (lengths.get(kind, 0), kind))) for kinds in together)

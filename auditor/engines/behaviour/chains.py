@@ -1,5 +1,6 @@
 """Acts that mean harm together: the chains of rules/tables/acts.yaml, in one file and close to each other.
 
+A chain that goes `across` counts wherever its acts stand in the tool.
 A chain with `unnamed` is harm only in a tool whose documents say nothing of the kind; of its first act, what `plain`
 matches is none.
 """
@@ -25,15 +26,27 @@ def chained(acts: Sequence[Act], documents: Documents) -> Iterator[Chained]:
     files: dict[str, dict[str, list[Act]]] = defaultdict(lambda: defaultdict(list))
     for act in acts:
         files[act.path][act.kind].append(act)
+    chains = table("acts")["chains"]
+    first = {act.kind: act for act in reversed(acts)}
+    for chain in (each for each in chains if each.get("across")):
+        if first.keys() >= set(chain["acts"]):
+            found = [first[kind] for kind in chain["acts"]]
+            yield chain["rule"], found[0], _shown(found)
     for kinds in files.values():
-        for chain in table("acts")["chains"]:
+        for chain in (each for each in chains if not each.get("across")):
             groups = [kinds.get(kind, []) for kind in chain["acts"]]
             if "plain" in chain:
                 groups[0] = [act for act in groups[0] if not re.search(chain["plain"], act.text)]
             found = _together(groups, chain.get("lines", 0))
             if found and not ("unnamed" in chain and documents.says(chain["unnamed"])):
-                places = ", ".join(f"line {each.line}: {' '.join(each.text.split())[:40]}" for each in found)
-                yield chain["rule"], found[0], places
+                yield chain["rule"], found[0], _shown(found)
+
+
+def _shown(found: Sequence[Act]) -> str:
+    """What stands together, in words; the file is named where it is another one than the first's."""
+    own = found[0].path
+    places = [f"{'' if each.path == own else each.path + ' '}line {each.line}: " for each in found]
+    return ", ".join(place + " ".join(each.text.split())[:40] for place, each in zip(places, found, strict=True))
 
 
 def _together(groups: list[list[Act]], lines: int) -> list[Act]:

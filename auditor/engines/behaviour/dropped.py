@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
+from itertools import islice
 from typing import Final
 
 from skillkeep.auditor.patterns import PatternSet
@@ -22,14 +23,15 @@ _NAME: Final = (
 _SAVED: Final = re.compile(
     r"(?:\b(?:curl|wget)\b[^\n|;]{0,300}?[\s\"'](?:-[a-zA-Z]{0,8}[oO]|--output|--output-document)"
     r"(?:[\"'],\s{0,9}&?|[ \t=]*)[\"']?"
+    r"|\b(?:curl|wget)[\"'][^|;]{0,300}?[\"']-[a-zA-Z]{0,8}[oO][\"'](?:\]\)|\))?\s{0,40}\.args?\(\[?\s{0,9}&?"
     r"|\burlretrieve\(\s{0,9}[^,\n]{1,200},\s{0,9}(?:filename\s{0,9}=\s{0,9})?"
-    r"|\bcreateWriteStream\(\s{0,9}|\bwriteFile(?:Sync)?\(\s{0,9}|-(?i:OutFile)[ \t]+"
+    r"|\bcreateWriteStream\(\s{0,9}|\bwrite(?:Text)?File(?:Sync)?\(\s{0,9}|\bBun\.write\(\s{0,9}|-(?i:OutFile)[ \t]+"
     r"|\bDownloadFile\(\s{0,9}[^,\n]{1,200},\s{0,9}"
-    r"|\bopen\(\s{0,9}(?=[^\n]{1,120}[\"'][wa]b[\"'])"
+    r"|\bf?open\(\s{0,9}(?=[^\n]{1,120}[\"'][wa]b[\"'])"
     r"|\bFile\.(?:binwrite|write|WriteAllBytes(?:Async)?)\(\s{0,9}|\bcopyfileobj\([^,\n]{1,80},\s{0,9}"
     r"|\bFiles\.(?:copy\(\s{0,9}[^,\n]{1,120},\s{0,9}|write\(\s{0,9})"
     r"|\bos\.(?:OpenFile|Create|WriteFile)\(\s{0,9}|\b(?:File::create|fs::write)\(\s{0,9}&?|\bDownloadFile\w*\(\s{0,9}[^,\n]{1,200},\s{0,9}"
-    r")" + _NAME + r"|(?<![\w.])(?P<own>[A-Za-z_]\w*)\.(?:writeBytes|withOutputStream|setBytes)\b"
+    r")" + _NAME + r"|(?<![\w.])(?P<own>[A-Za-z_]\w*)\.(?:writeBytes|write_bytes|withOutputStream|setBytes)\b"
 )
 _FETCHES: Final = re.compile(
     r"https?[.:]//|https?://|\bhttps?\.get\(|\bfetch\(|\burlopen\(|\brequests\.get|\burlretrieve\(|\bcurl\b|\bwget\b"
@@ -37,19 +39,29 @@ _FETCHES: Final = re.compile(
     r"|\.toURL\("
 )
 _SAVES: Final = (  # what every way of `_SAVED` begins with
-    r"\b(?:curl|wget)\b|\b(?:urlretrieve|createWriteStream|writeFile|writeFileSync|DownloadFile|copyfileobj)\("
+    r"\b(?:curl|wget)\b|\b(?:urlretrieve|createWriteStream|write(?:Text)?File|write(?:Text)?FileSync|DownloadFile|copyfileobj|Bun\.write)\("
     r"|-(?i:OutFile)|[\"'][wa]b[\"']|\bFile\.(?:binwrite|write|WriteAllBytes)|\bos\.(?:OpenFile|Create|WriteFile)\(|\bFile::create\(|\bfs::write\("
-    r"|\bFiles\.(?:copy|write)\(|\.(?:writeBytes|withOutputStream|setBytes)\b"
+    r"|\bFiles\.(?:copy|write)\(|\.(?:writeBytes|write_bytes|withOutputStream|setBytes)\b"
 )
 _SAVED_FIRST: Final = (
-    r"\b(?:curl|wget|urlretrieve|createWriteStream|writeFile|DownloadFile|open|Files?|copyfileobj|os|fs)\b"
-    r"|\b(?:writeFileSync|DownloadFile\w+)\(|-(?i:OutFile)|\b[A-Za-z_]\w*\.(?:writeBytes|withOutputStream|setBytes)\b"
+    r"\b(?:curl|wget|urlretrieve|createWriteStream|write(?:Text)?File|DownloadFile|f?open|Files?|copyfileobj|os|fs|Bun)\b"
+    r"|\b(?:write(?:Text)?FileSync|DownloadFile\w+)\(|-(?i:OutFile)|\b[A-Za-z_]\w*\.(?:writeBytes|write_bytes|withOutputStream|setBytes)\b"
+)
+_BODY: Final = 1500  # characters of a function
+_MOST_KEPT: Final = 5
+_FUNCTION: Final = re.compile(
+    r"^[ \t]*(?:(?:export|async|public|private|protected|static|final|pub|inline|suspend)[ \t]+){0,4}"
+    r"(?:(?:def|func|fn|fun|function|sub)[ \t]+(?:\([^)\n]{0,40}\)[ \t]*)?"
+    r"|(?:const|let)[ \t]+(?=\w{1,40}[ \t]*=[ \t]*(?:async\b|\())"
+    r"|(?:Path|String|File|string|FileInfo)[ \t]+)(?:self\.)?(?P<name>\w{1,40})[ \t]*(?:\(|=[ \t]*(?:async\b|\())",
+    re.MULTILINE,
 )
 _STARTS: Final = (
     r"(?:\b(?:posix_spawnp?|Popen|startfile|execv\w*|execl\w*|spawn\w*|execFile(?:Sync)?|exec|execSync|system|run|call|"
     r"check_call|check_output|Command|Command::new|ProcessBuilder|Start|dlopen|CDLL|run_path|fork|import|require|create_subprocess_exec)\s{0,9}\(\s{0,9}"
-    r"(?:os\.P_\w+\s{0,9},\s{0,9})?(?:(?:sys\.executable|process\.execPath)\s{0,9},\s{0,9}\[\s{0,9})?(?:sys\.executable\s{0,9},\s{0,9})?[\[(]?\s{0,9}(?:[frb]?[\"'`](?:(?:/usr)?/bin/)?(?:sh|bash|node|python3?|open|nohup|env)[\"'`]\s{0,9},\s{0,9})?"
-    r"[\[(]?\s{0,9}(?:&|str\(|os\.fspath\(|(?:\w+\.)?pathToFileURL\(|[\"'`]file://[\"'`]\s{0,9}\+\s{0,9}|`(?:file://)?\$\{)?"
+    r"(?:os\.P_\w+\s{0,9},\s{0,9})?(?:(?:sys\.executable|process\.execPath)\s{0,9},\s{0,9}\[\s{0,9})?(?:sys\.executable\s{0,9},\s{0,9})?[\[(]?\s{0,9}(?:[frb]?[\"'`](?:(?:/usr)?/bin/)?(?:sh|bash|node|python3?|open|nohup|env|ruby|perl|java|dotnet|wine|rundll32)[\"'`]\s{0,9},\s{0,9}(?:[\"'`]-jar[\"'`]\s{0,9},\s{0,9})?)?"
+    r"[\[(]?\s{0,9}(?:&|str\(|os\.fspath\(|(?:\w+\.)?pathToFileURL\(|[\"'`]file://[\"'`]\s{0,9}\+\s{0,9}|`(?:file://)?\$\{)?(?:await\s{1,9})?"
+    r"|\b(?:spec_from_file_location|SourceFileLoader)\(\s{0,9}[^,\n]{1,80},\s{0,9}(?:str\()?"
     r"|\bsys\.path\.(?:insert\(\s{0,9}\d\s{0,9},\s{0,9}|append\(\s{0,9})(?:str\(|os\.fspath\()?"
     r"|(?:^|[;|]\s{0,9}|(?<![(,=])(?<![(,=] )&\s{0,9}"
     r"|\bthen\s{1,9}|\bdo\s{1,9}|\bnohup\s{1,9}|\bsetsid\s{1,9}|\bexec\s{1,9}|\bsudo\s{1,9}|\bnice\s{1,9})(?:[\"']?(?:(?:ba|z|da)?sh|node|python3?)[\"']?\s{1,9})?"
@@ -79,10 +91,24 @@ def drops(text: str) -> Iterator[Drop]:
         seen.add(name)
         if not _FETCHES.search(text, max(0, found.start() - 1500), found.end() + 300):
             continue
-        start = re.compile(_STARTS + r"[\"'`]?" + re.escape(name) + r"(?![\w/-])[\"'`]?(?!\s*=)", re.MULTILINE)
+        called = "|".join([re.escape(name), *_handed_out(text, found, name)])
+        start = re.compile(_STARTS + rf"[\"'`]?(?:{called})(?![\w/-])[\"'`]?(?!\s*=)", re.MULTILINE)
         for run in start.finditer(text, found.end()):
             yield Drop(found.start(), run.start(), name)
             break
+
+
+def _handed_out(text: str, saved: re.Match[str], name: str) -> list[str]:
+    """Patterns of the other names of what was saved: the function that returns it, and what its answer is put into."""
+    back = re.compile(rf"\breturn[ \t]+(?:str\(|\w{{1,12}}\()?{re.escape(name)}\b(?![\w.\[(])")
+    if not back.search(text, saved.end(), saved.end() + _BODY):
+        return []
+    above = [found["name"] for found in _FUNCTION.finditer(text, max(0, saved.start() - _BODY), saved.start())]
+    if not above:
+        return []
+    call = rf"(?:[\w$]{{1,30}}(?:\.|->|::)){{0,3}}{re.escape(above[-1])}\("
+    kept = re.finditer(rf"(?<![\w.])(?P<kept>[A-Za-z_]\w{{0,40}})[ \t]*:?=[ \t]*(?:await[ \t]+)?{call}", text)
+    return [call, *dict.fromkeys(re.escape(found["kept"]) for found in islice(kept, _MOST_KEPT))]
 
 
 def _saved(text: str) -> Iterator[re.Match[str]]:

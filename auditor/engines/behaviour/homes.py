@@ -17,7 +17,7 @@ _HOME: Final = (
     r"|\$(?:\{HOME\}|HOME)\b|\$env:USERPROFILE\b|\beval[ \t]+echo[ \t]+~|\bSpecialFolder\.UserProfile\b)"
 )
 _NAMED: Final = (
-    r"(?:^|[\s;(])\$?(?P<name>[A-Za-z_]\w{0,40})"
+    r"(?:^|[\s;(])(?:self\.|this\.|@|\$this->|\$)?(?P<name>[A-Za-z_]\w{0,40})"
     r"(?:[ \t]{0,4},[ \t]{0,4}\w{1,20})?[ \t]{0,4}:?=(?:[^=\n][^\n]{0,100}?)??" + _HOME + r"[)\"'; \t?.\w]{0,24}$"
 )
 _WALKS: Final = (
@@ -40,7 +40,7 @@ def home_uses(data: bytes) -> Iterator[tuple[str, int, int]]:
     names = list(dict.fromkeys(found))[:_MOST]
     if not names:
         return
-    name = rf"\$?\{{?(?:{'|'.join(map(re.escape, names))})\b\}}?"
+    name = rf"(?:self\.|this\.|@|\$this->|\$)?\{{?(?:{'|'.join(map(re.escape, names))})\b\}}?"
     uses = PatternSet([_WALKS.replace("NAME", name), _REMOVES.replace("NAME", name)])
     for index, kind in enumerate(("home", "home_gone")):
         for hit in uses.find(index, data):

@@ -8,6 +8,7 @@ from typing import Final
 
 from skillkeep.auditor.engines.behaviour.acts import Act, Acts, code_of
 from skillkeep.auditor.engines.behaviour.strangers import READS, SENDS
+from skillkeep.auditor.engines.behaviour.unasked import loaded_by
 from skillkeep.auditor.engines.interface import SourceFile, SourceTree
 from skillkeep.auditor.engines.tables import secrets
 
@@ -23,6 +24,7 @@ _SETTINGS: Final = re.compile(r"(?i)\b(?:deny|denied|block\w*|exclud\w*|ignor\w*
 
 def listed(tree: SourceTree) -> Iterator[Listed]:
     """The first secret's place of every list that a file which reads and sends names."""
+    files = {file.path: file for file in tree.files if file.text is not None}
     for file in tree.files:
         if not _LISTS.search(file.path) or not file.text or len(file.text) > _LONGEST:
             continue
@@ -30,14 +32,16 @@ def listed(tree: SourceTree) -> Iterator[Listed]:
         if found is None:
             continue
         for other in tree.files:
-            if other.path != file.path and name in (other.text or "") and (sent := _sends_what_it_reads(other)):
+            if other.path != file.path and name in (other.text or "") and (sent := _sends_what_it_reads(other, files)):
                 yield file.path, *found, sent
                 break
 
 
-def _sends_what_it_reads(file: SourceFile) -> Act | None:
-    """The first act of sending of a program that reads as well."""
-    acts = [act for each in map(Acts, code_of(file)) for act in each.those((*READS, *SENDS))]
+def _sends_what_it_reads(file: SourceFile, files: dict[str, SourceFile]) -> Act | None:
+    """The first act of sending of a program that reads as well, in this file or in one that it loads."""
+    program = [file, *loaded_by(file, files).values()] if code_of(file) else []
+    segments = [segment for each in program for segment in code_of(each)]
+    acts = [act for each in map(Acts, segments) for act in each.those((*READS, *SENDS))]
     reads = any(act.kind in READS for act in acts)
     return next((act for act in acts if act.kind in SENDS), None) if reads else None
 

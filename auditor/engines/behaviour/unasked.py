@@ -12,9 +12,10 @@ from typing import Any, Final
 from skillkeep.auditor.engines.interface import SourceFile, SourceTree
 from skillkeep.auditor.engines.tables import table
 
-__all__ = ["unasked"]
+__all__ = ["loaded_by", "unasked"]
 
 _MOST_FILES: Final = 400
+_MOST_LOADED: Final = 40
 _WORD: Final = re.compile(r"[\w.@/\\-]{2,200}")
 _LOADED: Final = re.compile(
     r"(?:\brequire\(\s*|\bfrom\s+|\bimport\s+|\bimport\(\s*)[\"'`](?P<script>\.{1,2}/[^\"'`\n]{1,160})[\"'`]"
@@ -116,6 +117,18 @@ def _in_command(command: str, folder: str, files: dict[str, SourceFile]) -> Iter
             plain = word.replace("\\", "/").lstrip("/") if word.startswith("/") else word.replace("\\", "/")
             for base in dict.fromkeys((folder, posixpath.dirname(folder), "")):
                 yield from _resolve(posixpath.join(base, plain), files)
+
+
+def loaded_by(file: SourceFile, files: dict[str, SourceFile]) -> dict[str, SourceFile]:
+    """The files of the tree that `file` loads, and those that they load, by path; at most some forty."""
+    found: dict[str, SourceFile] = {}
+    waiting = [file]
+    while waiting and len(found) < _MOST_LOADED:
+        for path in _loads(waiting.pop(), files):
+            if path not in found and path != file.path:
+                found[path] = files[path]
+                waiting.append(files[path])
+    return found
 
 
 def _loads(file: SourceFile, files: dict[str, SourceFile]) -> Iterator[str]:

@@ -169,6 +169,9 @@ class Execution:
         known = [text for text in value.texts if text.strip(HOLE)]
         if not known:
             self._site.capability("binary", "*", node)
+            if "download" in self._site.flow.labels(program, scope):
+                message = f"{path} starts a program whose name comes from the network"
+                self._site.report("javascript-downloaded-execution", node, message)
             return
         if value.decoded:
             message = f"{path} starts a program whose name is hidden"

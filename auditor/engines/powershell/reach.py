@@ -122,12 +122,13 @@ class Reach:
         return labels
 
     def _connect(self, call: Call, program: dict[str, Any], labels: frozenset[str]) -> frozenset[str]:
-        address, _ = call.argument(program["address"])
+        turned = "upload" in program and call.argument("-transfertype")[0].text.lower().startswith("upload")
+        address, _ = call.argument(program["upload" if turned else "address"])
         if not address.known and address.text == HOLE and call.piped.text.startswith("http"):
             address = call.piped
         self._site.connects(address, call.node, call.name)
         self._site.sent(call.labels | labels, call.node, call.name)
-        if output := program.get("output"):
+        if (output := program.get("output")) and not turned:
             file, place = call.argument(output, 1 if call.name == "start-bitstransfer" else 99)
             if place is not None:
                 self._site.fill(file, place, frozenset({"download"}), address.text)

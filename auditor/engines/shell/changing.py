@@ -144,9 +144,11 @@ def _set_to(arguments: list[str], at: int) -> str:
 
 
 def _is_off(arguments: list[str], at: int) -> bool:
-    """True for ``core.fsmonitor=false``, ``core.hooksPath=/dev/null``, ``--unset core.hooksPath``."""
+    """True for ``core.fsmonitor=false``, ``core.hooksPath=/dev/null``, ``--unset core.hooksPath``, its own monitor."""
     asked = not {"--unset", "--get"}.isdisjoint(arguments)
-    return asked or _set_to(arguments, at) in {"", "false", "0", "/dev/null"}
+    value = _set_to(arguments, at)
+    own = "fsmonitor--daemon" in arguments[at] or ("fsmonitor" in arguments[at] and value in {"true", "1"})
+    return asked or own or value in {"", "false", "0", "/dev/null"}
 
 
 def _is_inside(arguments: list[str], at: int) -> bool:
