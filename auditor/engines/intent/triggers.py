@@ -6,9 +6,8 @@ for all blocks that have it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from functools import reduce
-from operator import or_
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import compress
 
 from skillkeep.auditor.engines.intent.lookup import Lookup, Way
 
@@ -25,13 +24,17 @@ class Triggers:
     def __init__(self, lookup: Lookup, combinations: Sequence[Combination]) -> None:
         """The classes of `combinations` are those of `lookup`."""
         self._lookup = lookup
-        self._combinations = [(tuple(map(tuple, parts)), own) for parts, own in combinations]
         self._sets = 1 + max((each for ways in lookup.ways for way in ways for each in way), default=-1)
-        near = {each for parts, own in combinations if own is not None for part in parts for each in part}
-        every = {each for parts, _ in combinations for part in parts for each in part}
-        self._all = _begun(lookup, every)
-        self._near = _begun(lookup, near)
-        self._near_sets = sorted({each for number in near for way in lookup.ways[number] for each in way})
+        self._here = _Parts(lookup, [part for parts, _ in combinations for part in parts])
+        self._near = _Parts(lookup, [part for parts, own in combinations if own is not None for part in parts])
+        self._combinations = [
+            (
+                self._here.number(parts[own or 0]),
+                [(self._here if own is None else self._near).number(part) for part in parts],
+                own is None,
+            )
+            for parts, own in combinations
+        ]
 
     def allowed(
         self, words: Sequence[str], stops: Sequence[int], texts: Sequence[str], follows: int
@@ -43,19 +46,19 @@ class Triggers:
         """
         whole = (1 << len(stops)) - 1
         held = self._held(words, stops, texts)
-        here = _Classes(self._lookup, self._all, held, whole)
-        for each in self._near_sets:
-            if blocks := held[each]:
-                held[each] = blocks | (blocks << 1 & follows)
-        near = _Classes(self._lookup, self._near, held, whole)
-        for number, (parts, own) in enumerate(self._combinations):
-            blocks = whole if own is None else here.blocks(parts[own])
-            for part in parts:
-                if not blocks:
-                    break
-                blocks &= (here if own is None else near).blocks(part)
+        here = self._here.blocks(held, whole)
+        for each in compress(self._near.sets, [held[each] for each in self._near.sets]):
+            held[each] |= held[each] << 1 & follows
+        near = self._near.blocks(held, whole)
+        for number, (own, parts, alone) in enumerate(self._combinations):
+            blocks = here[own]
             if blocks:
-                yield number, blocks
+                for part in parts:
+                    blocks &= (here if alone else near)[part]
+                    if not blocks:
+                        break
+                else:
+                    yield number, blocks
 
     def _held(self, words: Sequence[str], stops: Sequence[int], texts: Sequence[str]) -> list[int]:
         """The blocks that hold a piece of each set."""
@@ -77,39 +80,48 @@ class Triggers:
         return held
 
 
-class _Classes:
-    """The blocks that allow classes, by what they hold."""
+class _Parts:
+    """Parts of combinations, each with a number, and the blocks that allow one of the classes of each.
 
-    def __init__(self, lookup: Lookup, begun: Sequence[tuple[int, Sequence[tuple[int, Way]]]], held: Sequence[int],
-                 whole: int) -> None:  # fmt: skip
-        self._known: dict[tuple[int, ...], int] = {}
-        self._of = of = dict.fromkeys(lookup.always, whole)
-        for first, ways in begun:
-            if found := held[first]:
-                for number, rest in ways:
-                    blocks = found
-                    for each in rest:
-                        blocks &= held[each]
-                        if not blocks:
-                            break
-                    else:
-                        of[number] = of.get(number, 0) | blocks
+    `sets` are those that their classes ask for.
+    """
 
-    def blocks(self, part: tuple[int, ...]) -> int:
-        """Those that allow one of the classes of a part."""
-        found = self._known.get(part)
-        if found is None:
-            found = self._known[part] = reduce(or_, (self._of.get(each, 0) for each in part), 0)
-        return found
+    def __init__(self, lookup: Lookup, parts: Iterable[Sequence[int]]) -> None:
+        self._numbers = {part: number for number, part in enumerate(dict.fromkeys(map(tuple, parts)))}
+        self._of: dict[int, list[int]] = {}  # the parts of each class
+        for part, number in self._numbers.items():
+            for each in part:
+                self._of.setdefault(each, []).append(number)
+        begun: dict[int, list[tuple[int, Way]]] = {}  # the ways to the classes by the set that each asks for first
+        for each in sorted(self._of):
+            for way in lookup.ways[each]:
+                begun.setdefault(way[0], []).append((each, way[1:]))
+        self._firsts, self._ways = list(begun), list(begun.values())
+        self._always = lookup.always.intersection(self._of)
+        self.sets = sorted({each for number in self._of for way in lookup.ways[number] for each in way})
 
+    def number(self, part: Sequence[int]) -> int:
+        """That of a part."""
+        return self._numbers[tuple(part)]
 
-def _begun(lookup: Lookup, numbers: set[int]) -> Sequence[tuple[int, Sequence[tuple[int, Way]]]]:
-    """The ways to some classes by the set that each of them asks for first."""
-    begun: dict[int, list[tuple[int, Way]]] = {}
-    for number in sorted(numbers):
-        for way in lookup.ways[number]:
-            begun.setdefault(way[0], []).append((number, way[1:]))
-    return list(begun.items())
+    def blocks(self, held: Sequence[int], whole: int) -> Sequence[int]:
+        """The blocks that allow each part, by its number; `held` are those that hold each set, `whole` are all."""
+        classes = dict.fromkeys(self._always, whole)
+        begun = [held[first] for first in self._firsts]
+        for found, ways in compress(zip(begun, self._ways, strict=True), begun):
+            for number, rest in ways:
+                blocks = found
+                for each in rest:
+                    blocks &= held[each]
+                    if not blocks:
+                        break
+                else:
+                    classes[number] = classes.get(number, 0) | blocks
+        allowed = [0] * len(self._numbers)
+        for number, blocks in classes.items():
+            for part in self._of[number]:
+                allowed[part] |= blocks
+        return allowed
 
 
 def ones(some: int) -> Iterator[int]:
