@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import json
 import os
 import signal
 import socket
@@ -218,7 +219,8 @@ def result_of(request: RunRequest, answer: dict[str, Any], seen: Captured) -> Ru
         number = os.WTERMSIG(status)
     else:
         code = os.WEXITSTATUS(status)
-    policy, tool = request.policy, request.tool
+    policy, tool, held = request.policy, request.tool, answer["assurance"]
+    held = held if isinstance(held, Assurance) else Assurance.from_json(json.loads(held))
     return RunResult(
         backend=NativeBackend.name,
         run_id=request.run_id,
@@ -234,12 +236,10 @@ def result_of(request: RunRequest, answer: dict[str, Any], seen: Captured) -> Ru
         system_seconds=answer["system_seconds"],
         peak_memory_bytes=answer["peak_memory"],
         peak_processes=answer["peak_processes"],
-        assurance=held
-        if isinstance(held := answer.get("held"), Assurance)
-        else Assurance.from_json(answer["assurance"]),
+        assurance=held,
         policy_digest=_digest(policy),
         tool_digest=None if tool is None else tool.digest,
-        denials=denials_of(answer, policy),
+        denials=denials_of(answer, policy, held),
         attempts=tuple(Attempt(**attempt) for attempt in answer["egress"]),
         explained=request.explain,
     )

@@ -7,7 +7,7 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-from skillkeep.runner.interface import Denial, SandboxPolicy
+from skillkeep.runner.interface import Assurance, Denial, SandboxPolicy
 from skillkeep.runner.native.plan import RESERVED
 
 __all__ = ["denials_of"]
@@ -24,11 +24,12 @@ _LIMITS = {
 _NAMED: Mapping[str, Mapping[int, str]] = {"socket": _FAMILIES, "ioctl": _REQUESTS}
 
 
-def denials_of(answer: Mapping[str, Any], policy: SandboxPolicy) -> tuple[Denial, ...]:
-    """The denials in the fork server's `answer` to a run under `policy`."""
+def denials_of(answer: Mapping[str, Any], policy: SandboxPolicy, held: Assurance) -> tuple[Denial, ...]:
+    """The denials in the fork server's `answer` to a run under `policy`, of which `held` was measured."""
     found, stopped_for = [], answer["stopped_for"]
-    bounds = [layer["facts"] for layer in answer["assurance"]["layers"] if layer["name"] == "cgroup"]
-    holder = {name: "cgroup" if any(name in facts for facts in bounds) else "watchdog" for name in ("memory", "pids")}
+    group = held.layer("cgroup")
+    bounds = {} if group is None else group.facts
+    holder = {name: "cgroup" if name in bounds else "watchdog" for name in ("memory", "pids")}
     if answer["oom_kills"] or stopped_for == "oom":
         kills = max(answer["oom_kills"], 1)
         detail = f"{kills} process(es) killed at {policy.memory_bytes} bytes"

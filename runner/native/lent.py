@@ -59,8 +59,7 @@ class Lent:
             self._board.begin(self._began)
             # The payload is at work from here on.
             told = json.loads(words)
-            self._init, self._assurance = told["init"], told["assurance"]
-            self._held = Assurance.from_json(self._assurance)
+            self._init, self._assurance = told["init"], Assurance.from_json(told["assurance"])
             self._counters = [(name, key, fd) for (name, key), fd in zip(told["counters"], counters, strict=True)]
         except BaseException:
             self.close()
@@ -103,7 +102,6 @@ class Lent:
             "oom_kills": counted.get("oom_kills", 0),
             "refused_forks": counted.get("refused_forks", 0),
             "assurance": self._assurance,
-            "held": self._held,
             "egress": [],
             "refused_calls": [],
             "refused_files": [],

@@ -42,7 +42,7 @@ class Session:
         self._answered = False
         self._may_go = True
         self._held = ""
-        """What held, as the answer says it."""
+        """What held, as JSON, which the answer holds as a text."""
         connection.setblocking(False)
         server.watch(connection.fileno(), self._heard_caller)
 
@@ -272,14 +272,13 @@ class Session:
 
     def _answer(self, words: dict[str, Any]) -> None:
         uppers: list[int] = []
-        text = json.dumps(words)
         if self._sandbox is not None and self._sandbox.outcome is not None and words["kind"] == "outcome":
             uppers = self._sandbox.uppers
-            text = f'{text[:-1]}, "assurance": {self._held}}}'
+            words["assurance"] = self._held
             self._server.note_held(self._sandbox.plan.id_base, self._sandbox.outcome.assurance)
         if self._wanted:
             with contextlib.suppress(OSError):  # a caller that is gone hears nothing
-                socket.send_fds(self._connection, [text.encode()], uppers)
+                socket.send_fds(self._connection, [json.dumps(words).encode()], uppers)
         self._answered = True
         self._hang_up()
         if self._sandbox is None or self._sandbox.pidfd < 0:

@@ -234,8 +234,8 @@ def test_nothing_is_looked_up_below_an_automounter_or_a_fuse_mount(
 
 
 def test_no_denials_of_files_are_read_from_an_answer_without_any() -> None:
-    from skillkeep.runner.interface import SandboxPolicy
+    from skillkeep.runner.interface import Assurance, AssuranceLevel, SandboxPolicy
 
-    answer = {"stopped_for": "", "assurance": {"layers": []}, "oom_kills": 0, "refused_forks": 0, "egress": []}
+    answer: dict[str, Any] = {"stopped_for": "", "oom_kills": 0, "refused_forks": 0, "egress": []}
     answer |= {"refused_calls": [], "refused_files": []}
-    assert denials_of(answer, SandboxPolicy()) == ()
+    assert denials_of(answer, SandboxPolicy(), Assurance(AssuranceLevel.BOUNDED, ())) == ()
