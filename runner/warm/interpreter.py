@@ -99,8 +99,7 @@ class WarmInterpreter:
             self._door.close()
             self._door = None
         self._peak.close()
-        while self._pipes:
-            os.close(self._pipes.pop())
+        self._close_pipes()
         if self._alive >= 0:
             os.close(self._alive)
             self._alive = -1
@@ -113,6 +112,9 @@ class WarmInterpreter:
     def let_go(self) -> None:
         """In a process that forked off: close its copies of what holds the sandbox, which is its parent's."""
         self._end_sandbox()
+        self._close_pipes()
+
+    def _close_pipes(self) -> None:
         while self._pipes:
             os.close(self._pipes.pop())
 

@@ -86,13 +86,13 @@ class Weights:
     suspect: float
     of: Mapping[str, float]
 
-    def score(self, found: frozenset[str], few: int = FEW) -> float:
+    def score(self, found: frozenset[str]) -> float:
         """The higher, the more it reads like an order against the user. Words said again change nothing.
 
-        What has less than `few` features says less, for or against.
+        What has less than `FEW` features says less, for or against.
         """
         total = math.fsum(map(self.of.__getitem__, filter(self.of.__contains__, found)))  # in any order the same
-        return self.bias + total / math.sqrt(max(len(found), few))
+        return self.bias + total / math.sqrt(max(len(found), FEW))
 
     @property
     def least(self) -> float:

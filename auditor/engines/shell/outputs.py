@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from skillkeep.auditor.engines.shell.evaluate import HOLE
+from skillkeep.auditor.engines.shell.printing import PLAIN_NAME
 from skillkeep.auditor.engines.shell.site import Call
 
 __all__ = ["data_files", "is_own", "is_setting"]
@@ -14,7 +15,6 @@ __all__ = ["data_files", "is_own", "is_setting"]
 _READERS: Final = frozenset({"cat", "head", "tail", "tac", "sed", "awk", "tr", "rev", "base64", "xxd", "strings", "dd"})
 _RUNNERS: Final = frozenset({"bash", "sh", "python", "python3", "node", "ruby"})
 _BESIDE: Final = re.compile(r"(?:\./)?(?:[\w-]+/){0,6}[\w-]+\.(?:sh|bash|py|js|mjs|rb)")
-_NAMED: Final = re.compile(r"[A-Za-z][\w.+-]*")
 _SETTING_WORDS: Final = frozenset(
     {
         "--env",
@@ -46,7 +46,7 @@ def data_files(call: Call) -> list[str]:
 
 def is_setting(words: Sequence[str]) -> bool:
     """True for ``program completion bash``, all of it written down."""
-    if not words or not _NAMED.fullmatch(words[0]) or words[0] in _READERS or HOLE in "".join(words):
+    if not words or not PLAIN_NAME.fullmatch(words[0]) or words[0] in _READERS or HOLE in "".join(words):
         return False
     return not _SETTING_WORDS.isdisjoint(words[1:])
 

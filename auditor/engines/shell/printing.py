@@ -10,7 +10,7 @@ from typing import Final
 from skillkeep.auditor.engines.inflate import INFLATERS
 from skillkeep.auditor.engines.shell.ansi import unescape_ansi
 
-__all__ = ["DECODING", "echoed", "filtered"]
+__all__ = ["DECODING", "PLAIN_NAME", "echoed", "filtered"]
 
 DECODING: Final = frozenset(
     {
@@ -30,11 +30,12 @@ DECODING: Final = frozenset(
         "awk",
     }
 )
+PLAIN_NAME: Final = re.compile(r"[A-Za-z][\w.+-]*")
+"""A program's name without a folder or an expansion."""
 _SPECIFIER: Final = re.compile(r"%(?:%|[-+ #0]*\d*(?:\.\d+)?([sbdxXcoiu]))")
 _RANGE: Final = re.compile(r"(.)-(.)", re.DOTALL)
 _SUBSTITUTE: Final = re.compile(r"s([/|,#:@!])((?:(?!\1).){1,80})\1((?:(?!\1).){0,80})\1(g?)")
 _LOOK_UP: Final = re.compile(r"command -p?v|(?:/usr)?(?:/bin/)?which|type -[pP]")
-_PROGRAM: Final = re.compile(r"[A-Za-z][\w.+-]*")
 _MOST_WORDS: Final = 512
 _LONGEST: Final = 1 << 18
 _CLASSES: Final = {"[:lower:]": "a-z", "[:upper:]": "A-Z", "[:digit:]": "0-9", "[:alpha:]": "A-Za-z"}
@@ -43,7 +44,7 @@ _CLASSES: Final = {"[:lower:]": "a-z", "[:upper:]": "A-Z", "[:digit:]": "0-9", "
 def echoed(words: list[str]) -> str | None:
     """What `echo` or `printf` with these arguments prints, or a look-up of a program; None for another command."""
     name = words[0].rpartition("/")[2]
-    if _LOOK_UP.fullmatch(" ".join(words[:-1])) and _PROGRAM.fullmatch(words[-1]):
+    if _LOOK_UP.fullmatch(" ".join(words[:-1])) and PLAIN_NAME.fullmatch(words[-1]):
         return f"{words[-1]}\n"  # its path, which says no more
     if name == "printf" and len(words) > 1:
         rest = words[2:] if words[1] == "--" else words[1:]

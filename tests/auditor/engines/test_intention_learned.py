@@ -55,7 +55,6 @@ def test_no_address_and_no_figure_has_a_weight_of_its_own(one: str, other: str) 
 def test_a_score_is_of_the_set_of_words() -> None:
     known = Weights(-1.0, 1.0, 0.5, -2.0, -1.0, {"steal": 4.0, "steal key": 2.0, "show": -3.0})
     assert known.score(features(["steal", "key"])) == pytest.approx(-1.0 + 6.0 / FEW**0.5)
-    assert known.score(features(["steal", "key"]), 1) == pytest.approx(-1.0 + 6.0 / 3**0.5)
     assert known.score(features(["steal"] * 9)) == known.score(features(["steal"] * 5))
     assert known.strongest(features(["show", "steal", "key"])) == ["steal", "steal key"]
     assert not known.knows(features(["steal", "unknown", "words"]))
