@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 import textwrap
 
 from skillkeep.auditor.errors import AuditError
 from skillkeep.auditor.references import address_of, references_of
 from skillkeep.auditor.rulebook import Example, Rule, Rulebook
+from skillkeep.near import did_you_mean, nearest
 from skillkeep.text import escape
 
 __all__ = ["find_rule", "page", "rule_summary"]
@@ -20,8 +20,8 @@ def find_rule(rulebook: Rulebook, rule_id: str) -> Rule:
     try:
         return rulebook.rule(rule_id)
     except AuditError as error:
-        near = difflib.get_close_matches(rule_id, rulebook.rules, n=3, cutoff=0.5)
-        hint = f"Did you mean {' or '.join(near)}?" if near else "List the ids with `auditor rules`."
+        hint = did_you_mean(rule_id, rulebook.rules) or "List the ids with `auditor rules`."
+        near = nearest(rule_id, rulebook.rules)
         raise AuditError("unknown_rule", error.message, hint, rule=rule_id, near=near) from error
 
 

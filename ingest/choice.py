@@ -7,6 +7,7 @@ from typing import Any
 
 from skillkeep.ingest.discovery import Candidate
 from skillkeep.ingest.errors import IngestError
+from skillkeep.near import did_you_mean
 
 __all__ = ["choose"]
 
@@ -50,7 +51,7 @@ def _named(found: Sequence[Candidate], wanted: str) -> int:
     raise IngestError(
         "unknown_artifact",
         "no tool of the source has the selected name",
-        "See what there is: run the command without --select.",
+        did_you_mean(wanted, [each.name for each in found]) or "See what there is: run the command without --select.",
         selected=wanted,
         artifacts=[_shown(candidate) for candidate in found[:_LISTED]],
     )

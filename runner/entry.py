@@ -6,13 +6,13 @@ execute bit says how. Commands are relative to the tool's folder, which is the w
 
 from __future__ import annotations
 
-import difflib
 import os
 import posixpath
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from skillkeep.near import did_you_mean
 from skillkeep.runner.errors import RunnerError
 from skillkeep.text import printable_path
 from skillkeep.vault.interface import VaultedTool
@@ -31,7 +31,6 @@ _BY_SUFFIX = {
 }
 _KNOWN = re.compile(r"(python3?|sh|bash|dash|zsh|ksh|node|deno|bun|ruby|perl|php|lua)(-?\d+(\.\d+)*)?\Z")
 _LINE_BYTES = 256  # what the kernel reads of a #! line (BINPRM_BUF_SIZE)
-_SUGGESTIONS = 3
 
 
 @dataclass(frozen=True)
@@ -114,11 +113,8 @@ def _shebang(tool: VaultedTool, path: str) -> tuple[str, ...]:
 
 def _unknown(tool: VaultedTool, entry: str, entries: Sequence[Entry]) -> RunnerError:
     names = sorted({name for each in entries for name in (each.path, posixpath.basename(each.path), each.name)})
-    close = difflib.get_close_matches(entry, names, n=_SUGGESTIONS, cutoff=0.5)
-    if close:
-        hint = f"Did you mean {' or '.join(printable_path(name) for name in close)}?"
-    elif entries:
-        hint = f"List what it has: skill run {tool.name}"
+    if entries:
+        hint = did_you_mean(entry, names) or f"List what it has: skill run {tool.name}"
     else:
         hint = f"It has no script; run a program in its folder: skill run {tool.name} -- COMMAND"
     return _not_found(f"{tool.name} has no entry {printable_path(entry)}", hint)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from skillkeep.errors import SkillkeepError
 
-__all__ = ["FileLock", "fsync_dir", "io_errors", "remove_tree", "write_all", "write_atomic"]
+__all__ = ["FileLock", "fsync_dir", "io_error", "io_errors", "is_full", "remove_tree", "write_all", "write_atomic"]
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
@@ -23,14 +23,25 @@ def io_errors(doing: str) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        full = error.errno in {errno.ENOSPC, errno.EDQUOT}
-        raise SkillkeepError(
-            "io_error",
-            f"cannot {doing}: {error.strerror or error}",
-            "Free some disk space and try again." if full else "Check that the path exists and that you may use it.",
-            path=os.fsdecode(error.filename) if error.filename else None,
-            errno=errno.errorcode.get(error.errno or 0, "unknown"),
-        ) from error
+        raise io_error(doing, error) from error
+
+
+def io_error(doing: str, error: OSError) -> SkillkeepError:
+    """What the operating system refused, with its reason; `doing` completes "cannot …"."""
+    return SkillkeepError(
+        "io_error",
+        f"cannot {doing}: {error.strerror or error}",
+        "Free some disk space and try again."
+        if is_full(error)
+        else "Check that the path exists and that you may use it.",
+        path=os.fsdecode(error.filename) if error.filename else None,
+        errno=errno.errorcode.get(error.errno or 0, "unknown"),
+    )
+
+
+def is_full(error: OSError) -> bool:
+    """True when a device has no room, or its user's share of it is used up."""
+    return error.errno in {errno.ENOSPC, errno.EDQUOT}
 
 
 def write_all(fd: int, data: bytes) -> None:

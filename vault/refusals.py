@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from skillkeep.near import did_you_mean
 from skillkeep.text import escape, printable_path
 from skillkeep.vault.errors import VaultError
 from skillkeep.vault.interface import Admission, Revocation, Tier, ToolRecord
@@ -48,12 +49,13 @@ def admission_facts(admission: Admission, *, replaced_damaged: bool) -> dict[str
     }
 
 
-def not_vaulted(name: str) -> VaultError:
-    """Nothing approved has this name or digest."""
+def not_vaulted(name: str, known: Sequence[str] = ()) -> VaultError:
+    """Nothing approved has this name or digest. Names of `known` that come close are in the hint."""
+    meant = did_you_mean(name[:100], known)
     return VaultError(
         "not_vaulted",
         f"'{escape(name[:100])}' is not in the vault",
-        "See what is: vault list. Vault it first: skill ingest SOURCE.",
+        f"{meant} See what is: vault list. Vault it first: skill ingest SOURCE.".lstrip(),
         name=name[:200],
     )
 

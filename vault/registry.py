@@ -91,6 +91,11 @@ class Registry:
         """The current record of every name, by name."""
         return [found.record for found in self._all("WHERE a.id = t.approval ORDER BY a.name")]
 
+    def names(self) -> list[str]:
+        """Every name that stands for a tool."""
+        with self.database.session() as connection:
+            return [row["name"] for row in connection.execute("SELECT name FROM tools")]
+
     def history(self, name: str) -> list[HistoryEntry]:
         """Every event of `name`, oldest first."""
         query = """

@@ -302,7 +302,7 @@ class Vault:
     def _current(self, name: str) -> StoredTool:
         found = self._registry.current(name)
         if found is None:
-            raise refusals.not_vaulted(name)
+            raise refusals.not_vaulted(name, self._registry.names())
         return found
 
     def _version(self, name: str, digest: str) -> StoredTool:

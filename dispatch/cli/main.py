@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 
+from skillkeep.cli.streams import open_closed_streams
 from skillkeep.version import __version__
 
 __all__ = ["auditor", "runner", "skill", "vault"]
@@ -30,9 +31,23 @@ def runner() -> int:
 
 
 def _start(program: str) -> int:
+    try:
+        return _run(program)
+    except KeyboardInterrupt:  # before the command has begun, which says so itself
+        return 130
+
+
+def _run(program: str) -> int:
+    open_closed_streams()
     arguments = sys.argv[1:]
     if arguments and arguments[0] in {"--version", "-V"}:
-        sys.stdout.write(f"{program} {__version__}\n")
+        try:
+            sys.stdout.write(f"{program} {__version__}\n")
+            sys.stdout.flush()
+        except OSError as error:
+            from skillkeep.cli.entry import report
+
+            return report(error, as_json=False)
         return 0
     from skillkeep.cli.entry import run_app
     from skillkeep.dispatch.cli.compose import compose

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import difflib
 import hashlib
 import os
 import select
@@ -17,6 +16,7 @@ from typing import TYPE_CHECKING
 from skillkeep.files import remove_tree
 from skillkeep.home import Home
 from skillkeep.kernel.process import started_at
+from skillkeep.near import did_you_mean
 from skillkeep.runner.environments.environment import Environment
 from skillkeep.runner.environments.errors import EnvironmentsError
 from skillkeep.runner.environments.names import candidates
@@ -36,7 +36,6 @@ IDLE_SECONDS = 2 * 3600.0
 """An environment in which nothing has run for so long is stopped when another one is made, or by `gc`."""
 _KILL_SECONDS = 10.0
 _SLOTS = 1 << 22
-_SUGGESTIONS = 3
 
 
 @dataclass(frozen=True)
@@ -93,8 +92,7 @@ class Environments:
                 if record is not None and record.project == real:
                     return place
         names = [place.name for place in every_place(self._home)]
-        close = difflib.get_close_matches(name_or_path, names, n=_SUGGESTIONS, cutoff=0.5)
-        hint = f"Did you mean {' or '.join(close)}?" if close else "List them: runner env list"
+        hint = did_you_mean(name_or_path, names) or "List them: runner env list"
         raise EnvironmentsError("environment_not_found", f"there is no environment {name_or_path!r}", hint)
 
     def seen(self) -> Iterator[Seen]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import re
 import sys
 import traceback
 from collections.abc import Sequence
@@ -13,31 +15,27 @@ import typer
 
 from skillkeep.cli.output import emit, paint, say
 from skillkeep.errors import Exit, SkillkeepError, UsageError
+from skillkeep.files import io_error, is_full
 from skillkeep.text import escape
 
 __all__ = ["report", "run_app"]
 
 _SIGPIPE_EXIT = 141
 _INTERRUPT_EXIT = 130
+_UNKNOWN = re.compile(r"No such command '([a-z-]+)'")
 
 
 def run_app(app: typer.Typer, arguments: Sequence[str], program: str) -> int:
     """Run `app` on `arguments` and return the exit code. Commands return theirs as an int (None is 0).
 
     Every `SkillkeepError` is shown as text on stderr, or with ``--json`` as one object on stdout. A closed pipe ends
-    quietly with 141, an interrupt with 130.
+    with 141 and an interrupt with 130, both without a word.
     """
     as_json = _wants_json(arguments)
     try:
         code = _invoke(app, list(arguments), program)
         sys.stdout.flush()
-    except SkillkeepError as error:
-        code = report(error, as_json=as_json)
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return _SIGPIPE_EXIT
     except KeyboardInterrupt:
-        say("interrupted")
         return _INTERRUPT_EXIT
     except Exception as error:
         code = report(error, as_json=as_json)
@@ -82,27 +80,58 @@ def _usage(error: Any, program: str) -> SkillkeepError:
     message = error.format_message() if hasattr(error, "format_message") else str(error)
     context = getattr(error, "ctx", None)
     path = context.command_path if context else program
-    return UsageError("usage", escape(message or "arguments are missing"), f"Run `{path} --help`.")
+    hint = _elsewhere(context, message) or f"Run `{path} --help`."
+    return UsageError("usage", escape(message or "arguments are missing"), hint)
+
+
+def _elsewhere(context: Any, message: str) -> str:
+    """A hint when an unknown command is known to a group: `skill doctor` is `skill runner doctor`."""
+    word = _UNKNOWN.match(message)
+    if context is None or word is None:
+        return ""
+    groups = [name for name, group in context.command.commands.items() if word[1] in getattr(group, "commands", ())]
+    return f"Use {' or '.join(f'`{context.command_path} {name} {word[1]}`' for name in groups)}." if groups else ""
 
 
 def report(error: Exception, *, as_json: bool, failure: Exit = Exit.TOOL_FAILURE) -> int:
     """Show an error and return the exit code for it; one that is not ours is shown as `internal_error`.
 
-    `failure` takes the place of 1 (tool failure): `skill run` passes 125, because 1 may be the child's own.
+    `failure` takes the place of 1 (tool failure): `skill run` passes 125, because 1 may be the child's own. A closed
+    pipe is no error: nothing is shown. An error that stdout has no room for is shown as text.
     """
-    known = error if isinstance(error, SkillkeepError) else _internal(error)
+    if isinstance(error, BrokenPipeError):
+        return _nobody_reads()
+    known = error if isinstance(error, SkillkeepError) else _foreign(error)
     try:
         if as_json:
             emit(known.to_json())
             sys.stdout.flush()
         else:
-            say(f"{paint('error', 'red', sys.stderr)}[{known.code}]: {escape(known.message)}")
-            for line in _details(known):
-                say(f"  {line}")
-            say(f"{paint('hint', 'blue', sys.stderr)}: {escape(known.hint)}")
+            _show(known)
     except BrokenPipeError:
-        return _SIGPIPE_EXIT
+        return _nobody_reads()
+    except OSError:
+        _drop_stdout()
+        with contextlib.suppress(OSError):
+            _show(known)
     return int(failure if known.exit_code is Exit.TOOL_FAILURE else known.exit_code)
+
+
+def _nobody_reads() -> int:
+    _drop_stdout()
+    return _SIGPIPE_EXIT
+
+
+def _drop_stdout() -> None:
+    """What stdout has not taken is given to nobody, or Python would try again when it ends."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _show(error: SkillkeepError) -> None:
+    say(f"{paint('error', 'red', sys.stderr)}[{error.code}]: {escape(error.message)}")
+    for line in _details(error):
+        say(f"  {line}")
+    say(f"{paint('hint', 'blue', sys.stderr)}: {escape(error.hint)}")
 
 
 def _details(error: SkillkeepError) -> list[str]:
@@ -114,7 +143,10 @@ def _details(error: SkillkeepError) -> list[str]:
     ]
 
 
-def _internal(error: Exception) -> SkillkeepError:
+def _foreign(error: Exception) -> SkillkeepError:
+    """A full device is nobody's defect; anything else is ours."""
+    if isinstance(error, OSError) and is_full(error):
+        return io_error("write", error)
     if os.environ.get("SKILLKEEP_TRACEBACK"):
         traceback.print_exception(error)
     where = traceback.extract_tb(error.__traceback__)[-1] if error.__traceback__ else None

@@ -87,6 +87,44 @@ def test_a_misspelt_command_names_the_one_that_was_meant(program: str, home: Pat
     assert "Did you mean" in done.err
 
 
+@pytest.mark.parametrize(
+    ("word", "full"), [("doctor", "runner doctor"), ("list", "vault list"), ("scan", "auditor scan")]
+)
+def test_a_command_of_a_group_is_named_in_full(word: str, full: str, home: Path) -> None:
+    done = run_command("skill", word, "--json", home=home)
+    assert (done.code, done.json["hint"]) == (2, f"Use `skill {full}`.")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [("skill", "--version"), ("skill", "--help"), ("vault", "list", "--json"), ("auditor", "explain", "code-network")],
+)
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_a_full_device_is_told_and_is_no_defect(words: tuple[str, ...], unbuffered: str, home: Path) -> None:
+    env = environment(home, {"PYTHONUNBUFFERED": unbuffered})
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run([str(BIN / words[0]), *words[1:]], stdout=full, stderr=-1, env=env, check=False)
+    assert (done.returncode, done.stderr.count(b"\n")) == (1, 3)
+    assert done.stderr.startswith(b"error[io_error]: cannot write: No space left on device\n")
+
+
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        (("skill", "--version"), 0),
+        (("vault", "list"), 0),
+        (("vault", "show", "x"), 126),
+        (("vault", "show", "x", "--json"), 126),
+    ],
+)
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
+def test_a_closed_stream_changes_no_exit_code(words: tuple[str, ...], code: int, closed: str, home: Path) -> None:
+    script = f'"$@" {closed}'
+    command = ["sh", "-c", script, "sh", str(BIN / words[0]), *words[1:]]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment(home), check=False)
+    assert (done.returncode, "Traceback" in done.stderr) == (code, False)
+
+
 def test_nothing_is_made_in_the_home_by_asking_for_help(home: Path) -> None:
     fresh = home.parent / "untouched"
     run_command("skill", "--help", home=fresh)

@@ -53,6 +53,14 @@ def two(home: Home) -> tuple[VaultedTool, VaultedTool]:
     return make_tool(home, "demo", {"SKILL.md": "# one\n"}), make_tool(home, "demo", {"SKILL.md": "# two\n"})
 
 
+@pytest.mark.usefixtures("two")
+@pytest.mark.parametrize("words", [("show",), ("verify",), ("history",), ("revoke", "--reason", "x")])
+def test_a_misspelt_name_gets_a_suggestion(vault_command: Command, words: tuple[str, ...]) -> None:
+    answer = vault_command(*words, "dmeo")
+    assert answer.code == 126
+    assert "hint: Did you mean demo? See what is: vault list." in answer.err
+
+
 def test_an_empty_vault_says_what_to_do(vault_command: Command) -> None:
     said = vault_command("list")
     assert (said.code, said.out) == (0, "")
