@@ -13,7 +13,7 @@ from skillkeep.errors import SkillkeepError
 from skillkeep.ingest.cut import CutLimits
 from skillkeep.ingest.discovery import Candidate, Kind, slug
 from skillkeep.ingest.fetching import Fetched
-from skillkeep.ingest.observations import INCOMPLETE, WHOLE_SOURCE, bounded, from_wire
+from skillkeep.ingest.observations import INCOMPLETE, UNREADABLE, WHOLE_SOURCE, bounded, from_wire
 from skillkeep.ingest.paths import why_refused
 from skillkeep.ingest.quarantine import Quarantine
 from skillkeep.ingest.source import SourceRef
@@ -144,10 +144,11 @@ def _check_complete(observations: Sequence[Observation]) -> None:
     """A copy that lacks a file is not the tool: refuse it, whatever an audit of the rest would say."""
     for item in observations:
         if item.rule in INCOMPLETE:
+            remedy = "Make it readable" if item.rule == UNREADABLE else "Raise the [limits] in config.toml"
             raise SkillkeepError(
                 "limit_exceeded",
                 "a file of the tool was not taken, so the copy would not be the tool",
-                "Raise the [limits] in config.toml if the file is wanted, or ask the author to leave it out.",
+                f"{remedy} if the file is wanted, or ask the author to leave it out.",
                 path=item.path,
                 reason=item.rule,
                 detail=item.detail,

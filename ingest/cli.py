@@ -23,6 +23,7 @@ from skillkeep.cli.progress import terminal_progress
 from skillkeep.text import escape
 
 if TYPE_CHECKING:
+    from skillkeep.ingest.outcome import Outcome
     from skillkeep.ingest.request import IngestRequest
 
 __all__ = ["ingest", "pass_door", "status"]
@@ -86,11 +87,9 @@ def pass_door(request: IngestRequest, standing: Ground, *, as_json: bool, quiet:
     return int(exit_code(outcomes))
 
 
-def _ask(outcome: object) -> bool:
-    from skillkeep.ingest.outcome import Outcome
+def _ask(outcome: Outcome) -> bool:
     from skillkeep.ingest.render import outcome_text
 
-    assert isinstance(outcome, Outcome)
     say(outcome_text(outcome))
     return bool(typer.confirm("Vault it with these findings?", default=False, err=True))
 

@@ -16,6 +16,7 @@ from skillkeep.errors import SkillkeepError
 from skillkeep.files import FileLock, io_errors, remove_tree, write_atomic
 from skillkeep.home import Home
 from skillkeep.journal import Journal
+from skillkeep.kernel.process import started_at
 
 __all__ = ["Quarantine", "sweep"]
 
@@ -97,7 +98,5 @@ def _remove(folder: Path) -> None:
 
 
 def _owner() -> dict[str, object]:
-    """Who made the folder, for a person who finds it: process id, its start (clock ticks since boot), time."""
-    with open("/proc/self/stat", encoding="ascii", errors="replace") as stat:
-        started = stat.read().rpartition(")")[2].split()[19]
-    return {"pid": os.getpid(), "started_ticks": int(started)}
+    """Who made the folder, for a person who finds it: process id and its start (clock ticks since boot)."""
+    return {"pid": os.getpid(), "started_ticks": started_at(os.getpid())}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from skillkeep.auditor.rubric.interface import RubricOptions
@@ -70,7 +70,7 @@ class IngestRequest:
     least_tier: Tier = Tier.LOCAL
     suppressions: Path | None = None
     cache: bool = False
-    repeat: Sequence[str] = field(default=())
+    repeat: Sequence[str] = ()
 
     def check(self) -> None:
         """Raise `IngestError` (`bad_selection`) for options that do not go together."""

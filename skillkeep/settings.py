@@ -182,7 +182,8 @@ def load_settings(home: Home, path: Path | None = None) -> Settings:
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         key = ".".join(str(part) for part in first["loc"])
-        raise _bad(f"{key}: {first['msg']}", str(chosen)) from error
+        what = "there is no such key" if first["type"] == "extra_forbidden" else first["msg"]
+        raise _bad(f"{key}: {what}", str(chosen)) from error
     except (OSError, ValueError) as error:
         raise _bad(f"it cannot be read as TOML: {error}", str(chosen)) from error
 

@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 
 from skillkeep.confined import Confinement
 from skillkeep.errors import SkillkeepError
-from skillkeep.files import io_errors
+from skillkeep.files import io_error, io_errors
 from skillkeep.ingest import observations as seen
 from skillkeep.ingest.errors import IngestError
 from skillkeep.ingest.observations import Observations, to_wire
@@ -89,6 +89,8 @@ class Fetcher(ABC):
                 facts = self._fetch(order, writer, notes)
             except (SkillkeepError, MemoryError):
                 raise
+            except PermissionError as error:  # the user's own file, which says nothing against it
+                raise io_error("read the source", error) from error
             except Exception as error:
                 raise IngestError(
                     "fetch_failed",

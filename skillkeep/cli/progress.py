@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from skillkeep.cli.output import is_terminal
 from skillkeep.progress import SILENT, Progress
@@ -26,8 +26,8 @@ def terminal_progress(*, quiet: bool = False) -> Iterator[Progress]:
 
 
 class _Spinner:
-    def __init__(self, update: object) -> None:
-        self._update = update
+    def __init__(self, show: Callable[[str], None]) -> None:
+        self._show = show
         self._label = ""
 
     def step(self, label: str) -> None:
@@ -36,7 +36,3 @@ class _Spinner:
 
     def count(self, done: int, total: int) -> None:
         self._show(f"{self._label} {done}/{total}" if total else f"{self._label} {done}")
-
-    def _show(self, text: str) -> None:
-        if callable(self._update):
-            self._update(text)

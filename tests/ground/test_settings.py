@@ -44,6 +44,12 @@ def test_a_named_file_has_to_exist(tmp_path: Path) -> None:
     assert caught.value.code == "bad_config"
 
 
+def test_an_unknown_key_is_told_in_plain_words(tmp_path: Path) -> None:
+    (tmp_path / "config.toml").write_text("[limits]\nartifact_file = 1\n")
+    with pytest.raises(SkillkeepError, match=r"limits\.artifact_file: there is no such key"):
+        load_settings(Home(tmp_path))
+
+
 def test_the_page_names_every_key_with_its_default() -> None:
     page = (Path(__file__).parents[2] / "docs" / "configuration.md").read_text(encoding="utf-8")
     for section, values in Settings().model_dump().items():
