@@ -10,7 +10,7 @@ from functools import lru_cache
 
 from skillkeep.kernel.errors import KernelError
 from skillkeep.kernel.libc import guarded
-from skillkeep.kernel.rlimits import NO_CORE_DUMP, within_hard
+from skillkeep.kernel.rlimits import OF_EVERY_PAYLOAD, within_hard
 from skillkeep.kernel.tape import Program, strings
 from skillkeep.runner.environments.entrance import EntranceShape, make_entrance
 from skillkeep.runner.environments.standing import BESIDE, Standing
@@ -18,8 +18,6 @@ from skillkeep.runner.native.layout import Host, look_at_host
 from skillkeep.runner.native.rootfs import BindShape
 
 __all__ = ["Command", "Ground", "look_around", "prepare_entrance", "prepare_waiting", "shape_of"]
-
-_LOCKED_BYTES = 8 * 1024 * 1024
 
 
 @dataclass(frozen=True)
@@ -56,8 +54,7 @@ def look_around(standing: Standing) -> Ground:
         binds = tuple(
             BindShape(bind.target, os.path.isdir(bind.source), bind.writable, mapped=False) for bind in plan.binds
         )
-    limits = {"core": NO_CORE_DUMP, "open_files": plan.open_files, "file_bytes": plan.file_bytes}
-    limits |= {"locked": _LOCKED_BYTES, "queues": 0}
+    limits = OF_EVERY_PAYLOAD | {"open_files": plan.open_files, "file_bytes": plan.file_bytes}
     if "memory" not in bounded:
         limits["data"] = plan.memory_bytes
     if "pids" not in bounded:

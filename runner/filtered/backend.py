@@ -26,7 +26,7 @@ from skillkeep.clock import SYSTEM_CLOCK, Clock
 from skillkeep.files import io_errors
 from skillkeep.kernel.confine import tasks_of_user
 from skillkeep.kernel.procfs import read_text
-from skillkeep.kernel.rlimits import NO_CORE_DUMP
+from skillkeep.kernel.rlimits import OF_EVERY_PAYLOAD
 from skillkeep.runner.containers.policy_file import NAME, hold, sweep, write_policy
 from skillkeep.runner.errors import RunnerError
 from skillkeep.runner.interface import (
@@ -236,8 +236,8 @@ def _give_away(folder: str, uid: int) -> None:
 
 
 def _limits(policy: SandboxPolicy, uid: int | None) -> dict[str, int]:
-    limits = {"core": NO_CORE_DUMP, "open_files": policy.open_files, "file_bytes": policy.file_bytes}
-    limits |= {"data": policy.memory_bytes, "locked": 8 << 20, "queues": 0, "realtime": 0, "nice": 0, "signals": 4096}
+    limits = OF_EVERY_PAYLOAD | {"open_files": policy.open_files, "file_bytes": policy.file_bytes}
+    limits["data"] = policy.memory_bytes
     limits["cpu_seconds"] = math.ceil(policy.wall_seconds * max(policy.cpus, 1.0))
     # The kernel counts all tasks of a user, so without an id of its own the run's share comes on top of what there is.
     limits["processes"] = policy.processes + (0 if uid is not None else tasks_of_user())

@@ -29,7 +29,7 @@ def payload_filter(network: bool = False, bounded: bool = True, noticed: bool = 
     time is bounded by the cores they are on, stay on them.
 
     UNIX sockets may bind, listen and connect: multiprocessing and asyncio need them, the network namespace
-    holds abstract names, and no socket file of the host is in sight.
+    holds abstract names, and no socket file of the host is in sight but those that lie in a granted folder.
     """
     rules = ordinary_rules()
     if network:

@@ -18,6 +18,7 @@ __all__ = [
     "ETC_FROM_HOST",
     "ETC_MADE",
     "INOTIFY_INSTANCES",
+    "LOCAL_SETTINGS",
     "PROC_MASKED",
     "PROC_READ_ONLY",
     "SYSTEM",
@@ -63,14 +64,20 @@ DEVICE_LINKS = {
     "stderr": "/proc/self/fd/2",
 }
 
-PROC_READ_ONLY = ("sys", "bus", "fs", "irq", "sysrq-trigger")
+PROC_READ_ONLY = ("sys", "sysrq-trigger")
 PROC_MASKED = (
-    *("acpi", "asound", "bootconfig", "buddyinfo", "cmdline", "config.gz", "diskstats", "driver", "dynamic_debug"),
-    *("interrupts", "iomem", "ioports", "kallsyms", "kcore", "key-users", "keys", "latency_stats", "locks", "modules"),
-    *("mtrr", "pagetypeinfo", "partitions", "sched_debug", "schedstat", "scsi", "slabinfo", "softirqs", "swaps"),
-    *("sys/kernel/random/boot_id", "timer_list", "timer_stats", "vmallocinfo", "zoneinfo"),
+    *("acpi", "asound", "bootconfig", "buddyinfo", "bus", "cmdline", "config.gz", "diskstats", "driver"),
+    *("dynamic_debug", "interrupts", "iomem", "ioports", "irq", "kallsyms", "kcore", "key-users", "keys"),
+    *("latency_stats", "locks", "modules", "mtrr", "pagetypeinfo", "partitions", "pressure", "sched_debug"),
+    *("schedstat", "scsi", "slabinfo", "softirqs", "swaps", "sys/kernel/random/boot_id", "timer_list"),
+    *("timer_stats", "vmallocinfo", "zoneinfo"),
 )
-"""What speaks about the whole machine and that no ordinary program needs: hidden, also what only root could read."""
+"""What speaks about the whole machine and that no ordinary program needs: hidden, also what only root could read.
+
+So is /proc/fs, which names its disks.
+"""
+LOCAL_SETTINGS = "/usr/local/etc"
+"""Hidden as /etc is, and for the same reason: it holds settings of this machine, npm's tokens among them."""
 INOTIFY_INSTANCES = 64
 """Of all processes of a sandbox; the kernel's usual limit is 128 for all of a user's, in sandboxes or not."""
 _Seen = tuple[int, int, int]

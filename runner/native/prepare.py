@@ -15,7 +15,7 @@ from skillkeep.kernel import landlock
 from skillkeep.kernel.cgroups import Group
 from skillkeep.kernel.errors import KernelError
 from skillkeep.kernel.libc import guarded
-from skillkeep.kernel.rlimits import NO_CORE_DUMP, within_hard
+from skillkeep.kernel.rlimits import OF_EVERY_PAYLOAD, within_hard
 from skillkeep.kernel.tape import Program
 from skillkeep.runner.interface import Bind
 from skillkeep.runner.native.binds import is_mapped
@@ -39,8 +39,6 @@ __all__ = [
 ]
 
 _LONGEST_SECONDS = 1e9
-_LOCKED_BYTES = 8 * 1024 * 1024
-_PENDING_SIGNALS = 4096
 
 
 @dataclass(frozen=True)
@@ -161,8 +159,7 @@ def _bind_shape(bind: Bind, as_root: bool) -> BindShape:
 
 def limits_of(plan: Plan, enforced: tuple[str, ...]) -> dict[str, int]:
     """The resource limits of `plan`'s processes, where control groups enforce `enforced`, within this process's own."""
-    limits = {"core": NO_CORE_DUMP, "open_files": plan.open_files, "file_bytes": plan.file_bytes}
-    limits |= {"locked": _LOCKED_BYTES, "queues": 0, "realtime": 0, "nice": 0, "signals": _PENDING_SIGNALS}
+    limits = OF_EVERY_PAYLOAD | {"open_files": plan.open_files, "file_bytes": plan.file_bytes}
     if "memory" not in enforced:
         limits["data"] = plan.memory_bytes
     if "pids" not in enforced:

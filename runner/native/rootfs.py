@@ -22,6 +22,7 @@ from skillkeep.runner.native.plan import HOME, INSIDE_ID, POLICY_FILE
 __all__ = ["BindShape", "Sources", "build_root", "finish_root", "forget_host", "open_from_host", "open_sources"]
 
 LAYER = "root"
+_EMPTY = "/proc/fs"
 _BASE = "/tmp"  # noqa: S108  any folder every host has; covered in this mount namespace only
 _SMALL = "size=1m,nr_inodes=4096,mode=0755"
 _NEW_FILE = os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC
@@ -86,6 +87,7 @@ def build_root(tape: Tape, host: Host, sources: Sources, tmp_bytes: int, keep: A
     _attach_devices(tape, sources, tmp_bytes)
     _bound_kernel_objects(tape)
     restrict_proc(tape, host)
+    mounts.show_again(tape, LAYER, _EMPTY.encode(), layout.LOCAL_SETTINGS.encode(), tolerate=errno.ENOENT)
     _make_scratch(tape, tmp_bytes)
 
 
@@ -141,7 +143,8 @@ def _attach_devices(tape: Tape, sources: Sources, shared_bytes: int) -> None:
         tape.call("dev", "symlinkat", goal.encode(), AT_FDCWD, f"/dev/{name}".encode())
     tape.call("dev", "mkdirat", AT_FDCWD, b"/dev/shm", 0o755)
     for name, fd in sources.devices.items():
-        mounts.restrict(tape, "dev", fd, writable=True, devices=True, programs=False)
+        # A device can be written behind a read-only mount; its times and attributes, which are the host's, cannot.
+        mounts.restrict(tape, "dev", fd, devices=True, programs=False)
         _attach(tape, "dev", fd, f"/dev/{name}", False, {"/dev"})
     options = f"size={shared_bytes},nr_inodes=65536,mode=1777"
     mounts.mount_new(tape, "dev", "tmpfs", "/dev/shm", options, programs=False)  # noqa: S108
@@ -157,14 +160,12 @@ def restrict_proc(tape: Tape, host: Host) -> None:
         mounts.restrict(tape, "proc", fd, programs=False)
         mounts.attach(tape, "proc", fd, f"/proc/{name}".encode())
         tape.mark(absent)
+    # One empty folder stands for all that are hidden; this one every /proc has.
+    mounts.mount_new(tape, "proc", "tmpfs", _EMPTY, "size=4k,nr_inodes=1,mode=0555,ro", programs=False)
     for name, folder in host.masked:
-        path = f"/proc/{name}".encode()
-        if folder:
-            options = "size=4k,nr_inodes=1,mode=0555"
-            mounts.mount_new(tape, "proc", "tmpfs", f"/proc/{name}", options, programs=False, tolerate=errno.ENOENT)
-            continue
         # The sandbox's own /dev/null, whose number was looked at when it was opened (CVE-2025-31133).
-        mounts.show_again(tape, "proc", b"/dev/null", path, tolerate=errno.ENOENT)
+        cover = _EMPTY.encode() if folder else b"/dev/null"
+        mounts.show_again(tape, "proc", cover, f"/proc/{name}".encode(), tolerate=errno.ENOENT)
 
 
 def _bound_kernel_objects(tape: Tape) -> None:

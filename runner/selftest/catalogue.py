@@ -8,12 +8,21 @@ from collections.abc import Iterable, Mapping, Sequence
 from types import ModuleType
 from typing import Any
 
-from skillkeep.runner.selftest.inside import calls, files, harness, identity, kernel_files, network, session
+from skillkeep.runner.selftest.inside import (
+    calls,
+    files,
+    harness,
+    identity,
+    kernel_files,
+    network,
+    session,
+    shared_files,
+)
 from skillkeep.runner.selftest.inside.harness import ATTACKS, Attack
 
 __all__ = ["attacks", "command", "input_text", "read_answers"]
 
-_MODULES: tuple[ModuleType, ...] = (harness, identity, calls, kernel_files, network, files, session)
+_MODULES: tuple[ModuleType, ...] = (harness, identity, calls, kernel_files, network, files, shared_files, session)
 _BOOT = """
 import json, os, sys, types
 def is_open(number):

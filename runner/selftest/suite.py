@@ -22,7 +22,8 @@ _OWN_PATHS = "landlock"
 _MIB = 1 << 20
 BY_EGRESS = (
     "host_loopback_tcp", "host_loopback_udp", "host_abstract", "host_socket_path", "metadata_service", "dns",
-    "family_netlink", "family_packet", "family_vsock", "family_alg", "raw_socket", "interfaces", "host_connections",
+    "family_netlink", "family_packet", "family_vsock", "family_alg", "raw_socket", "other_protocols", "interfaces",
+    "host_connections",
 )  # fmt: skip
 """The attacks that a run with a network grant is tried with again."""
 _IMAGE_FOLDERS = (

@@ -10,7 +10,17 @@ import errno
 
 from skillkeep.kernel.seccomp import ALLOW, Action, Check, Rule, deny
 
-__all__ = ["AF_INET", "AF_INET6", "AF_NETLINK", "AF_UNIX", "MODE_ARGUMENT", "any_bit", "families", "ordinary_rules"]
+__all__ = [
+    "AF_INET",
+    "AF_INET6",
+    "AF_NETLINK",
+    "AF_UNIX",
+    "MODE_ARGUMENT",
+    "any_bit",
+    "families",
+    "ordinary_rules",
+    "without_sigio",
+]
 
 AF_UNIX, AF_INET, AF_INET6, AF_NETLINK = 1, 2, 10, 16
 
@@ -75,23 +85,45 @@ _DANGEROUS = """
 _CLONE_NEW = 0x7E020000
 MODE_ARGUMENT = {"chmod": 1, "fchmod": 1, "fchmodat": 2, "fchmodat2": 2}
 _MAKING = {"creat": 1, "mknod": 1, "mknodat": 2}
+_DEVICE_BIT = 0o020000  # of a file's type: set for both kinds of devices, and not for files, folders, pipes and sockets
 _RLIMIT_CORE = 4
 _SPECIAL_BITS = 0o6000
 _O_CREAT, _O_TMPFILE = 0o100, 0o20000000
 _TIOCSTI, _TIOCLINUX, _TIOCSETD, _TIOCCONS = 0x5412, 0x541C, 0x5423, 0x541D
+_FSVERITY, _FSCRYPT, _FSUUID = 0x40806685, 0x800C6613, 0x80111500
+# Leases make whoever opens the file next wait for 45 seconds; both answer with signals.
+_F_SETLEASE, _F_NOTIFY = 1024, 1026
+_F_SETOWN, _F_SETSIG, _F_SETOWN_EX, _FIOSETOWN, _SIOCSPGRP = 8, 10, 15, 0x8901, 0x8902
 # Names, death signal, dumpable, capability look-ups, timer slack, subreaper, no_new_privs, THP, vector and
 # pointer-authentication state, memory names: nothing that gains or inspects a privilege.
 _PRCTL = (1, 2, 3, 4, 15, 16, 21, 23, 29, 30, 36, 37, 38, 39, 40, 41, 42, 50, 51, 52, 54, 55, 56, 65, 66)
 _PRCTL_VMA, _PRCTL_AUXV = 0x53564D41, 0x41555856
 
 
+_OTHER_PROTOCOLS = 0xFFFFFFFF & ~(6 | 17)  # bits that neither TCP's number has nor UDP's
+
+
 def families(*allowed: int, kinds: tuple[int, ...] = ()) -> Rule:
-    """A rule for `socket`: only these address families, and only these socket types when `kinds` is given."""
+    """A rule for `socket`: only these address families; with `kinds` only these socket types, and TCP and UDP alone.
+
+    The kernel would load SCTP, DCCP or L2TP for whoever names one; SMC and MPTCP are no less of a surface.
+    """
     refuse = deny(errno.EAFNOSUPPORT)
     if not kinds:
         return Rule((Check(0, allowed, ALLOW),) if allowed else (), refuse)
     others = tuple(kind for kind in range(16) if kind not in kinds)
-    return Rule((Check(1, others, refuse, mask=0xF), Check(0, allowed, ALLOW)), refuse)
+    protocol = Check(2, (0,), deny(errno.EPROTONOSUPPORT), mask=_OTHER_PROTOCOLS, negated=True)
+    return Rule((Check(1, others, refuse, mask=0xF), protocol, Check(0, allowed, ALLOW)), refuse)
+
+
+def without_sigio(rules: dict[str, Action | Rule]) -> dict[str, Action | Rule]:
+    """`fcntl` and `ioctl` of `ordinary_rules` that name nobody to be sent a signal when a descriptor is ready."""
+    refused = {"fcntl": (_F_SETOWN, _F_SETSIG, _F_SETOWN_EX), "ioctl": (_FIOSETOWN, _SIOCSPGRP)}
+    found: dict[str, Action | Rule] = {}
+    for name, values in refused.items():
+        rule = rules[name]
+        found[name] = Rule((Check(1, values, deny()), *(rule.checks if isinstance(rule, Rule) else ())), ALLOW)
+    return found
 
 
 def ordinary_rules() -> dict[str, Action | Rule]:
@@ -101,14 +133,17 @@ def ordinary_rules() -> dict[str, Action | Rule]:
         rules |= dict.fromkeys(group.split(), ALLOW)
     # A setuid file made in a granted folder would serve other users of the host.
     for name, index in (MODE_ARGUMENT | _MAKING).items():
-        rules[name] = Rule(any_bit(index, _SPECIAL_BITS, deny()), ALLOW)
+        bits = _SPECIAL_BITS | (_DEVICE_BIT if name.startswith("mknod") else 0)
+        rules[name] = Rule(any_bit(index, bits, deny()), ALLOW)
     for name, flags in (("open", 1), ("openat", 2)):
         not_making = Check(flags, (0,), ALLOW, mask=_O_CREAT | _O_TMPFILE)
         rules[name] = Rule((not_making, *any_bit(flags + 1, _SPECIAL_BITS, deny())), ALLOW)
     rules["clone"] = Rule(any_bit(0, _CLONE_NEW, deny()), ALLOW)
     # Its flags lie in memory, out of a filter's reach; libraries fall back to clone on ENOSYS (moby#42680).
     rules["clone3"] = deny(errno.ENOSYS)
-    rules["ioctl"] = Rule((Check(1, (_TIOCSTI, _TIOCLINUX, _TIOCSETD, _TIOCCONS), deny()),), ALLOW)
+    refused = (_TIOCSTI, _TIOCLINUX, _TIOCSETD, _TIOCCONS, _FSVERITY, _FSCRYPT, _FSUUID)
+    rules["ioctl"] = Rule((Check(1, refused, deny()),), ALLOW)
+    rules["fcntl"] = Rule((Check(1, (_F_SETLEASE, _F_NOTIFY), deny()),), ALLOW)
     rules["prctl"] = Rule((Check(0, (*_PRCTL, _PRCTL_VMA, _PRCTL_AUXV), ALLOW),), deny())
     rules["personality"] = Rule((Check(0, (0, 0xFFFFFFFF), ALLOW),), deny())
     # A core limit of 1 alone keeps the host's core dump handler from running (core(5)); it must stay so.

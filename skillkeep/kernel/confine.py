@@ -12,7 +12,16 @@ import os
 from collections.abc import Sequence
 
 from skillkeep.kernel import capabilities, landlock, process
-from skillkeep.kernel.calls import AF_INET, AF_INET6, AF_NETLINK, MODE_ARGUMENT, any_bit, families, ordinary_rules
+from skillkeep.kernel.calls import (
+    AF_INET,
+    AF_INET6,
+    AF_NETLINK,
+    MODE_ARGUMENT,
+    any_bit,
+    families,
+    ordinary_rules,
+    without_sigio,
+)
 from skillkeep.kernel.errors import KernelError
 from skillkeep.kernel.libc import guarded
 from skillkeep.kernel.rlimits import NO_CORE_DUMP, set_limits
@@ -43,6 +52,7 @@ def worker_rules(*, network: bool, programs: bool, writes: bool, signals_scoped:
     refused = [_OWNERSHIP, _SERVING, _SHARED, _SCHEDULING, _LEAVING]
     if not signals_scoped:
         refused.append(_OTHERS)
+        rules |= without_sigio(rules)
     if not (programs and writes):
         refused.append(_TIMES_AND_MODES)
     else:

@@ -7,11 +7,20 @@ import resource
 from skillkeep.kernel.errors import KernelError
 from skillkeep.kernel.tape import Tape
 
-__all__ = ["LAYER", "NO_CORE_DUMP", "set_limits", "tape_limit", "within_hard"]
+__all__ = ["LAYER", "NO_CORE_DUMP", "OF_EVERY_PAYLOAD", "set_limits", "tape_limit", "within_hard"]
 
 LAYER = "rlimits"
 NO_CORE_DUMP = 1
 """Not 0: with 0 a handler named by core_pattern still runs, as root on the host; 1 keeps it from running (core(5))."""
+OF_EVERY_PAYLOAD = {
+    "core": NO_CORE_DUMP,
+    "locked": 8 * 1024 * 1024,
+    "queues": 0,
+    "realtime": 0,
+    "nice": 0,
+    "signals": 4096,
+}
+"""Whatever the run and its caller may: what reaches beyond a sandbox, or is counted for a whole user."""
 
 _NAMES = {
     "address_space": resource.RLIMIT_AS,

@@ -87,6 +87,11 @@ def test_the_ordinary_rules_mean_the_same_on_each_architecture(arch: str) -> Non
     assert compiled.decide("socket", [AF_UNIX | 1 << 32, 1]) == ALLOW  # the kernel reads an int, too
     assert compiled.decide("ioctl", [0, 0x5412 | 1 << 40]) == deny()
     assert compiled.decide("ioctl", [0, 0x5401]) == ALLOW
+    assert compiled.decide("ioctl", [0, 0x80111500]) == compiled.decide("ioctl", [0, 0x40806685]) == deny()
+    assert compiled.decide("fcntl", [0, 1024]) == compiled.decide("fcntl", [0, 1026 | 1 << 32]) == deny()
+    assert compiled.decide("fcntl", [0, 1030]) == compiled.decide("fcntl", [0, 8]) == ALLOW
+    assert compiled.decide("mknodat", [0, 0, 0o020600]) == compiled.decide("mknodat", [0, 0, 0o060600]) == deny()
+    assert {compiled.decide("mknodat", [0, 0, kind | 0o600]) for kind in (0, 0o100000, 0o010000, 0o140000)} == {ALLOW}
     assert compiled.decide("prctl", [4]) == ALLOW
     assert compiled.decide("prctl", [0x59616D61]) == deny()
     assert compiled.decide("personality", [0]) == ALLOW
@@ -105,6 +110,9 @@ def test_socket_types_can_be_limited_too() -> None:
     compiled = Filter({"socket": families(AF_INET, kinds=(1,))})
     assert compiled.decide("socket", [AF_INET, 1 | 0o2000000]) == ALLOW
     assert compiled.decide("socket", [AF_INET, 3]) == deny(errno.EAFNOSUPPORT)
+    assert {compiled.decide("socket", [AF_INET, 1, number]) for number in (0, 6, 17, 6 | 1 << 32)} == {ALLOW}
+    others = {compiled.decide("socket", [AF_INET, 1, number]) for number in (33, 115, 132, 136, 256, 262, 2**31)}
+    assert others == {deny(errno.EPROTONOSUPPORT)}
     assert Filter({"socket": families()}).decide("socket", [AF_UNIX, 1]) == deny(errno.EAFNOSUPPORT)
 
 
@@ -118,6 +126,9 @@ def test_a_worker_may_make_threads_but_no_processes_and_no_other_modes() -> None
     assert running.decide("execve") == running.decide("fchmod", [0, 0o755]) == ALLOW
     assert {running.decide("fchmod", [0, mode]) for mode in (0o4755, 0o2755, 0o666, 0o660)} == {deny()}
     assert running.decide("kill") == deny()
+    named = [running.decide("fcntl", [0, command]) for command in (8, 10, 15, 1024)]
+    assert [*named, *(running.decide("ioctl", [0, request]) for request in (0x8901, 0x8902, 0x5412))] == [deny()] * 7
+    assert running.decide("fcntl", [0, 1030]) == running.decide("ioctl", [0, 0x5401]) == ALLOW
 
 
 def test_the_digest_names_the_program() -> None:

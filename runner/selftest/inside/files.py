@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import errno
 import mmap
 import os
@@ -154,6 +153,12 @@ def block_device() -> Answer:
 def character_device() -> Answer:
     """The number of /dev/mem; never opened."""
     return _made(stat.S_IFCHR, 1, 1)
+
+
+@attack(AREA, "make a whiteout, the device 0:0 that overlays take for a deleted file")
+def whiteout() -> Answer:
+    """Any user may make one since Linux 5.8."""
+    return _made(stat.S_IFCHR, 0, 0)
 
 
 @attack(AREA, "find a device that leads to hardware or the host", control="root")
@@ -314,37 +319,6 @@ def shared_mapping() -> Answer:
     except OSError:
         return closed(reason)
     return opened("it opens for writing")
-
-
-@attack(
-    AREA,
-    "meet another sandbox by a lock on a shared system file (flock)",
-    intended={
-        "*": "a lock on a file that many may read is a slow signal between those who agree on it, and reaches nothing"
-    },
-)
-def file_locks() -> Answer:
-    """An exclusive lock on a system program."""
-    import fcntl
-
-    with open("/usr/bin/env", "rb") as file:
-        return tried(lambda: fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB))
-
-
-@attack(
-    AREA,
-    "see which system programs the host starts (inotify on /usr/bin)",
-    intended={"*": "it tells that somebody opened a system file, not who or what for; file watchers need the call"},
-)
-def watch_host() -> Answer:
-    """A watch on a folder that is shared with the host; `perf` and `fanotify` are closed."""
-    libc = ctypes.CDLL(None, use_errno=True)
-    fd = libc.inotify_init1(0)
-    if fd < 0:
-        return closed(os.strerror(ctypes.get_errno()))
-    if libc.inotify_add_watch(fd, b"/usr/bin", 0x20) < 0:
-        return closed(os.strerror(ctypes.get_errno()))
-    return opened("a watch on /usr/bin")
 
 
 @attack(AREA, "escape by a symbolic link in a granted folder", control="none")

@@ -68,6 +68,10 @@ _TOLD: dict[str, tuple[str, str, Mapping[str, str]]] = {
     "kpageflags": ("/proc/kpageflags", "every page of memory", {}),
     "buddyinfo": ("/proc/buddyinfo", "free memory by size", _ENGINE),
     "zoneinfo": ("/proc/zoneinfo", "memory by zone", _ENGINE),
+    "pressure": ("/proc/pressure/memory", "when the machine's programs wait for memory", _ENGINE),
+    "pci": ("/proc/bus/pci/devices", "the machine's hardware", _ENGINE),
+    "proc_fs": ("/proc/fs", "which disks there are", _ENGINE),
+    "proc_irq": ("/proc/irq/default_smp_affinity", "which cores serve the machine's hardware", _ENGINE),
     "acpi": ("/proc/acpi", "the machine's hardware", {}),
     "proc_scsi": ("/proc/scsi/scsi", "the machine's disks", {}),
     "sys": (

@@ -7,7 +7,7 @@ import os
 import socket
 import struct
 
-from skillkeep.runner.selftest.inside.harness import ABSENT, Answer, attack, closed, facts, opened, register
+from skillkeep.runner.selftest.inside.harness import ABSENT, OPEN, Answer, attack, closed, facts, opened, register
 
 AREA = "network"
 _OWN_NETWORK = {"docker": "the container has a network of its own, with a loopback and nothing else"}
@@ -71,6 +71,28 @@ def raw_socket() -> Answer:
     return _kinds(socket.AF_INET, socket.SOCK_RAW, 1)
 
 
+# name: type and number; each has had faults that gave root, and the kernel loads a missing one for whoever asks.
+_PROTOCOLS = {
+    "MPTCP": (socket.SOCK_STREAM, 262),
+    "SCTP": (socket.SOCK_STREAM, 132),
+    "SMC": (socket.SOCK_STREAM, 256),
+    "UDP-Lite": (socket.SOCK_DGRAM, 136),
+    "L2TP": (socket.SOCK_DGRAM, 115),
+}
+
+
+@attack(AREA, "internet protocols besides TCP and UDP (MPTCP, SCTP, SMC, UDP-Lite, L2TP)")
+def other_protocols() -> Answer:
+    """One socket of each."""
+    found = [
+        name
+        for name, (kind, number) in _PROTOCOLS.items()
+        for family in (socket.AF_INET, socket.AF_INET6)
+        if _kinds(family, kind, number)[0] == OPEN
+    ]
+    return opened(found) if found else closed("none can be made")
+
+
 def _kinds(family: int, kind: int, protocol: int) -> Answer:
     try:
         socket.socket(family, kind, protocol).close()
@@ -114,6 +136,20 @@ def host_abstract() -> Answer:
 def host_socket_path() -> Answer:
     """The selftest listens there, in a folder that everybody may enter."""
     return _reach(socket.AF_UNIX, socket.SOCK_STREAM, facts["socket_path"])
+
+
+@attack(
+    AREA,
+    "reach a program of the host that listens at a socket in a granted folder",
+    intended={
+        "*": "a granted folder is given whole: no layer tells a socket in it from one that the sandbox made there"
+    },
+)
+def granted_socket() -> Answer:
+    """The selftest listens there."""
+    if not facts.get("writable"):
+        return ABSENT, "no granted folder in this run"
+    return _reach(socket.AF_UNIX, socket.SOCK_STREAM, facts["writable"] + "/socket")
 
 
 @attack(

@@ -98,6 +98,21 @@ with environments.open(project) as e:
     assert seen["after"] == "well"
 
 
+@pytest.mark.parametrize("fresh", [False, True])
+def test_a_command_has_no_priority_of_its_callers_and_few_signals(stage: Stage, fresh: bool) -> None:
+    seen = stage.play(f"""
+import contextlib, resource
+with contextlib.suppress(ValueError):  # not every root may raise its limits
+    resource.setrlimit(resource.RLIMIT_RTPRIO, (9, 9))
+    resource.setrlimit(resource.RLIMIT_NICE, (30, 30))
+with environments.open(project) as e:
+    said(limits=out(e, "cat /proc/self/limits", fresh={fresh}))
+""")
+    hard = {line[:26].strip(): line[26:].split()[1] for line in seen["limits"].splitlines()[1:]}
+    held = [hard["Max realtime priority"], hard["Max nice priority"], hard["Max pending signals"]]
+    assert held == ["0", "0", "4096"]
+
+
 def test_output_above_its_limit_ends_the_command(stage: Stage) -> None:
     seen = stage.play("""
 with environments.open(project) as e:
