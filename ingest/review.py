@@ -23,6 +23,7 @@ from skillkeep.manifest import Manifest
 from skillkeep.text import escape
 from skillkeep.vault.errors import VaultError
 from skillkeep.vault.interface import Admission, Tier, ToolRecord
+from skillkeep.vault.refusals import name_taken
 from skillkeep.vault.reputation import Reputation
 
 __all__ = ["Standing", "build_case", "describe", "preapproved"]
@@ -57,14 +58,7 @@ def build_case(
     known = floor.vault.lookup(digest, tier)
     named = floor.vault.by_name(name)
     if known is None and named is not None and named.source_key != source.key:
-        raise VaultError(
-            "name_taken",
-            f"the name '{name}' belongs to {escape(named.source_key)}",
-            "Give this tool a name of its own with --name.",
-            name=name,
-            owner=named.source_key,
-            claimed_by=source.key,
-        )
+        raise name_taken(name, named.source_key, source.key)
     report = None
     if request.audit or (known is None and tier is not Tier.LOCAL):
         report = _audit(request, floor, fetched, artifact)

@@ -11,6 +11,7 @@ from skillkeep.manifest import Manifest
 from skillkeep.text import escape
 from skillkeep.vault.errors import VaultError
 from skillkeep.vault.interface import Admission
+from skillkeep.vault.refusals import name_taken
 from skillkeep.vault.registry import Stamp, StoredTool
 
 __all__ = ["check_not_revoked", "check_owner", "collect", "enter", "point_at", "revoke"]
@@ -34,14 +35,7 @@ def check_owner(connection: sqlite3.Connection, name: str, source_key: str) -> N
     """Raise `VaultError` (`name_taken`) when `name` belongs to another source."""
     row = connection.execute("SELECT source_key FROM tools WHERE name = ?", (name,)).fetchone()
     if row and row["source_key"] != source_key:
-        raise VaultError(
-            "name_taken",
-            f"the name '{name}' belongs to {escape(row['source_key'])}",
-            "Give this tool a name of its own with --name.",
-            name=name,
-            owner=row["source_key"],
-            claimed_by=source_key,
-        )
+        raise name_taken(name, row["source_key"], source_key)
 
 
 def check_not_revoked(connection: sqlite3.Connection, digest: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -89,7 +90,7 @@ def verify(
               "mismatches": [views.mismatch_json(each) for each in found]})  # fmt: skip
     elif found:
         write(views.mismatch_text(found))
-        say(f"{paint('hint', 'blue')}: {hint}")
+        say(f"{paint('hint', 'blue', sys.stderr)}: {hint}")
     else:
         write("every vaulted file is as it was approved")
     return Exit.REJECTED if found else Exit.OK

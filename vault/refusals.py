@@ -11,7 +11,7 @@ from skillkeep.vault.errors import VaultError
 from skillkeep.vault.interface import Admission, Revocation, Tier, ToolRecord
 from skillkeep.vault.verification import Difference
 
-__all__ = ["admission_facts", "check_admission", "not_in_history", "not_vaulted", "revoked", "tampered"]
+__all__ = ["admission_facts", "check_admission", "name_taken", "not_in_history", "not_vaulted", "revoked", "tampered"]
 
 _LISTED = 50
 
@@ -67,6 +67,18 @@ def not_in_history(name: str, reason: str) -> VaultError:
         f"no such version of '{escape(name)}': {reason}",
         f"See its versions and their digests: vault history {escape(name)}",
         name=name,
+    )
+
+
+def name_taken(name: str, owner: str, claimed_by: str) -> VaultError:
+    """The name belongs to the source that took it first. `owner` and `claimed_by` are keys of sources."""
+    return VaultError(
+        "name_taken",
+        f"the name '{name}' belongs to {escape(owner)}",
+        "Give this tool a name of its own with --name.",
+        name=name,
+        owner=owner,
+        claimed_by=claimed_by,
     )
 
 
