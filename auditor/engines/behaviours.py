@@ -58,6 +58,9 @@ _REDIRECTS = (
 )
 
 
+_PASSWORDS = re.compile(r"\bgetpass\b")  # a function whose answer is a password
+
+
 class BehaviourEngine(Engine):
     """See the module."""
 
@@ -185,7 +188,7 @@ def _tampered(tree: SourceTree, acts: list[Act], emit: Emitter) -> None:
         program = [files[patch.path], *loaded_by(files[patch.path], files).values()] if patch.path in files else []
         mine = [act for act in acts if act.path == patch.path]
         mine += (act for file in program[1:] for each in code_of(file) for act in Acts(each).those(("secret", "login")))
-        taken = _first(mine, ("secret", "login"))
+        taken = patch if _PASSWORDS.search(patch.text) else _first(mine, ("secret", "login"))
         if taken and (taken.kind == "secret" or any(file.path in remote for file in program)):
             message = f"{patch.text.strip()[:60]} is replaced, and {taken.text.strip()[:40]} is taken"
             emit.finding("behaviour-tampered-library", Location(patch.path, patch.line), patch.text, message)

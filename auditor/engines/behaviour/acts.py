@@ -24,7 +24,7 @@ CODE: Final = (
 _COMMENT: Final = re.compile(r"\n[ \t]*(?:#(?!!)|//|\*[ \t/])[^\n]*")
 _OTHER: Final = re.compile(
     r"(?i)\.(?:go|rs|php|pl|pm|lua|java|kts?|swift|cs|c|cc|cpp|mm?|applescript|vbs|hta|bat|cmd|reg|jl|ex|exs|scala|dart|groovy|gradle"
-    r"|awk|tcl|nim|zig|hs|clj|cr|r|vb|ml|fsx?|erl|d|v|pas|coffee|gd|el|raku|sol)$|(?:^|/)(?:[\w.-]*dockerfile[\w.-]*|containerfile|makefile|justfile)$"
+    r"|awk|tcl|nim|zig|hs|clj|cr|r|vb|ml|fsx?|erl|d|v|pas|coffee|gd|el|raku|sol|gs)$|(?:^|/)(?:[\w.-]*dockerfile[\w.-]*|containerfile|makefile|justfile)$"
 )
 _MOST: Final = 200
 _REMOVES: Final = ("delete", "encrypt")  # beside these, homes under other names are looked for

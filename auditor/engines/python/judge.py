@@ -30,6 +30,13 @@ _TABLES: Final = (
     "code", "shell", "process", "deserialise", "deserialise_file", "import", "import_soft", "native", "network", "send",
     "read", "write", "credential_calls", "environment", "harmless",
 )  # fmt: skip
+_LATER: Final = {  # calls that call what they are given, and where it stands among the arguments
+    "Thread": 1, "Process": 1, "Timer": 1, "submit": 0, "to_thread": 0, "run_in_executor": 1, "call_soon": 0,
+    "call_soon_threadsafe": 0, "call_later": 1, "call_at": 1, "apply_async": 0, "apply": 0, "start_new_thread": 0,
+    "deferToThread": 0, "add_job": 0, "run_sync": 0, "spawn": 0,
+}  # fmt: skip
+_LISTED: Final = frozenset({"Thread", "Process", "Timer", "apply_async", "apply", "start_new_thread"})
+_OWN_OPTIONS: Final = frozenset({"target", "func", "function", "args", "kwargs", "daemon", "name", "group"})
 _OTHERS: Final = frozenset(
     {
         "items",
@@ -82,6 +89,8 @@ def _part(site: Site, flow: Flow, sinks: dict[str, Any]) -> None:
     for call, scope in found.calls:
         function = call.func
         kind = function.__class__
+        if (name := _called(function)) in _LATER and (later := _later(name, call)) is not None:
+            judges.of_later(later, scope)
         if kind is ast.Attribute and plain(function):  # type: ignore[arg-type]
             if call.args or call.keywords:
                 judges.of_unknown(call, scope, function.attr)  # type: ignore[attr-defined]
@@ -106,6 +115,7 @@ class _Judges:
         self._names = site.names
         self._doing = _Doing()
         self._does: dict[tuple[str, ...], int] = {}
+        self._made: list[ast.Call] = []  # kept, as answers are remembered by a node's identity
 
     def of_unknown(self, call: ast.Call, scope: Scope, method: str) -> None:
         """Judge a call, with arguments, of a method of which nothing is known but its name."""
@@ -136,6 +146,13 @@ class _Judges:
             self.credentials.paths(call, scope, called, harmless=bool(does & _HARMLESS))
         if does & _SENDS or method in self.egress.methods:
             self.egress.judge(call, scope, called)
+
+    def of_later(self, call: ast.Call, scope: Scope) -> None:
+        """Judge a call that another call makes: of a function of some library which the tables know."""
+        called = self._names.resolve(call.func, scope)
+        if self._doing(called) & (_RUNS | _READS | _SENDS):
+            self._made.append(call)
+            self.of_known(call, scope)
 
 
 class _Plain:
@@ -201,6 +218,32 @@ def _ends() -> frozenset[str]:
     sinks = table("python")
     named = frozenset(name.rpartition(".")[2] for kind in _TABLES for name in sinks[kind])
     return named | _OTHERS | frozenset(sinks["read_methods"]) | frozenset(sinks["write_methods"])
+
+
+def _called(function: ast.expr) -> str:
+    """The last name of what is called."""
+    if isinstance(function, ast.Attribute):
+        return function.attr
+    return function.id if isinstance(function, ast.Name) else ""
+
+
+def _later(name: str, call: ast.Call) -> ast.Call | None:
+    """The call that ``Thread(target=f, args=(x,))``, ``pool.submit(f, x)`` and their like make; None for no such."""
+    options = {each.arg: each.value for each in call.keywords if each.arg}
+    at = _LATER[name]
+    given = call.args[at:]
+    function = options.get("target") or options.get("func") or options.get("function") or (given[0] if given else None)
+    if not isinstance(function, ast.Name | ast.Attribute):
+        return None
+    listed = options.get("args") or (given[1] if name in _LISTED and len(given) > 1 else None)
+    arguments = given[1:]
+    if name in _LISTED or listed is not None:
+        arguments = listed.elts if isinstance(listed, ast.Tuple | ast.List) else []
+    named = [] if name in _LISTED else [each for each in call.keywords if each.arg not in _OWN_OPTIONS]
+    if isinstance(given_names := options.get("kwargs"), ast.Dict):
+        pairs = zip(given_names.keys, given_names.values, strict=True)
+        named = [ast.keyword(str(key.value), value) for key, value in pairs if isinstance(key, ast.Constant)]
+    return ast.copy_location(ast.Call(function, list(arguments), named), call)
 
 
 def _unwrapped(site: Site, call: ast.Call, scope: Scope) -> ast.Call:
