@@ -13,7 +13,7 @@ import socket
 import struct
 import threading
 from collections import ChainMap
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from skillkeep.kernel.errors import KernelError
@@ -281,19 +281,17 @@ class Entered(Inside):
 class Waiting(Inside):
     """What waits for a command to come, measured as far as nothing can take from it (`attest.Ahead`).
 
-    It is of the thread that made it, whose child it is and with which it ends; used once.
+    Used once. It ends with the thread that made it, also when it has become its command.
     """
+
+    when_over: Callable[[], None] | None = None
+    """Called when its command has ended."""
 
     def __init__(self, door: Door, fresh: bool) -> None:
         super().__init__(door, fresh, prepare_waiting(fresh, door.standing, door.ground), None)
         self.fresh = fresh
-        self.maker = os.getpid(), threading.get_native_id()
+        self._maker = os.getpid()
         self._ahead: Ahead | None = None
-
-    @property
-    def looked_at(self) -> bool:
-        """Whether it was measured."""
-        return self._ahead is not None
 
     @property
     def speaks(self) -> bool:
@@ -317,11 +315,19 @@ class Waiting(Inside):
         self._program, self._steps = command.argv[0], ChainMap(steps, self._steps)  # type: ignore[arg-type]
         self._ahead.close()
 
+    def end(self) -> tuple[int | None, Used]:
+        """As of any command."""
+        try:
+            return super().end()
+        finally:
+            if self.when_over is not None:
+                self.when_over()
+
     def close(self) -> None:
         """End it; in another process than the one that made it, let go of it."""
         if self._ahead is not None:
             self._ahead.close()
-        if os.getpid() != self.maker[0]:
+        if os.getpid() != self._maker:
             self._socket.close()
             return
         if self._pidfd < 0:

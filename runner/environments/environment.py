@@ -105,7 +105,6 @@ class Environment:
             feeder = Feeder(b"" if how.stdin is None else how.stdin, feed.give(feed.write_end))
             outputs: list[tuple[int, Sink]] = [(one.read_end, out), (two.read_end, err)]
             try:
-                self._waiters.look_ahead(entered, command)
                 stopped = relay(entered, outputs, feeder, how.seconds or _LONGEST_SECONDS)
             except BaseException:
                 entered.kill()
@@ -113,7 +112,9 @@ class Environment:
                 raise
             finally:
                 feeder.close()
-            return self._result(entered, stopped, (out, err), started)
+            result = self._result(entered, stopped, (out, err), started)
+            self._waiters.note(command)
+            return result
 
     def command(self, argv: Sequence[str], how: How, terminal: bool = False) -> Command:
         """The command `argv` with the environment variables it gets. Raises RunnerError (`bad_policy`)."""

@@ -61,8 +61,9 @@ class Lock:
         return True
 
     def note_use(self) -> None:
-        """The environment was used just now."""
-        os.utime(self._fd)
+        """The environment was used just now; once it was given back for good, nothing."""
+        if self._fd >= 0:
+            os.utime(self._fd)
 
     def release(self) -> None:
         """Give it back; it can be taken again."""
@@ -72,8 +73,8 @@ class Lock:
         """Give it back for good."""
         if self._fd >= 0:
             self.release()
-            os.close(self._fd)
-            self._fd = -1
+            fd, self._fd = self._fd, -1
+            os.close(fd)
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,8 @@
 """What waits in an open environment for the commands of this process: it has entered, and holds no more than they may.
 
 A command that comes is told to one of these: it costs a message, its execve and its end. From the second command of a
-kind on (shared, fresh) up to two of that kind wait; the second is measured while a command runs.
+kind on (shared, fresh) up to two of that kind wait. A thread of this process makes and measures them, a moment after a
+command has ended.
 
 Why such a command holds no less than one that enters when it comes:
 
@@ -9,8 +10,8 @@ Why such a command holds no less than one that enters when it comes:
 - What the payload can never get back or leave is measured when it begins to wait; mounts, control group and that it is
   still that living process when its command has come, by the same code (`attest.Ahead`).
 - It belongs to one holder, whose plan never changes, and is not used when that has ended; a new holder has none.
-- What it took from this process (ids, rights, filters, limits, control groups, cores, priority) is looked at again,
-  and must be the same. It is of the thread that made it, and is used by no other.
+- What it took from the thread that made it (ids, rights, filters, limits, control groups, cores, priority) is looked
+  at again, and must be what the thread has that brings the command.
 - It is used once. It dies with its maker, by the kernel's hand. Of all processes that have an environment open, one
   alone has any, by a lock, so that there are never more than `standing.BESIDE` leaves room for.
 - Where the kernel has no Landlock other commands could look into it: there it is not made.
@@ -20,7 +21,6 @@ from __future__ import annotations
 
 import os
 import resource
-import select
 import threading
 import time
 from collections import Counter
@@ -40,6 +40,8 @@ __all__ = ["MOST", "Waiters"]
 MOST = 2
 """How many wait for each kind of command."""
 _BEFORE = 1
+_QUIET_SECONDS = 0.002
+"""How long after a command: whoever brings the next one at once is not held up."""
 _AFTER_FAILURE_SECONDS = 5.0
 _LEAST_MEMORY = 64 << 20
 _LIMIT_KINDS = 16  # RLIM_NLIMITS
@@ -47,7 +49,7 @@ _FAILURES = (KernelError, LayerError, OSError, ValueError)
 
 
 class Waiters:
-    """Those of one door. `lock` opens what the one process that has any holds alone."""
+    """Those of one door. `lock` opens what the one process that has any holds alone. A forked process has none."""
 
     def __init__(self, door: Door, lock: Callable[[], Lock]) -> None:
         self._door, self._open_lock = door, lock
@@ -55,9 +57,14 @@ class Waiters:
         self._owned = False
         self._waiting: list[Waiting] = []
         self._commands: Counter[bool] = Counter()
+        self._wanted: set[bool] = set()
         self._bounds: tuple[object, ...] = ()
         self._not_before = 0.0
-        self._changing = threading.Lock()
+        self._running = 0
+        self._changed = threading.Condition()
+        self._closing, self._ended = threading.Event(), threading.Event()
+        self._keeper: threading.Thread | None = None
+        self._maker = os.getpid()
         plan = door.standing.plan
         self._may = bool(door.standing.landlock) and plan.memory_bytes >= _LEAST_MEMORY
 
@@ -65,85 +72,111 @@ class Waiters:
         """The command, let go in one that waited; None when there is none, or none that still holds."""
         while (found := self._next(command)) is not None:
             try:
-                if not found.looked_at:
-                    found.look()
                 found.go(command, streams)
             except BaseException as error:
                 found.close()  # nothing ran
+                self._left()
                 if not isinstance(error, _FAILURES):
                     raise
             else:
+                found.when_over = self._left
                 return found
         return None
 
-    def look_ahead(self, beside: Inside, command: Command) -> None:
-        """Measure what waits, and make another one, while `beside` runs `command`."""
-        if command.terminal or not self._changing.acquire(blocking=False):
+    def note(self, command: Command) -> None:
+        """Such a command has ended: what waits for the next one is made in a moment."""
+        if not self._may or command.terminal or os.getpid() != self._maker:
             return
-        try:
+        with self._changed:
             self._commands[command.fresh] += 1
-            if self._may and self._commands[command.fresh] > _BEFORE and time.monotonic() >= self._not_before:
-                self._make_ready(beside, command.fresh)
-        finally:
-            self._changing.release()
+            if self._commands[command.fresh] <= _BEFORE or self._closing.is_set():
+                return
+            self._wanted.add(command.fresh)
+            if self._keeper is None:
+                self._keeper = threading.Thread(target=self._keep, name="skillkeep-waiting", daemon=True)
+                self._keeper.start()
+            self._changed.notify_all()
 
     def close(self) -> None:
-        """End all of them, for good: a command that another thread still runs makes no more."""
-        with self._changing:
-            self._may = False
+        """End all of them, for good. A command that still runs in one of them goes on."""
+        if os.getpid() != self._maker:
             self._end_all()
-            if self._lock is not None:
-                self._lock.close()
+            return
+        with self._changed:
+            self._closing.set()
+            self._changed.notify_all()
+        if self._keeper is not None:
+            self._ended.wait()
+        with self._changed:
+            self._end_all()
+        if self._lock is not None:
+            self._lock.close()
 
     def _next(self, command: Command) -> Waiting | None:
-        if not self._waiting or command.terminal:
+        if not self._waiting or command.terminal or os.getpid() != self._maker:
             return None
-        with self._changing:
-            found = next((each for each in self._own() if each.fresh == command.fresh), None)
+        with self._changed:
+            found = next((each for each in self._waiting if each.fresh == command.fresh), None)
             if found is None:
                 return None
             if self._bounds != _bounds() or not is_alive(self._door.standing):
                 self._end_all()
                 return None
             self._waiting.remove(found)
+            self._running += 1
             return found
 
-    def _own(self) -> list[Waiting]:
-        """Those of this thread."""
-        me = os.getpid(), threading.get_native_id()
-        return [each for each in self._waiting if each.maker == me]
+    def _left(self) -> None:
+        with self._changed:
+            self._running -= 1
+            self._changed.notify_all()
 
-    def _make_ready(self, beside: Inside, fresh: bool) -> None:
-        ready = [each for each in self._own() if each.fresh == fresh]
-        for each in ready:
-            if not each.looked_at and each.speaks:
-                self._try(each)
-        count = sum(each.fresh == fresh for each in self._waiting)
-        if count >= MOST and not ready:
-            self._forget_the_dead()
-        for number in range(count, MOST):
-            if (number and _is_over(beside)) or not self._may_own() or not self._make(fresh):
-                return  # an answer comes first
-
-    def _try(self, each: Waiting) -> None:
+    def _keep(self) -> None:
+        """Make what is wanted until all is closed; then stay for as long as a command runs that would end with this."""
         try:
-            each.look()
-        except _FAILURES:
-            self._waiting.remove(each)
-            each.close()
-            self._not_before = time.monotonic() + _AFTER_FAILURE_SECONDS
+            while self._is_wanted():
+                self._closing.wait(_QUIET_SECONDS)
+                with self._changed:
+                    wanted, self._wanted = self._wanted, set()
+                for fresh in wanted:
+                    self._make_ready(fresh)
+        finally:
+            self._ended.set()
+            with self._changed:
+                self._changed.wait_for(lambda: not self._running)
 
-    def _make(self, fresh: bool) -> bool:
+    def _is_wanted(self) -> bool:
+        with self._changed:
+            self._changed.wait_for(lambda: self._wanted or self._closing.is_set())
+            return not self._closing.is_set()
+
+    def _make_ready(self, fresh: bool) -> None:
         bounds = _bounds()
-        if self._waiting and bounds != self._bounds:
-            self._end_all()
+        with self._changed:
+            if bounds != self._bounds:
+                self._end_all()
+            self._forget_the_dead()
+            self._bounds = bounds
+            lacking = MOST - sum(each.fresh == fresh for each in self._waiting)
+        for _ in range(lacking):
+            if self._closing.is_set() or time.monotonic() < self._not_before or not self._may_own():
+                return
+            try:
+                made = self._made(fresh)
+            except _FAILURES:
+                self._not_before = time.monotonic() + _AFTER_FAILURE_SECONDS
+                return
+            with self._changed:
+                self._waiting.append(made)
+
+    def _made(self, fresh: bool) -> Waiting:
+        made = Waiting(self._door, fresh)
         try:
-            self._waiting.append(Waiting(self._door, fresh))
-        except _FAILURES:
-            self._not_before = time.monotonic() + _AFTER_FAILURE_SECONDS
-            return False
-        self._bounds = bounds
-        return True
+            made.look()
+        except BaseException:
+            made.close()
+            raise
+        return made
 
     def _may_own(self) -> bool:
         """Whether no other process has any; asked again each time until it is so."""
@@ -153,20 +186,13 @@ class Waiters:
         return self._owned
 
     def _forget_the_dead(self) -> None:
-        """Those of threads that have ended have ended with them."""
-        for each in [each for each in self._waiting if each.looked_at and each.speaks]:
+        for each in [each for each in self._waiting if each.speaks]:
             self._waiting.remove(each)
             each.close()
 
     def _end_all(self) -> None:
         while self._waiting:
             self._waiting.pop().close()
-
-
-def _is_over(command: Inside) -> bool:
-    poll = select.poll()
-    poll.register(command.pidfd, select.POLLIN)
-    return bool(poll.poll(0))
 
 
 def _bounds() -> tuple[object, ...]:

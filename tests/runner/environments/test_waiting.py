@@ -26,12 +26,12 @@ print(json.dumps([
     open("/proc/self/oom_score_adj").read(), sys.stdin.read(), os.getpriority(os.PRIO_PROCESS, 0),
 ]))
 """
-# A command takes what waits before it was looked at, and after a failure nothing is made for five seconds: so the
-# commands that only bring about that some wait come with pauses, and for longer than that.
+# What waits is made a moment after a command, and after a failure nothing is made for five seconds: so the commands
+# that only bring about that some wait come with pauses, and for longer than that.
 USED = """
 import time
 def waiting(e, fresh):
-    return [each.payload for each in e._waiters._waiting if each.fresh == fresh and each.looked_at]
+    return [each.payload for each in e._waiters._waiting if each.fresh == fresh]
 def until_some_wait(e, fresh):
     end = time.monotonic() + 20
     while time.monotonic() < end:
@@ -81,19 +81,62 @@ with environments.open(project) as e:
     assert seen == {"well": "well", "stack": "3072", "again": "3072", "gone": True}
 
 
-def test_each_serves_once_and_only_the_thread_that_made_it(stage: Stage) -> None:
+def test_each_serves_once_and_every_thread_that_is_bounded_as_its_maker(stage: Stage) -> None:
     seen = stage.play(f"""
 {USED}
 import threading
+def run(number):
+    if number:
+        os.sched_setaffinity(0, {{min(os.sched_getaffinity(0))}})  # of this thread alone
+    before = waiting(e, False)
+    said(**{{f"text{{number}}": out(e, "echo other"), f"used{{number}}": before[0] not in waiting(e, False)}})
+    said(**{{f"cores{{number}}": out(e, "nproc")}})
 with environments.open(project) as e:
     pids = [e.run(["sh", "-c", "echo $PPID $$"]).stdout for _ in range(12)]
-    before = until_some_wait(e, False)
-    other = threading.Thread(target=lambda: said(text=out(e, "echo other")))
-    other.start()
-    other.join()
-    said(different=len(set(pids)), kept=before[0] in waiting(e, False))
+    for number in range(2):
+        until_some_wait(e, False)
+        other = threading.Thread(target=run, args=(number,))
+        other.start()
+        other.join()
+    said(different=len(set(pids)), after=out(e, "echo well"), cores=out(e, "nproc"))
 """)
-    assert seen == {"text": "other", "different": 12, "kept": True}
+    cores = seen.pop("cores")
+    assert seen == {
+        "text0": "other",
+        "used0": True,
+        "cores0": cores,
+        "text1": "other",
+        "used1": True,
+        "cores1": "1",
+        "different": 12,
+        "after": "well",
+    }
+
+
+def test_a_command_goes_on_when_its_environment_is_closed_in_the_middle(stage: Stage) -> None:
+    seen = stage.play(f"""
+{USED}
+import threading
+e = environments.open(project)
+until_some_wait(e, False)
+os.mkfifo(project / "go")
+os.chmod(project / "go", 0o666)
+other = threading.Thread(target=lambda: said(text=out(e, "echo began > began; cat go; echo done")))
+before = waiting(e, False)
+other.start()
+while not (project / "began").exists():
+    time.sleep(0.01)
+used = before[0] not in waiting(e, False)
+e.close()
+left = threading.active_count()
+(project / "go").write_text("went ")
+other.join()
+end = time.monotonic() + 20
+while threading.active_count() > 1 and time.monotonic() < end:
+    time.sleep(0.01)
+said(used=used, left=left, threads=threading.active_count())
+""")
+    assert seen == {"text": "went done", "used": True, "left": 3, "threads": 1}
 
 
 def test_once_closed_a_command_that_still_runs_makes_no_more(stage: Stage) -> None:
