@@ -18,6 +18,7 @@ Listed = tuple[str, int, str, Act]  # the list's path and line, the place of a s
 
 _LISTS: Final = re.compile(r"(?i)\.(?:json|ya?ml|toml|ini|csv|tsv|txt|cfg|conf|dat|lst|list)$")
 _VALUE: Final = re.compile(r"[^\s\"',;:=\[\]{}()]{4,200}")
+_JOINT: Final = re.compile(r"[\"'`][ \t]{0,9}\+?[ \t]{0,9}[\"'`]")
 _LONGEST: Final = 1 << 16
 _SETTINGS: Final = re.compile(r"(?i)\b(?:deny|denied|block\w*|exclud\w*|ignor\w*|forbid\w*|protect\w*|redact\w*)\b")
 
@@ -32,9 +33,14 @@ def listed(tree: SourceTree) -> Iterator[Listed]:
         if found is None:
             continue
         for other in tree.files:
-            if other.path != file.path and name in (other.text or "") and (sent := _sends_what_it_reads(other, files)):
+            if other.path != file.path and _names(other, name) and (sent := _sends_what_it_reads(other, files)):
                 yield file.path, *found, sent
                 break
+
+
+def _names(file: SourceFile, name: str) -> bool:
+    """True where `name` stands in the file, in one piece or in pieces that are put together."""
+    return name in (file.text or "") or (bool(code_of(file)) and name in _JOINT.sub("", file.text or ""))
 
 
 def _sends_what_it_reads(file: SourceFile, files: dict[str, SourceFile]) -> Act | None:
