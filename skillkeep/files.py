@@ -18,23 +18,27 @@ _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 @contextlib.contextmanager
-def io_errors(doing: str) -> Iterator[None]:
-    """Turn an `OSError` into `SkillkeepError` (`io_error`); `doing` completes "cannot …"."""
+def io_errors(doing: str, path: Path | None = None) -> Iterator[None]:
+    """Turn an `OSError` into `SkillkeepError` (`io_error`), as `io_error` says it."""
     try:
         yield
     except OSError as error:
-        raise io_error(doing, error) from error
+        raise io_error(doing, error, path) from error
 
 
-def io_error(doing: str, error: OSError) -> SkillkeepError:
-    """What the operating system refused, with its reason; `doing` completes "cannot …"."""
+def io_error(doing: str, error: OSError, path: Path | None = None) -> SkillkeepError:
+    """What the operating system refused, with its reason; `doing` completes "cannot …".
+
+    `path` is the one that the user knows, when `error` names another.
+    """
+    named = path or error.filename
     return SkillkeepError(
         "io_error",
         f"cannot {doing}: {error.strerror or error}",
         "Free some disk space and try again."
         if is_full(error)
         else "Check that the path exists and that you may use it.",
-        path=os.fsdecode(error.filename) if error.filename else None,
+        path=os.fsdecode(named) if named else None,
         errno=errno.errorcode.get(error.errno or 0, "unknown"),
     )
 
@@ -66,7 +70,7 @@ def write_atomic(path: Path, data: bytes, mode: int = 0o600) -> None:
     Raises `SkillkeepError` (`io_error`); then the old file is untouched and nothing is left beside it.
     """
     temporary = path.parent / f".{path.name}.{os.urandom(8).hex()}.tmp"
-    with io_errors(f"write {path.name}"):
+    with io_errors(f"write {path.name}", path):
         fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, mode)
         try:
             try:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from skillkeep.errors import SkillkeepError
 from skillkeep.files import remove_tree
 from skillkeep.home import Home
 from skillkeep.kernel.process import started_at
@@ -66,13 +67,15 @@ class Environments:
         EnvironmentsError (`project_unusable`, `environment_differs`), RunnerError.
         """
         real = real_project(self._home, project)
-        place, presence = self._enter_place(real)
+        place, presence, made = self._enter_place(real)
         try:
             wanted = plan_of(place, real, policy or base_policy(self._settings), read_only=bool(read_only))
             asked = policy is not None or read_only is not None
             standing = self._standing(place, presence, wanted, asked=asked)
             return Environment(place, standing, presence, lambda: self._standing(place, presence, wanted, asked=False))
         except BaseException:
+            if made:
+                _unmake(place, presence)
             presence.close()
             raise
 
@@ -153,19 +156,19 @@ class Environments:
                 lock.close()
         return stopped
 
-    def _enter_place(self, project: str) -> tuple[Place, Lock]:
-        """The place of a project, with its record made when there is none, and its lock, shared."""
+    def _enter_place(self, project: str) -> tuple[Place, Lock, bool]:
+        """The place of a project, with its record made when there is none, its lock, shared, and whether it is new."""
         for place in (place_of(self._home, name) for name in candidates(project)):
             presence = place.lock()
             presence.share()
             with contextlib.closing(place.making_lock()) as making:
                 making.own(wait=True)
-                record = place.record()
+                record, made = place.record(), not place.folder.exists()
                 if record is None:
                     record = Record(place.name, project, self._free_slot(project), time.time())
                     place.write_record(record)
             if record.project == project:
-                return place, presence
+                return place, presence, made
             presence.close()
         hint = "Delete one of them: runner env list"
         raise EnvironmentsError("environment_broken", "every name for this folder is taken", hint)
@@ -225,6 +228,14 @@ class Environments:
             yield lock
         finally:
             lock.close()
+
+
+def _unmake(place: Place, presence: Lock) -> None:
+    """Remove a new one that never stood, if nobody else is in it."""
+    presence.release()
+    if presence.own(wait=False) and place.last_standing() is None:
+        with contextlib.suppress(SkillkeepError):  # why it never stood says more
+            remove_tree(place.folder)
 
 
 def _check_same(found: Standing, wanted: Plan, record: Record, *, asked: bool) -> None:

@@ -21,6 +21,13 @@ def test_an_atomic_write_replaces_the_whole_file_with_its_mode(tmp_path: Path) -
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
 
 
+def test_a_write_that_fails_names_the_file_that_was_asked_for(tmp_path: Path) -> None:
+    target = tmp_path / "nowhere" / "file"
+    with pytest.raises(SkillkeepError) as caught:
+        write_atomic(target, b"x")
+    assert (caught.value.code, caught.value.context["path"]) == ("io_error", str(target))
+
+
 def test_a_write_that_finds_no_room_leaves_the_old_file_and_nothing_else(tmp_path: Path) -> None:
     script = (
         "import resource, signal, sys\n"

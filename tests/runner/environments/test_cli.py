@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import termios
 from collections.abc import Iterator
 from pathlib import Path
@@ -65,6 +66,20 @@ def test_what_could_not_be_run_is_said_by_the_code(home: Path, project: Path) ->
     assert runner(home, "shell", str(project), "--", "./file").code == 126
     assert runner(home, "shell", str(project / "gone"), "--", "true").code == 2
     assert runner(home, "shell", str(project), "--env", "NOT_SET", "--", "true").code == 2
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="an ordinary user's own folder is shown as it is")
+def test_an_environment_that_never_stood_is_not_left_behind(home: Path, project: Path) -> None:
+    project.chmod(0o755)
+    refused = runner(home, "shell", str(project), "--json", "--", "true")
+    assert (refused.code, refused.json["error_code"]) == (125, "sandbox_layer_failed")
+    assert runner(home, "env", "list", "--json").json["environments"] == []
+    project.chmod(0o777)
+    assert runner(home, "shell", str(project), "--", "true").code == 0
+    runner(home, "env", "stop", str(project))
+    project.chmod(0o755)
+    assert runner(home, "shell", str(project), "--", "true").code == 125
+    assert len(runner(home, "env", "list", "--json").json["environments"]) == 1
 
 
 def test_json_gives_the_whole_result(home: Path, project: Path) -> None:
