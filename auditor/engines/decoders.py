@@ -11,13 +11,13 @@ import math
 import re
 import urllib.parse
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import ClassVar, Final
 
 from skillkeep.auditor.engines.inflate import INFLATERS, MAX_INFLATED
-from skillkeep.auditor.engines.interface import Context, Emitter, Engine, Segment, SourceFile
+from skillkeep.auditor.engines.interface import Context, Emitter, Engine, Mark, Segment, SourceFile
 from skillkeep.auditor.languages import sniff
 from skillkeep.auditor.patterns import PatternSet
 from skillkeep.auditor.sources import CODE
@@ -64,9 +64,12 @@ class DecoderEngine(Engine):
     def scan_file(self, file: SourceFile, emit: Emitter) -> None:
         """Decode the long literals of each segment once, code contexts first."""
         seen: set[tuple[int, str]] = set()
+        read: set[tuple[str, int, Sequence[Mark]]] = set()
         for segment in sorted(file.segments, key=lambda item: item.context not in CODE):
-            if segment.context is Context.FILENAME:
+            same = segment.text, segment.first_line, segment.marks  # a fence is there as code, too
+            if segment.context is Context.FILENAME or same in read:
                 continue
+            read.add(same)
             for count, literal in enumerate(_literals(segment.text)):
                 if count >= _MOST_LITERALS:
                     emit.incomplete(segment.path, "it holds more long literals than are decoded")

@@ -13,7 +13,7 @@ from skillkeep.auditor.engines.intent.frames import Match
 from skillkeep.auditor.engines.intent.learned import Reading
 from skillkeep.auditor.engines.intent.reading import read_all
 from skillkeep.auditor.engines.intent.topic import Topic, topic_of
-from skillkeep.auditor.engines.interface import Context, Emitter, Engine, Segment, SourceFile, SourceTree
+from skillkeep.auditor.engines.interface import Context, Emitter, Engine, Mark, Segment, SourceFile, SourceTree
 from skillkeep.auditor.engines.tables import table
 from skillkeep.auditor.interface import Severity
 from skillkeep.auditor.patterns import Pattern
@@ -156,23 +156,29 @@ def _topics(files: Iterable[SourceFile]) -> Iterator[tuple[str, Topic]]:
 
 
 def _pieces(file: SourceFile) -> Iterator[_Piece]:
-    return (_Piece(segment, text, offset) for segment in file.segments for text, offset in _texts(segment))
+    """What is to be read of a file; the texts in a fence once, which is there as code, too."""
+    known: set[tuple[str, int, Sequence[Mark]]] = set()
+    for segment in file.segments:
+        same = segment.text, segment.first_line, segment.marks
+        if _is_whole(segment):
+            yield _Piece(segment, segment.text, 0)
+        elif segment.context in _CODE and same not in known:
+            known.add(same)
+            for text, offset in _texts(segment.text):
+                yield _Piece(segment, text, offset)
 
 
 def _read(pieces: Sequence[_Piece]) -> Iterator[_Read]:
     return (_Read(piece, *read) for piece, read in zip(pieces, read_all([each.text for each in pieces]), strict=True))
 
 
-def _texts(segment: Segment) -> Iterator[tuple[str, int]]:
-    """The prose of a segment with its offset: all of a document, or the comments and long texts of code."""
-    if _is_whole(segment):
-        yield segment.text, 0
-    elif segment.context in _CODE:
-        for run in _RUNS.finditer(segment.text):
-            inside = run[run.lastindex or 0]
-            gaps = inside.count(" ") + inside.count(",")  # five words have as many
-            if (gaps >= _GAPS or not inside.isascii()) and _WORDY.search(inside):
-                yield inside, run.start()
+def _texts(code: str) -> Iterator[tuple[str, int]]:
+    """The comments and long texts in code that read like words, each with its offset."""
+    for run in _RUNS.finditer(code):
+        inside = run[run.lastindex or 0]
+        gaps = inside.count(" ") + inside.count(",")  # five words have as many
+        if (gaps >= _GAPS or not inside.isascii()) and _WORDY.search(inside):
+            yield inside, run.start()
 
 
 def _is_whole(segment: Segment) -> bool:
