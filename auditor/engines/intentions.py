@@ -42,7 +42,7 @@ _PLAIN: Final = re.compile(r"(?<!\S)[^\W\d_]{2,}[,.:;!?]?(?!\S)|[\u3040-\u9fff]{
 _LOOK: Final = 400
 _BLOCKS: Final = (".yaml", ".yml")  # their texts need no quotes
 _MOST: Final = 40
-_TOGETHER: Final = 1 << 17  # characters of texts that are read together, roughly
+_TOGETHER: Final = 1 << 16  # characters of texts that are read together, roughly
 
 
 class IntentionEngine(Engine):
@@ -52,26 +52,19 @@ class IntentionEngine(Engine):
     order: ClassVar[int] = 85
 
     def scan_file(self, file: SourceFile, emit: Emitter) -> None:
-        """Judge text found inside of other text; read files of the tree, which wait for what the tool is for."""
-        if file.text is None:
-            return
-        if file.depth:
+        """Judge text found inside of other text; files of the tree wait for what the tool is for."""
+        if file.depth and file.text is not None:
             topic = cache(partial(topic_of, file.text, file.known_as))
             for read in _read(list(_pieces(file))):
                 _report(read, topic, emit)
-            return
-        known: _Known = emit.notes.setdefault("known", _Known())
-        known.add(file)
 
     def scan_tree(self, tree: SourceTree, emit: Emitter) -> None:
-        """Judge what was found in every file by the nearest ``SKILL.md``."""
-        known: _Known = emit.notes.pop("known", _Known())
-        known.read()
+        """Judge every file by the nearest ``SKILL.md``. Texts are read together, many at a time."""
         topics = _Topics(tree)
-        for read in known.found:
-            _report(read, partial(topics.of, read.piece.segment.path), emit)
-        for path in sorted(known.unread):
-            emit.incomplete(path, "not read to its end")
+        for pieces in _together(tree.files):
+            for read in _read(pieces):
+                if read.found or read.reading.doubtful:
+                    _report(read, partial(topics.of, read.piece.segment.path), emit)
 
 
 @dataclass(frozen=True)
@@ -90,35 +83,6 @@ class _Read:
     piece: _Piece
     reading: Reading
     found: Sequence[Match]
-
-
-class _Known:
-    """What was `found` in the files of a tree. Texts are read together while the files are at hand.
-
-    `unread` are the files that texts are of whose reading ended early.
-    """
-
-    def __init__(self) -> None:
-        self.found: list[_Read] = []
-        self.unread: set[str] = set()
-        self._waiting: list[_Piece] = []
-        self._size = 0
-
-    def add(self, file: SourceFile) -> None:
-        """Read a file of the tree, soon."""
-        here = list(_pieces(file))
-        self._waiting += here
-        self._size += sum(len(piece.text) for piece in here)
-        if self._size > _TOGETHER:
-            self.read()
-
-    def read(self) -> None:
-        """Read what waits."""
-        some, self._waiting, self._size = self._waiting, [], 0
-        paths = {piece.segment.path for piece in some}
-        self.unread |= paths
-        self.found += (read for read in _read(some) if read.found or read.reading.doubtful)
-        self.unread -= paths
 
 
 class _Topics:
@@ -166,6 +130,20 @@ def _pieces(file: SourceFile) -> Iterator[_Piece]:
             known.add(same)
             for text, offset in _texts(segment.text):
                 yield _Piece(segment, text, offset)
+
+
+def _together(files: Iterable[SourceFile]) -> Iterator[Sequence[_Piece]]:
+    """The pieces of all files, so many at a time as are read together."""
+    some: list[_Piece] = []
+    size = 0
+    for file in files:
+        here = list(_pieces(file))
+        some += here
+        size += sum(len(piece.text) for piece in here)
+        if size > _TOGETHER:
+            yield some
+            some, size = [], 0
+    yield some
 
 
 def _read(pieces: Sequence[_Piece]) -> Iterator[_Read]:

@@ -18,7 +18,7 @@ Spans = list[tuple[int, int]]
 
 _MOST: Final = 40  # words of one class in one sentence
 _FEW: Final = 4  # alternatives that are looked for one by one
-_COMPILED: Final = 1_000  # of them
+_COMPILED: Final = 400  # of them
 
 
 class Words:
