@@ -63,7 +63,8 @@ def named_services(files: Iterable[SourceFile]) -> frozenset[str]:
     """Services the tool says it works with, as upper-case words.
 
     All that prose names count; words of its own name and description (front matter or package) are marked by ``=``,
-    services whose key prose asks for ("an OpenAI API key") by ``+``: that declares it as the variable's name would.
+    services whose key prose asks for ("an OpenAI API key") by ``+``: that declares it as the variable's name would;
+    words of its author by ``@``, which say whose installer a page may show and nothing else.
 
     A key that everybody has (`Services.is_shared`) is implied by the marked words alone: prose names OpenAI, Claude or
     GitHub for many reasons.
@@ -81,6 +82,7 @@ def named_services(files: Iterable[SourceFile]) -> frozenset[str]:
         if file.of(Context.METADATA):
             front = parse_frontmatter(file.text)
             names.update(f"={word.upper()}" for word in _WORD.findall(f"{front.name} {front.description}"))
+            names.update(f"@{word.upper()}" for word in _WORD.findall(front.author))
         if file.path.rpartition("/")[2] in _PACKAGES:
             head = " ".join(_TITLED.findall(file.text)[:2])
             names.update(f"={word.upper()}" for word in _WORD.findall(head))

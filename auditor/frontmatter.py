@@ -50,6 +50,12 @@ class Frontmatter:
         return _text(self.fields.get("description"))
 
     @property
+    def author(self) -> str:
+        """The ``author`` field, of the block or of its ``metadata``, as text, or empty."""
+        more = self.fields.get("metadata")
+        return _text(self.fields.get("author", more.get("author") if isinstance(more, Mapping) else None))
+
+    @property
     def allowed_tools(self) -> tuple[str, ...]:
         """``allowed-tools`` (or ``tools``) as a tuple; a string is split at commas, else at blanks."""
         value = self.fields.get("allowed-tools", self.fields.get("tools"))

@@ -23,11 +23,12 @@ _PAGES = (".md", ".mdx", ".markdown")
 def own_installers(raws: Sequence[Raw], named: frozenset[str]) -> frozenset[str]:
     """Subjects of downloads that are run, all of whose addresses belong to the product that the tool is named after.
 
-    `named` are the words of the tool's own name and description, marked by ``=`` (`named_services`). Whoever wrote the
-    page then also owns the host, as far as can be seen. A word that stands for a service of many tools, or for
-    nobody, counts for nothing; and only what a page shows is excused, never a program or a setting.
+    `named` are the words of the tool's own name and description, marked by ``=``, and of its author, marked by ``@``
+    (`named_services`). Whoever wrote the page then also owns the host, as far as can be seen. A word that stands for
+    a service of many tools, or for nobody, counts for nothing; and only what a page shows is excused, never a program
+    or a setting.
     """
-    words = _own_words(named)
+    words = _own_words(named, marks="=@")
     found = {raw.subject for raw in raws if raw.finding.rule == _RULE and raw.subject and _is_shown(raw)}
     return frozenset(subject for subject in found if all(is_own_address(url, words) for url in subject.split(" ")))
 
@@ -49,11 +50,11 @@ def own_pages(raws: Sequence[Raw], named: frozenset[str], texts: Iterable[str]) 
     return frozenset(subject for subject, owner in owners.items() if owner in named_in)
 
 
-def _own_words(named: frozenset[str]) -> frozenset[str]:
-    """Words of the tool's own name and description that stand for one product."""
+def _own_words(named: frozenset[str], marks: str = "=") -> frozenset[str]:
+    """Words with one of `marks`, such as those of the tool's own name and description, that stand for one product."""
     known = services()
     nobody = known.generic.union(table("shell")["names_of_nobody"])
-    own = {word[1:] for word in named if word.startswith("=")}
+    own = {word[1:] for word in named if word.startswith(tuple(marks))}
     return frozenset(word for word in own - nobody if not known.is_shared(word))
 
 

@@ -10,7 +10,7 @@ from functools import cache, cached_property, partial
 from typing import ClassVar, Final
 
 from skillkeep.auditor.engines.intent.frames import Match
-from skillkeep.auditor.engines.intent.learned import Reading
+from skillkeep.auditor.engines.intent.learned import Reading, names_address
 from skillkeep.auditor.engines.intent.reading import read_all
 from skillkeep.auditor.engines.intent.topic import Topic, topic_of
 from skillkeep.auditor.engines.interface import Context, Emitter, Engine, Mark, Segment, SourceFile, SourceTree
@@ -179,11 +179,12 @@ def _report(read: _Read, topic: Callable[[], Topic], emit: Emitter) -> None:
     meanings = table("intent")
     kinds = {(m.sentence.start, m.sentence.end, m.frame.rule) for m in found if m.frame.rule not in meanings["slight"]}
     rules = Counter((start, end) for start, end, _ in kinds)
-    shown = segment.anchor is None and segment.context in _PROSE  # what is decoded or in code has no excuse
+    shown = segment.anchor is None and (segment.context in _PROSE or _is_fenced(segment))
     told: Counter[tuple[str, bool]] = Counter()  # no rule and no warning takes the room of what blocks
     for match in found:
         start, end = match.sentence.start, match.sentence.end
         by_address = match.frame.by_address and match.frame.rule in meanings["never_excused_with_address"]
+        by_address = by_address and names_address(match.text)
         excused = shown and rules[start, end] < 2 and not by_address and not match.frame.direct
         excused = excused and reading.is_plain(match.sentence) and not _in_comment(text, start)
         excused = excused and not any(_kept_from_the_user().find(match.text.encode(), 1))
@@ -200,6 +201,11 @@ def _report(read: _Read, topic: Callable[[], Topic], emit: Emitter) -> None:
 @cache
 def _kept_from_the_user() -> Pattern:
     return Pattern(table("intent")["never_excused_words"])
+
+
+def _is_fenced(segment: Segment) -> bool:
+    """True for a block of code that a page shows itself: a reader sees what it says, as in the prose around it."""
+    return len(segment.provenance) == 1 and segment.provenance[0].startswith("fence")
 
 
 def _in_comment(text: str, at: int) -> bool:

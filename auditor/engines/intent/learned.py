@@ -20,7 +20,9 @@ from skillkeep.auditor.engines.intent.chunks import BETWEEN, WORD, Chunk, chunks
 from skillkeep.auditor.engines.intent.sentences import Sentence, plain_text, spans
 from skillkeep.auditor.ruleset import shipped
 
-__all__ = ["FEW", "Passage", "Reading", "Weights", "doubtful_of", "features", "passages", "read", "weights"]
+__all__ = [
+    "FEW", "Passage", "Reading", "Weights", "doubtful_of", "features", "names_address", "passages", "read", "weights",
+]  # fmt: skip
 
 _ENDINGS: Final = (  # of hosts
     r"(?:com|org|net|io|dev|ai|app|co|invalid|example|test|cloud|xyz|site|online|info|me|us|uk|de|cn|ru|tech|store|host"
@@ -279,6 +281,11 @@ def _pieces(words: Sequence[str]) -> Iterator[Sequence[str]]:
 
 def _words(plain: str) -> list[str]:
     return [_STEMS[word] for word in WORD.findall(_without_addresses(plain))]
+
+
+def names_address(plain: str) -> bool:
+    """True when the lower-cased `plain` names an address: of a page, a host or a mailbox."""
+    return "://" in plain or _without_addresses(plain) != plain
 
 
 def _without_addresses(plain: str) -> str:
