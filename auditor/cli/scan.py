@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
@@ -33,8 +34,8 @@ from skillkeep.cli.options import (
 from skillkeep.cli.output import emit, paint, say, write
 from skillkeep.cli.progress import terminal_progress
 from skillkeep.clock import SYSTEM_CLOCK
-from skillkeep.errors import Exit, SkillkeepError
-from skillkeep.files import write_atomic
+from skillkeep.errors import Exit, SkillkeepError, UsageError
+from skillkeep.files import io_errors, write_atomic
 from skillkeep.home import Home
 from skillkeep.progress import Progress
 
@@ -68,7 +69,13 @@ def scan(
     Exit: 0 PASS or WARN, 10 WARN with --strict, 20 FAIL, 3 nothing to scan, 2 usage; 0 for sarif without --strict.
     Example: auditor scan ./my-skill
     """
-    chosen = find_format("json" if json_ else format_)
+    chosen = find_format(format_)
+    if json_:
+        if chosen.name not in ("text", "json"):
+            raise UsageError("usage", "--json and --format name two formats", "Leave one of them out.", format=format_)
+        chosen = find_format("json")
+    if output is not None:
+        _require_place(output)
     options = _options(config, semgrep=not no_semgrep, bandit=not no_bandit, rubric=rubric)
     home = Home.resolve(os.environ)
     with _trees(paths, options) as roots:
@@ -82,6 +89,16 @@ def scan(
     if output is not None:
         say(f"report written to {output}", quiet=quiet)
     return _exit_code(chosen, audited, strict=strict)
+
+
+def _require_place(output: Path) -> None:
+    """Raise SkillkeepError (`io_error`) where no report can be written: before an audit, not after it."""
+    with io_errors(f"write {output.name}", output):
+        if not os.access(output.parent, os.W_OK | os.X_OK):
+            os.stat(output.parent)
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+        if output.is_dir():
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
 
 
 def _options(config: Path | None, *, semgrep: bool, bandit: bool, rubric: bool) -> AuditOptions:

@@ -270,7 +270,7 @@ def _cause(answer: dict[str, Any], code: int | None, *, cut: bool) -> Cause:
 
 
 def _layer_failed(layer: str, detail: str, hint: str, number: str) -> RunnerError:
-    context = {"layer": layer, "errno": number, "backend": NativeBackend.name}
+    context = {"layer": layer, **({"errno": number} if number not in ("", "0") else {}), "backend": NativeBackend.name}
     hint = hint or "Run `runner doctor` to see which layers work here."
     if layer == "min_assurance":
         return RunnerError("assurance_too_low", f"The native sandbox would hold less: {detail}", hint, **context)

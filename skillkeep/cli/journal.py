@@ -51,5 +51,6 @@ def verify(json_: JsonOption = False, config: ConfigOption = None) -> int:
         emit({"ok": True, "schema": "skillkeep/journal-state-v1", "lines": state.lines, "files": state.files,
               "head": state.head})  # fmt: skip
     else:
-        write(f"journal holds: {state.lines} lines in {state.files} files, head {state.head}")
+        lines, files = "line" if state.lines == 1 else "lines", "file" if state.files == 1 else "files"
+        write(f"journal holds: {state.lines} {lines} in {state.files} {files}, head {state.head}")
     return 0

@@ -119,6 +119,19 @@ def test_a_report_in_a_file_leaves_standard_output_empty(home: Path, tmp_path: P
     assert "[python-os-command]" in (tmp_path / "report.txt").read_text(encoding="utf-8")
 
 
+def test_where_no_report_can_be_written_is_told_before_anything_is_audited(home: Path, tmp_path: Path) -> None:
+    for place in (tmp_path / "missing" / "report.txt", tmp_path):
+        done = scan(home, FAILS, "--output", str(place))
+        assert (done.code, done.out) == (1, ""), done
+        assert f"path: {place}" in done.err
+
+
+def test_two_formats_at_once_are_refused(home: Path) -> None:
+    done = scan(home, FAILS, "--json", "--format", "sarif")
+    assert (done.code, done.json["error_code"], done.json["context"]) == (2, "usage", {"format": "sarif"})
+    assert scan(home, FAILS, "--json", "--format", "json").json["verdict"] == "FAIL"
+
+
 def test_colours_are_for_terminals_only(home: Path) -> None:
     tree = write_tree(home.parent / "clean", FAILS)
     argv = ("auditor", "scan", str(tree), *FAST)

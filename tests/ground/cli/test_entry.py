@@ -109,7 +109,7 @@ def test_the_journal_can_be_shown_and_verified_from_the_shell(tmp_path: Path) ->
         2,
         3,
     ]
-    assert cli(home.root, "journal", "verify").stdout.startswith("journal holds: 3 lines in 1 files")
+    assert cli(home.root, "journal", "verify").stdout.startswith("journal holds: 3 lines in 1 file,")
     file = next(home.journal.glob("*.jsonl"))
     file.write_text(file.read_text().replace('"number":1', '"number":9'))
     broken = cli(home.root, "journal", "verify", "--json")
