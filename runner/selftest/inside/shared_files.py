@@ -17,7 +17,7 @@ _GET_UUID = 0x80111500
 @attack(
     AREA,
     "change the times of a device file that the host shows",
-    intended={"engine": "the container has device files of its own"},
+    intended={"docker": "the container has device files of its own"},
 )
 def device_times() -> Answer:
     """Those of /dev/null, which everybody may write: to the present time."""
