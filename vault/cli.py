@@ -166,13 +166,13 @@ def export(output: OutputOption = None, json_: JsonOption = False, config: Confi
     """Print the registry as vetted_tools.json (always JSON). Example: vault export -o vetted_tools.json"""
     import json
 
-    from skillkeep.files import write_atomic
+    from skillkeep.cli.destination import write_destination
 
     data = {"ok": True, "schema": "skillkeep/vault-export-v1", **_open(config).export()}
     if output is None:
         emit(data)
         return Exit.OK
-    write_atomic(output, json.dumps(data, ensure_ascii=True, indent=2).encode("ascii") + b"\n", 0o644)
+    write_destination(output, json.dumps(data, ensure_ascii=True, indent=2).encode("ascii") + b"\n")
     if json_:
         emit({"ok": True, "schema": "skillkeep/vault-export-v1", "output": str(output)})
     else:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
@@ -21,6 +20,7 @@ from skillkeep.auditor.report.json import json_document
 from skillkeep.auditor.report.source import open_view, reader_of
 from skillkeep.auditor.several import Audit, audit_several
 from skillkeep.auditor.target import as_tree, base_of
+from skillkeep.cli.destination import require_destination, write_destination
 from skillkeep.cli.options import (
     ConfigOption,
     FormatOption,
@@ -35,7 +35,6 @@ from skillkeep.cli.output import emit, paint, say, write
 from skillkeep.cli.progress import terminal_progress
 from skillkeep.clock import SYSTEM_CLOCK
 from skillkeep.errors import Exit, SkillkeepError, UsageError
-from skillkeep.files import io_errors, write_atomic
 from skillkeep.home import Home
 from skillkeep.progress import Progress
 
@@ -75,7 +74,7 @@ def scan(
             raise UsageError("usage", "--json and --format name two formats", "Leave one of them out.", format=format_)
         chosen = find_format("json")
     if output is not None:
-        _require_place(output)
+        require_destination(output)
     options = _options(config, semgrep=not no_semgrep, bandit=not no_bandit, rubric=rubric)
     home = Home.resolve(os.environ)
     with _trees(paths, options) as roots:
@@ -89,16 +88,6 @@ def scan(
     if output is not None:
         say(f"report written to {output}", quiet=quiet)
     return _exit_code(chosen, audited, strict=strict)
-
-
-def _require_place(output: Path) -> None:
-    """Raise SkillkeepError (`io_error`) where no report can be written: before an audit, not after it."""
-    with io_errors(f"write {output.name}", output):
-        if not os.access(output.parent, os.W_OK | os.X_OK):
-            os.stat(output.parent)
-            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
-        if output.is_dir():
-            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
 
 
 def _options(config: Path | None, *, semgrep: bool, bandit: bool, rubric: bool) -> AuditOptions:
@@ -167,7 +156,7 @@ def _audited(paths: Sequence[Path], roots: Sequence[Path], reports: Sequence[Rep
 
 def _show(chosen: Format, audited: Sequence[Audited], style: Style, output: Path | None) -> None:
     if output is not None:
-        write_atomic(output, (chosen.render(audited, style) + "\n").encode("utf-8"), 0o644)
+        write_destination(output, (chosen.render(audited, style) + "\n").encode("utf-8"))
     elif chosen.name == "json":
         emit(json_document(audited))
     else:
