@@ -86,8 +86,10 @@ def connect(environment: Mapping[str, str], image: str, runtime: str) -> Engine:
         raise UnusableError(reason, START_AN_ENGINE) from error
     host_uid = None if able.user_ids_mapped else USER
     facts = {**able.facts, "socket": place}
-    form = "file" if "podman" in str(about.get("Components", "")).lower() else "text"
-    losses = able.losses
+    podman = "podman" in str(about.get("Components", "")).lower()
+    form, losses = "file" if podman else "text", able.losses
+    if podman and able.facts["cgroups"] == "1":
+        losses = (*losses, "an end by the memory limit looks like any other kill (137)")
     if runtime:
         form, losses = "", ("seccomp is the container engine's own profile, or the runtime's", *losses)
     return Engine(place, version, found, able.processors, facts, losses, host_uid, form)

@@ -7,7 +7,9 @@ pinned to its content id.
 
 from __future__ import annotations
 
+import errno
 import os
+import re
 import socket
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -52,6 +54,8 @@ __all__ = ["DEFAULT_IMAGE", "DockerBackend"]
 
 DEFAULT_IMAGE = "python:3.12-slim"
 _SIGKILL = 9
+_UNSTARTED = re.compile(rb"ERROR \(catatonit:\d+\): failed to exec pid1: (.+)\n")
+"""What Podman's init says, and then ends with 1; Docker's ends with 127 or 126 like a shell."""
 _MAY_BE_MISSING = frozenset({"swap"})
 
 
@@ -192,13 +196,15 @@ class DockerBackend(Backend):
             return _Seen(streams, ended, monotonic() - began, api.inspect_container(container)["State"])
 
 
-def _ending(ended: Cause, state: Mapping[str, Any]) -> tuple[Cause, int | None, int | None]:
+def _ending(seen: _Seen) -> tuple[Cause, int | None, int | None]:
     """Cause, exit code and signal. The engine reports a death by signal as 128 + n, like a shell."""
-    if ended is not Cause.EXIT:
-        return ended, None, _SIGKILL
-    code = int(state["ExitCode"])
-    if state.get("OOMKilled") and code:
+    if seen.ended is not Cause.EXIT:
+        return seen.ended, None, _SIGKILL
+    code = int(seen.state["ExitCode"])
+    if seen.state.get("OOMKilled") and code:
         return (Cause.OOM, None, _SIGKILL) if code == 128 + _SIGKILL else (Cause.OOM, code, None)
+    if code == 1 and (said := _UNSTARTED.fullmatch(seen.streams.stderr.data)):
+        code = 127 if said[1] == os.strerror(errno.ENOENT).encode() else 126
     return Cause.EXIT, code, None
 
 
@@ -208,7 +214,7 @@ def _assurance(engine: Engine, layers: tuple[Layer, ...], losses: tuple[str, ...
 
 
 def _result(request: RunRequest, seen: _Seen, assurance: Assurance) -> RunResult:
-    ending, outputs = _ending(seen.ended, seen.state), (seen.streams.stdout, seen.streams.stderr)
+    ending, outputs = _ending(seen), (seen.streams.stdout, seen.streams.stderr)
     result = unmeasured(DockerBackend.name, request, ending, outputs, seen.seconds, assurance)
     return replace(result, denials=_memory_denials(result.cause, request.policy.memory_bytes))
 

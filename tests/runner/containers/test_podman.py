@@ -1,6 +1,7 @@
-"""What has to hold on Podman by itself: nothing is left of a caller that was killed. Its own service, images and state.
+"""What has to hold on Podman by itself: its init's words, and nothing is left of a caller that was killed.
 
-Everything else of `test_docker` can be run against Podman with DOCKER_HOST.
+Its own service, images and state. Everything else of `test_docker` can be run against Podman with DOCKER_HOST; where
+there is no journal, its service needs ``--events-backend file`` for that.
 """
 
 from __future__ import annotations
@@ -101,6 +102,11 @@ def test_a_run_holds_and_leaves_nothing(backend: DockerBackend, client: Any) -> 
     result = backend.run(RunRequest(("sh", "-c", "id -u; echo x > /etc/new"), SandboxPolicy()))
     assert (result.stdout, result.ok) == (b"65534\n", False)
     assert left(client) == []
+
+
+def test_a_program_that_is_not_there_or_may_not_be_run_ends_like_in_a_shell(backend: DockerBackend) -> None:
+    for program, code in (("no-such-program", 127), ("/etc/hostname", 126)):
+        assert backend.run(RunRequest((program,), SandboxPolicy())).exit_code == code
 
 
 def test_a_container_of_a_killed_caller_is_removed_by_the_next_start_and_no_other(
