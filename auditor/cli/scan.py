@@ -30,6 +30,7 @@ from skillkeep.cli.options import (
     QuietOption,
     SuppressionsOption,
     VerboseOption,
+    path,
 )
 from skillkeep.cli.output import emit, paint, say, write
 from skillkeep.cli.progress import terminal_progress
@@ -40,7 +41,7 @@ from skillkeep.progress import Progress
 
 __all__ = ["scan"]
 
-PathArgument = Annotated[list[Path], typer.Argument(metavar="PATH...", help="Folders, or single files.")]
+PathArgument = Annotated[list[Path], typer.Argument(metavar="PATH", parser=path, help="Folders, or single files.")]
 StrictOption = Annotated[bool, typer.Option("--strict", help="Exit with 10 for WARN.")]
 NoSemgrepOption = Annotated[bool, typer.Option("--no-semgrep", help="Leave semgrep out.")]
 NoBanditOption = Annotated[bool, typer.Option("--no-bandit", help="Leave bandit out.")]

@@ -6,6 +6,8 @@ import os
 import re
 import shutil
 import sys
+from collections.abc import Iterator
+from dataclasses import replace
 from typing import Annotated, Any
 
 import typer
@@ -19,6 +21,7 @@ from skillkeep.runner.environments.errors import EnvironmentsError
 from skillkeep.runner.environments.manager import IDLE_SECONDS, Environments, Seen
 from skillkeep.runner.environments.project import policy_for
 from skillkeep.runner.environments.relay import Passed, relay
+from skillkeep.runner.environments.standing import Standing
 from skillkeep.runner.native.feed import Feeder
 from skillkeep.runner.native.streams import Pipe
 from skillkeep.text import escape
@@ -78,6 +81,7 @@ def shell(
     base = ground(config)
     argv = list(context.meta["command"])
     policy = policy_for(base.settings.sandbox, memory=memory, cpus=cpus, processes=processes)
+    how = How(fresh=fresh, seconds=timeout)
     asked = bool(memory or cpus is not None or processes is not None)
     if json_ and not argv:
         raise UsageError("usage", "--json needs a command", "Example: runner shell --json -- ls -l")
@@ -85,7 +89,7 @@ def shell(
     environments = Environments(base.home, base.settings.sandbox)
     with environments.open(path, policy if asked else None, read_only=True if read_only else None) as environment:
         say(f"environment {environment.record.name}", quiet=quiet or not at_terminal)
-        how = How(fresh, None, _passed_on(env or [], at_terminal, environment.record.name), None, timeout)
+        how = replace(how, env=_passed_on(env or [], at_terminal, environment.record.name))
         words = argv or [_default_shell()]
         facts = {"environment": environment.record.name, "project": environment.record.project, "argv": words}
         base.journal.append("environment.command", durable=True, fresh=fresh, **facts)
@@ -133,7 +137,7 @@ def show(
     if json_:
         emit({"ok": True, "schema": "skillkeep/environment-v1", **facts})
     else:
-        write("\n".join(f"{key:<15} {escape(str(value))}" for key, value in facts.items()))
+        write("\n".join(f"{key:<11} {escape(value)}" for key, value in _facts(seen, str(place.home), standing)))
     return Exit.OK
 
 
@@ -267,7 +271,7 @@ def _confirm(names: list[str], *, yes: bool, may_ask: bool) -> None:
     if yes:
         return
     if not (may_ask and is_terminal(sys.stdin) and is_terminal(sys.stderr)):
-        raise UsageError("usage", f"this removes {', '.join(names)} with all in their homes", "Repeat it with --yes.")
+        raise UsageError("usage", f"this removes, with all in their homes: {', '.join(names)}", "Repeat it with --yes.")
     say(f"This removes, with all in their homes: {', '.join(names)}")
     if not typer.confirm("Remove?", err=True):
         raise typer.Exit(Exit.TOOL_FAILURE)
@@ -277,6 +281,21 @@ def _row(each: Seen) -> tuple[str, str, str, str]:
     state = f"{each.state}, in use" if each.busy else each.state
     project = each.project if each.project_exists else f"{each.project} (gone)"
     return each.name, state, _spell(each.idle_seconds), project
+
+
+def _facts(seen: Seen, home: str, standing: Standing | None) -> Iterator[tuple[str, str]]:
+    """One environment, for people; ``--json`` has every field."""
+    _, state, idle, project = _row(seen)
+    yield from (("name", seen.name), ("project", project), ("state", state), ("idle", idle), ("home", home))
+    if standing is None:
+        return
+    plan, size = standing.plan, standing.plan.memory_bytes / 2**20
+    yield "processes", f"{seen.processes}, as user {standing.host_uid} of the host; held by process {standing.holder}"
+    yield "limits", f"{size:g} MiB of memory, {plan.cpus:g} CPU, {plan.processes} processes"
+    for what, group in standing.bounded_by.items():
+        yield "bounded by", f"{what}: {group}"
+    for bind in plan.binds:
+        yield "shows", f"{bind.target} ({'writable' if bind.writable else 'read-only'})"
 
 
 def _spell(seconds: float) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import select
 import threading
@@ -45,6 +46,12 @@ class How:
     workdir: str | None = None
     seconds: float | None = None
     output_bytes: int = 1_000_000
+
+    def __post_init__(self) -> None:
+        """Raises `RunnerError` (`bad_policy`) for a time limit that is none."""
+        if self.seconds is not None and not (math.isfinite(self.seconds) and self.seconds > 0):
+            hint = "Give a number of seconds above zero, or none for no limit."
+            raise RunnerError("bad_policy", "the time limit must be a positive number", hint)
 
 
 class Environment:

@@ -160,18 +160,32 @@ class Environments:
         """The place of a project, with its record made when there is none, its lock, shared, and whether it is new."""
         for place in (place_of(self._home, name) for name in candidates(project)):
             presence = place.lock()
-            presence.share()
-            with contextlib.closing(place.making_lock()) as making:
-                making.own(wait=True)
-                record, made = place.record(), not place.folder.exists()
-                if record is None:
-                    record = Record(place.name, project, self._free_slot(project), time.time())
-                    place.write_record(record)
+            try:
+                presence.share()
+                record, made = self._recorded(place, project)
+            except BaseException:
+                presence.close()
+                raise
             if record.project == project:
                 return place, presence, made
             presence.close()
         hint = "Delete one of them: runner env list"
         raise EnvironmentsError("environment_broken", "every name for this folder is taken", hint)
+
+    def _recorded(self, place: Place, project: str) -> tuple[Record, bool]:
+        """What the place is for, written when it is new, and whether it is; one half written is not left behind."""
+        with contextlib.closing(place.making_lock()) as making:
+            making.own(wait=True)
+            record, made = place.record(), not place.folder.exists()
+            if record is None:
+                record = Record(place.name, project, self._free_slot(project), time.time())
+                try:
+                    place.write_record(record)
+                except BaseException:
+                    if made:
+                        _remove(place)
+                    raise
+            return record, made
 
     def _free_slot(self, project: str) -> int:
         taken = set()
@@ -234,8 +248,13 @@ def _unmake(place: Place, presence: Lock) -> None:
     """Remove a new one that never stood, if nobody else is in it."""
     presence.release()
     if presence.own(wait=False) and place.last_standing() is None:
-        with contextlib.suppress(SkillkeepError):  # why it never stood says more
-            remove_tree(place.folder)
+        _remove(place)
+
+
+def _remove(place: Place) -> None:
+    """Remove one that never stood; why it never stood says more than why this fails."""
+    with contextlib.suppress(SkillkeepError):
+        remove_tree(place.folder)
 
 
 def _check_same(found: Standing, wanted: Plan, record: Record, *, asked: bool) -> None:

@@ -30,6 +30,8 @@ def real_project(home: Home, path: str | Path) -> str:
 
     Raises `EnvironmentsError` (`project_unusable`).
     """
+    if not os.fspath(path):
+        raise _unusable("''", "the path is empty")
     try:
         found = Path(path).resolve(strict=True)
     except (OSError, RuntimeError, ValueError) as error:

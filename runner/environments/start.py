@@ -13,6 +13,7 @@ import skillkeep.kernel
 from skillkeep.runner.environments.place import Place, Record
 from skillkeep.runner.errors import RunnerError
 from skillkeep.runner.native.plan import Plan
+from skillkeep.text import escape
 
 __all__ = ["build"]
 
@@ -50,9 +51,13 @@ def build(place: Place, record: Record, plan: Plan, lifeline: int = -1) -> None:
             timeout=_SECONDS,
             check=False,
         )
-        answer: dict[str, Any] = json.loads(done.stdout)
-    except (OSError, ValueError, subprocess.TimeoutExpired) as error:
+    except (OSError, subprocess.TimeoutExpired) as error:
         raise _died(str(error)) from error
+    try:
+        answer: dict[str, Any] = json.loads(done.stdout)
+    except ValueError as error:
+        last = done.stderr.decode(errors="replace").strip().rpartition("\n")[2]
+        raise _died(escape(last) or f"status {done.returncode}, without a word") from error
     if answer.get("kind") != "standing":
         layer, number = answer["layer"], answer["errno"]
         hint = answer["hint"] or "Run `runner doctor` to see which layers work here."

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import re
 import sys
@@ -22,6 +23,7 @@ __all__ = ["report", "run_app"]
 
 _SIGPIPE_EXIT = 141
 _INTERRUPT_EXIT = 130
+_USED_UP = {errno.EAGAIN, errno.EMFILE, errno.ENFILE, errno.ENOMEM}
 _UNKNOWN = re.compile(r"No such command '([a-z-]+)'")
 
 
@@ -144,9 +146,12 @@ def _details(error: SkillkeepError) -> list[str]:
 
 
 def _foreign(error: Exception) -> SkillkeepError:
-    """A full device is nobody's defect; anything else is ours."""
+    """A full device and a limit that is reached are nobody's defect; anything else is ours."""
     if isinstance(error, OSError) and is_full(error):
         return io_error("write", error)
+    if isinstance(error, OSError) and error.errno in _USED_UP:
+        hint = "A limit of this user or machine is reached: end other programs, or raise it (`ulimit -a` shows them)."
+        return SkillkeepError("io_error", f"cannot go on: {error.strerror}", hint, errno=errno.errorcode[error.errno])
     if os.environ.get("SKILLKEEP_TRACEBACK"):
         traceback.print_exception(error)
     where = traceback.extract_tb(error.__traceback__)[-1] if error.__traceback__ else None

@@ -17,17 +17,30 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ConfigOption", "FormatOption", "Ground", "JsonOption", "NoCacheOption", "NoInputOption", "OutputOption",
-    "QuietOption", "SuppressionsOption", "VerboseOption", "ground", "new_app",
+    "QuietOption", "SuppressionsOption", "VerboseOption", "ground", "new_app", "path",
 ]  # fmt: skip
+
+
+def path(text: str) -> Path:
+    """A path as typed; not an empty one, which would be the working folder (``auditor scan "$UNSET"``)."""
+    if not text:
+        raise typer.BadParameter("the path is empty")
+    return Path(text)
+
 
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output.")]
 FormatOption = Annotated[str, typer.Option("--format", "-f", help="Format of the report.")]
-OutputOption = Annotated[Path | None, typer.Option("--output", "-o", help="Write the report to this file.")]
+OutputOption = Annotated[
+    Path | None, typer.Option("--output", "-o", parser=path, help="Write the report to this file.")
+]
 QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing on standard error but errors.")]
 VerboseOption = Annotated[bool, typer.Option("--verbose", "-v", help="Say more on standard error.")]
-ConfigOption = Annotated[Path | None, typer.Option("--config", help="Read this file instead of config.toml.")]
+ConfigOption = Annotated[
+    Path | None, typer.Option("--config", parser=path, help="Read this file instead of config.toml.")
+]
 SuppressionsOption = Annotated[
-    Path | None, typer.Option("--suppressions", help="Accepted warnings, instead of the home's suppressions.toml.")
+    Path | None,
+    typer.Option("--suppressions", parser=path, help="Accepted warnings, instead of the home's suppressions.toml."),
 ]
 NoCacheOption = Annotated[bool, typer.Option("--no-cache", help="Audit again even what has not changed.")]
 NoInputOption = Annotated[bool, typer.Option("--no-input", help="Never ask, not even at a terminal.")]

@@ -108,6 +108,26 @@ def test_a_full_device_is_told_and_is_no_defect(words: tuple[str, ...], unbuffer
     assert done.stderr.startswith(b"error[io_error]: cannot write: No space left on device\n")
 
 
+def test_a_limit_that_is_reached_is_told_and_is_no_defect(home: Path) -> None:
+    """Few enough open files that no worker can be started, and enough to get there."""
+    (tree := home.parent / "tool").mkdir(exist_ok=True)
+    (tree / "a.py").write_text("print(1)\n")
+    script = 'ulimit -n 8; exec "$@"'
+    command = ["sh", "-c", script, "sh", str(BIN / "auditor"), "scan", str(tree), "--no-bandit", "--no-semgrep"]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment(home), check=False)
+    assert (done.returncode, done.stderr.splitlines()[0]) == (1, "error[io_error]: cannot go on: Too many open files")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [("auditor", "scan", ""), ("auditor", "scan", ".", "--output", ""), ("vault", "export", "--output", "")],
+)
+def test_an_empty_path_is_no_path(words: tuple[str, ...], home: Path) -> None:
+    done = run_command(*words, "--json", home=home)
+    assert (done.code, done.json["error_code"]) == (2, "usage")
+    assert "the path is empty" in done.json["error_message"]
+
+
 @pytest.mark.parametrize(
     ("words", "code"),
     [

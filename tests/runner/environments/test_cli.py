@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 import termios
 from collections.abc import Iterator
 from pathlib import Path
@@ -97,9 +99,13 @@ def test_environments_are_listed_shown_stopped_and_removed(home: Path, project: 
     assert (listed["project"], listed["state"], listed["busy"]) == (str(project), "running", False)
     assert name in runner(home, "env", "list").out
     shown = runner(home, "env", "show", str(project), "--json").json
+    lines = runner(home, "env", "show", str(project)).out.splitlines()
+    assert f"shows       {project} (writable)" in lines
+    assert not any("{" in line or "False" in line for line in lines)
     assert (shown["name"], shown["limits"]["processes"]) == (name, 100)
     assert runner(home, "env", "stop", name, "--json").json["stopped"] == [name]
     assert runner(home, "env", "show", name, "--json").json["state"] == "stopped"
+    assert "None" not in runner(home, "env", "show", name).out
     assert runner(home, "shell", str(project), "--", "sh", "-c", "cat ~/kept").out == "kept\n"
     unasked = runner(home, "env", "delete", name)
     assert (unasked.code, "--yes" in unasked.err) == (2, True)
@@ -182,3 +188,36 @@ def test_the_person_s_terminal_is_as_it_was_after_the_shell_was_ended(home: Path
     assert termios.tcgetattr(child.child_fd)[3] & wanted == wanted
     child.close()
     assert child.exitstatus == 137
+
+
+@pytest.mark.parametrize("seconds", ["0", "-1", "nan", "inf"])
+def test_a_time_limit_that_is_none_is_refused_before_anything_is_made(home: Path, project: Path, seconds: str) -> None:
+    done = runner(home, "shell", str(project), "--timeout", seconds, "--", "true")
+    assert (done.code, done.err.partition(":")[0]) == (2, "error[bad_policy]")
+    assert runner(home, "env", "list", "--json").json["environments"] == []
+
+
+def test_an_empty_path_is_not_the_present_folder(home: Path, project: Path) -> None:
+    done = runner(home, "shell", "", "--json", "--", "true", cwd=project)
+    assert (done.code, done.json["error_code"]) == (2, "project_unusable")
+
+
+def test_an_environment_that_could_not_be_written_down_is_not_left_half_made(home: Path, project: Path) -> None:
+    runner(home, "env", "list")
+    script = (
+        "import resource, signal, sys\n"
+        "from skillkeep.errors import SkillkeepError\n"
+        "from skillkeep.home import Home\n"
+        "from skillkeep.runner.environments.manager import Environments\n"
+        "from skillkeep.settings import SandboxSettings\n"
+        "import os\n"
+        "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
+        "before = os.listdir('/proc/self/fd')\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (10, 10))\n"
+        "try: Environments(Home.resolve(os.environ), SandboxSettings()).open(sys.argv[1])\n"
+        "except SkillkeepError as error: print(error.code, os.listdir('/proc/self/fd') == before)\n"
+    )
+    command = [sys.executable, "-c", script, str(project)]
+    done = subprocess.run(command, env=environment(home), capture_output=True, text=True, check=True)
+    assert done.stdout == "io_error True\n"
+    assert runner(home, "env", "list", "--json").json["environments"] == []
