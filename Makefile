@@ -48,7 +48,7 @@ score: setup ## detection quality on labelled samples; ARGS="--own" for those in
 fuzz: setup ## every reader of untrusted input under atheris; ARGS="--seconds 600 --target zip", --list names them
 	@$(BIN)/python fuzz/run.py $(ARGS)
 
-docs: setup ## write the generated parts again: docs/errors.md, help blocks of README.md
+docs: setup ## write the generated parts again: docs/errors.md, the report's schema, help blocks of README.md
 	@$(BIN)/python scripts/generate_docs.py
 
 transcript: setup ## put a fresh run of the demo into README.md

@@ -160,11 +160,6 @@ class Rulebook:
         patterns = self._unless[rule.unless]
         return any(True for index in patterns.candidates(matched) for _ in patterns.find(index, matched, 1))
 
-    @cached_property
-    def pattern_count(self) -> int:
-        """Number of regular expressions in all rules."""
-        return sum(len(each.patterns) for each in (*self.rules.values(), *self.more))
-
 
 @cache
 def default_rulebook() -> Rulebook:

@@ -1,4 +1,4 @@
-"""Write the documentation that follows from the code: docs/errors.md and README's help blocks.
+"""Write the documentation that follows from the code: docs/errors.md, the report's schema and README's help blocks.
 
 `--check` writes nothing, names what is out of date, and exits 1 then. The tests run it.
 """
@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import json
 import os
 import re
 import subprocess
 import sys
 from pathlib import Path
 
+from skillkeep.auditor.report.json import report_schema
 from skillkeep.errors import Code, SkillkeepError, all_codes
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -69,6 +71,7 @@ def main() -> int:
     docs = ROOT / "docs"
     wanted = {
         docs / "errors.md": errors_page(),
+        docs / "schemas" / "report-v1.json": json.dumps(report_schema(), indent=2) + "\n",
         ROOT / "README.md": readme(),
     }
     stale = [path for path, text in wanted.items() if not path.is_file() or path.read_text(encoding="utf-8") != text]

@@ -13,9 +13,10 @@ from pathlib import Path
 
 from skillkeep.errors import SkillkeepError
 from skillkeep.files import fsync_dir
+from skillkeep.home import Home
 from skillkeep.vault.layout import Layout
 
-__all__ = ["check_free", "settle", "wrong_pointer"]
+__all__ = ["check_free", "pointed_names", "settle", "wrong_pointer"]
 
 
 def check_free(layout: Layout, name: str) -> None:
@@ -28,6 +29,12 @@ def check_free(layout: Layout, name: str) -> None:
             "Somebody put a file or folder there by hand. Move it away and try again.",
             path=str(place),
         )
+
+
+def pointed_names(home: Home) -> list[str]:
+    """The names that have a link, to be offered and not relied on; nothing is opened or made. Raises `OSError`."""
+    with os.scandir(home.vault) as listing:
+        return [entry.name for entry in listing if entry.is_symlink()]
 
 
 def wrong_pointer(layout: Layout, name: str, hex_digest: str) -> str | None:

@@ -9,13 +9,21 @@ import typer
 from skillkeep.auditor.explain import find_rule, page, rule_summary
 from skillkeep.auditor.interface import Severity
 from skillkeep.auditor.rulebook import Example, Rule, default_rulebook
+from skillkeep.cli.completion import completing
 from skillkeep.cli.options import JsonOption
 from skillkeep.cli.output import columns, emit, say, write
 from skillkeep.errors import UsageError
 
 __all__ = ["explain", "rules"]
 
-RuleArgument = Annotated[str, typer.Argument(metavar="RULE", help="The id of a rule, as a report shows it.")]
+RuleArgument = Annotated[
+    str,
+    typer.Argument(
+        metavar="RULE",
+        autocompletion=completing(lambda _: default_rulebook().rules),
+        help="The id of a rule, as a report shows it.",
+    ),
+]
 
 
 def rules(

@@ -12,6 +12,7 @@ from typing import Annotated, Any
 
 import typer
 
+from skillkeep.cli.completion import completing
 from skillkeep.cli.options import ConfigOption, Ground, JsonOption, NoInputOption, QuietOption, ground, new_app
 from skillkeep.cli.output import columns, emit, is_terminal, say, write
 from skillkeep.errors import Exit, UsageError
@@ -19,6 +20,7 @@ from skillkeep.runner.cli import TIMEOUT_EXIT, PassingCommand, exit_code_of
 from skillkeep.runner.environments.environment import Environment, How
 from skillkeep.runner.environments.errors import EnvironmentsError
 from skillkeep.runner.environments.manager import IDLE_SECONDS, Environments, Seen
+from skillkeep.runner.environments.place import every_place
 from skillkeep.runner.environments.project import policy_for
 from skillkeep.runner.environments.relay import Passed, relay
 from skillkeep.runner.environments.standing import Standing
@@ -32,7 +34,14 @@ _SEARCHED = "/usr/local/bin:/usr/bin:/bin"
 _DURATION = re.compile(r"(\d{1,9})([smhd]?)\Z")
 _UNITS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400}
 
-NameArgument = Annotated[str, typer.Argument(metavar="NAME", help="Its name, or the project's folder.")]
+NameArgument = Annotated[
+    str,
+    typer.Argument(
+        metavar="NAME",
+        autocompletion=completing(lambda home: (place.name for place in every_place(home))),
+        help="Its name, or the project's folder.",
+    ),
+]
 KillOption = Annotated[bool, typer.Option("--kill", help="Also when commands run in it: they are killed.")]
 YesOption = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
 

@@ -110,10 +110,6 @@ class Held:
             found = self._known[names] = allows(self.tagger.part(names), self.bits)
         return found
 
-    def with_those_of(self, other: Held) -> Held:
-        """What both texts together hold."""
-        return Held(self.tagger, self.bits | other.bits)
-
 
 class Places:
     """Where words stand in one text; each class is searched once."""
