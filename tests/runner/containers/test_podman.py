@@ -1,7 +1,7 @@
 """What has to hold on Podman by itself: its init's words, and nothing is left of a caller that was killed.
 
-Its own service, images and state. Everything else of `test_docker` can be run against Podman with DOCKER_HOST; where
-there is no journal, its service needs ``--events-backend file`` for that.
+Its own service, images and state. Everything else of `test_docker` can be run against Podman with DOCKER_HOST, but what
+waits for an event: its service tells of none where there is no journal.
 """
 
 from __future__ import annotations
