@@ -48,7 +48,9 @@ def host() -> Iterator[str]:
     place = f"{folder}/podman.sock"
     own = ["podman", "--root", f"{folder}/root", "--runroot", f"{folder}/run", "--storage-driver", "vfs"]
     own += ["--cgroup-manager", "cgroupfs", "--tmpdir", f"{folder}/tmp"]
-    service = subprocess.Popen([*own, "system", "service", "--time", "0", f"unix://{place}"], stderr=subprocess.PIPE)
+    service = subprocess.Popen(
+        [*own, "system", "service", "--time", "0", f"unix://{place}"], stderr=subprocess.PIPE, cwd=folder
+    )
 
     def answers() -> bool:
         try:
