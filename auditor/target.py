@@ -24,8 +24,10 @@ def as_tree(path: Path, most_bytes: int) -> Iterator[Path]:
         mode = os.lstat(path).st_mode
     except (OSError, ValueError) as error:
         raise _not_a_tree(path, getattr(error, "strerror", None) or str(error)) from error
+    if stat.S_ISLNK(mode):
+        raise _not_a_tree(path, "it is a link")
     if not stat.S_ISREG(mode):
-        if not (stat.S_ISDIR(mode) or stat.S_ISLNK(mode)):
+        if not stat.S_ISDIR(mode):
             raise _not_a_tree(path, "it is neither a folder nor a regular file")
         yield path
         return

@@ -184,7 +184,9 @@ def load_settings(home: Home, path: Path | None = None) -> Settings:
         key = ".".join(str(part) for part in first["loc"])
         what = "there is no such key" if first["type"] == "extra_forbidden" else first["msg"]
         raise _bad(f"{key}: {what}", str(chosen)) from error
-    except (OSError, ValueError) as error:
+    except OSError as error:
+        raise _bad(f"it cannot be read: {error.strerror}", str(chosen)) from error
+    except ValueError as error:
         raise _bad(f"it cannot be read as TOML: {error}", str(chosen)) from error
 
 

@@ -59,10 +59,11 @@ def build(place: Place, record: Record, plan: Plan, lifeline: int = -1) -> None:
         last = done.stderr.decode(errors="replace").strip().rpartition("\n")[2]
         raise _died(escape(last) or f"status {done.returncode}, without a word") from error
     if answer.get("kind") != "standing":
-        layer, number = answer["layer"], answer["errno"]
+        layer = answer["layer"]
+        number = {} if answer["errno"] in {"", "0"} else {"errno": answer["errno"]}
         hint = answer["hint"] or "Run `runner doctor` to see which layers work here."
         message = f"The sandbox layer {layer} failed: {answer['detail']}"
-        raise RunnerError("sandbox_layer_failed", message, hint, layer=layer, errno=number, backend="native")
+        raise RunnerError("sandbox_layer_failed", message, hint, layer=layer, **number, backend="native")
 
 
 def _died(why: str) -> RunnerError:

@@ -156,7 +156,7 @@ def _victim(stack: contextlib.ExitStack, user: int | None) -> dict[str, Any]:
     """A process that waits for the end of its input and does nothing else."""
     mark = "skillkeep-selftest-" + secrets.token_hex(8)
     process = stack.enter_context(
-        subprocess.Popen(["/bin/sh", "-c", "read x; :", mark], stdin=subprocess.PIPE, user=user, cwd="/")
+        subprocess.Popen(["/bin/sh", "-c", "read x; :", mark], stdin=subprocess.PIPE, env={}, user=user, cwd="/")
     )
     return {"mark": mark, "host_pid": process.pid}
 

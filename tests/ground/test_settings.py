@@ -44,6 +44,11 @@ def test_a_named_file_has_to_exist(tmp_path: Path) -> None:
     assert caught.value.code == "bad_config"
 
 
+def test_a_file_that_cannot_be_read_is_not_called_bad_toml(tmp_path: Path) -> None:
+    with pytest.raises(SkillkeepError, match="it cannot be read: Is a directory"):
+        load_settings(Home(tmp_path), tmp_path)
+
+
 def test_an_unknown_key_is_told_in_plain_words(tmp_path: Path) -> None:
     (tmp_path / "config.toml").write_text("[limits]\nartifact_file = 1\n")
     with pytest.raises(SkillkeepError, match=r"limits\.artifact_file: there is no such key"):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 
 import jsonschema
@@ -109,8 +108,11 @@ def test_a_single_file_is_audited_by_itself(home: Path, tmp_path: Path) -> None:
 
 def test_a_link_is_not_followed_as_a_path(home: Path, tmp_path: Path) -> None:
     write_tree(tmp_path, {"real/a.py": "print(1)\n"})
-    os.symlink(tmp_path / "real/a.py", tmp_path / "link.py")
-    assert run_command("auditor", "scan", str(tmp_path / "link.py"), *FAST, "--json", home=home).code == 2
+    for number, target in enumerate(("real/a.py", "real", "nothing")):
+        link = tmp_path / f"link{number}"
+        link.symlink_to(tmp_path / target)
+        done = run_command("auditor", "scan", str(link), *FAST, "--json", home=home)
+        assert (done.code, done.json["context"]["reason"]) == (2, "it is a link")
 
 
 def test_a_report_in_a_file_leaves_standard_output_empty(home: Path, tmp_path: Path) -> None:

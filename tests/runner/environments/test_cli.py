@@ -221,3 +221,10 @@ def test_an_environment_that_could_not_be_written_down_is_not_left_half_made(hom
     done = subprocess.run(command, env=environment(home), capture_output=True, text=True, check=True)
     assert done.stdout == "io_error True\n"
     assert runner(home, "env", "list", "--json").json["environments"] == []
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root is refused a folder of root's")
+def test_a_refusal_that_is_no_system_call_has_no_number(home: Path, tmp_path: Path) -> None:
+    (folder := tmp_path / "ours").mkdir(mode=0o755)
+    done = runner(home, "shell", str(folder), "--json", "--", "true").json
+    assert (done["error_code"], done["context"]) == ("sandbox_layer_failed", {"layer": "bind", "backend": "native"})
