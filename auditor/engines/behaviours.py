@@ -13,7 +13,7 @@ from skillkeep.auditor.engines.behaviour.acts import CODE, Act, Acts, code_of
 from skillkeep.auditor.engines.behaviour.chains import chained
 from skillkeep.auditor.engines.behaviour.documents import Documents
 from skillkeep.auditor.engines.behaviour.dropped import drops
-from skillkeep.auditor.engines.behaviour.listed import listed
+from skillkeep.auditor.engines.behaviour.listed import listed, listed_in_code
 from skillkeep.auditor.engines.behaviour.places import unnamed_places
 from skillkeep.auditor.engines.behaviour.recipients import Recipient, declared_sources, named_nowhere, recipients
 from skillkeep.auditor.engines.behaviour.scripts import scripts, spelled_out
@@ -101,7 +101,7 @@ class BehaviourEngine(Engine):
             if (act.path, act.line) not in told:
                 told.add((act.path, act.line))
                 emit.finding("behaviour-data-to-stranger", Location(act.path, act.line), act.text, why)
-        for path, line, found_at, act in listed(tree):
+        for path, line, found_at, act in chain(listed(tree), listed_in_code(tree, emit.notes.get("spelled", ()))):
             message = f"{act.path} reads what this list names and sends something: {act.text.strip()[:60]}"
             emit.finding("behaviour-listed-secrets", Location(path, line), found_at, message)
         sent_to: list[Recipient] = emit.notes.get("recipients", [])
@@ -137,6 +137,8 @@ def _note_acts(file: SourceFile, segment: Segment, emit: Emitter) -> None:
     notes: _Notes = emit.notes.setdefault("acts", _Notes())
     noted, acts = notes.paths.setdefault(file.path, _Noted()), Acts(segment)
     noted.segments += 1
+    if "secret" in acts.possible:
+        emit.notes.setdefault("spelled", set()).add(file.path)
     if notes.acts < _MOST_ACTS:
         found = acts.all() if file.depth else acts.chained()
         noted.acts += found

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Final
 
 from skillkeep.auditor.engines.behaviour.acts import Act, Acts, code_of
@@ -12,7 +12,7 @@ from skillkeep.auditor.engines.behaviour.unasked import loaded_by
 from skillkeep.auditor.engines.interface import SourceFile, SourceTree
 from skillkeep.auditor.engines.tables import secrets
 
-__all__ = ["Listed", "listed"]
+__all__ = ["Listed", "listed", "listed_in_code"]
 
 Listed = tuple[str, int, str, Act]  # the list's path and line, the place of a secret, and the act that sends
 
@@ -21,6 +21,17 @@ _VALUE: Final = re.compile(r"[^\s\"',;:=\[\]{}()]{4,200}")
 _JOINT: Final = re.compile(r"[\"'`][ \t]{0,9}\+?[ \t]{0,9}[\"'`]")
 _LONGEST: Final = 1 << 16
 _SETTINGS: Final = re.compile(r"(?i)\b(?:deny|denied|block\w*|exclud\w*|ignor\w*|forbid\w*|protect\w*|redact\w*)\b")
+_PLACE: Final = re.compile(
+    r"[\"'`/~]\.(aws|ssh|kube|docker|gnupg|netrc|npmrc|pypirc|git-credentials|azure|kaggle|config/gcloud|config/gh|terraform\.d)\b"
+)
+_SPARED: Final = re.compile(
+    r"(?i)deny|denied|block|exclu|ignor|forbid|protect|redact|sensitive|skip|restrict|danger|suspicio|disallow|unsafe|secret_?pat"
+    r"|re\.compile|RegExp|detect|scan|leak|mask|sanit|never|hidden|guard|mount|volume"
+)
+_CODE: Final = re.compile(r"\.(?:py|pyw|(?:c|m)?[jt]s|rb)$")
+_KINDS: Final = 2
+_ABOVE: Final = 4
+_APART: Final = 20
 
 
 def listed(tree: SourceTree) -> Iterator[Listed]:
@@ -36,6 +47,35 @@ def listed(tree: SourceTree) -> Iterator[Listed]:
             if other.path != file.path and _names(other, name) and (sent := _sends_what_it_reads(other, files)):
                 yield file.path, *found, sent
                 break
+
+
+def listed_in_code(tree: SourceTree, paths: Collection[str]) -> Iterator[Listed]:
+    """The first line of every program that spells out places of two kinds of secrets, and reads and sends.
+
+    `paths` are the files that may spell out any.
+    """
+    files = {file.path: file for file in tree.files if file.text is not None}
+    for path in sorted(paths):
+        found = _spelled_out(files[path].text or "") if path in files and _CODE.search(path) else None
+        for other in files.values() if found else ():
+            program = loaded_by(other, files).values() if code_of(other) and other.path != path else [files[path]]
+            if files[path] in program and (sent := _sends_what_it_reads(other, files)):
+                yield path, *found, sent  # type: ignore[misc]
+                break
+
+
+def _spelled_out(text: str) -> tuple[int, str] | None:
+    """The first line of a list of places of secrets, of two kinds at least; none of a list of what shall be spared."""
+    lines = text.split("\n")
+    found: dict[str, int] = {}
+    for number, line in enumerate(lines):
+        for place in _PLACE.finditer(line):
+            if not _SPARED.search("\n".join(lines[max(number - _ABOVE, 0) : number + 1])):
+                found.setdefault(place[1], number)
+    if len(found) < _KINDS or max(found.values()) - min(found.values()) > _APART:
+        return None
+    first = min(found.values())
+    return first + 1, lines[first].strip()
 
 
 def _names(file: SourceFile, name: str) -> bool:

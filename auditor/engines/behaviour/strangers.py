@@ -22,7 +22,7 @@ __all__ = ["READS", "SENDS", "Stranger", "is_remote", "strangers"]
 Stranger = tuple[Act, Capability, str]  # the sending act, the host it goes to, and why it is a stranger
 
 _REACH: Final = 6  # lines between a request and the address that the parser saw
-SENDS: Final = ("send", "query")
+SENDS: Final = ("send", "query", "address")
 _PRIVATE: Final = frozenset({"secret", "identity", "clipboard", "screen", "keys"})
 READS: Final = frozenset({"local", *_PRIVATE})
 _NEAR: Final = 12  # lines between what is read and the request
@@ -56,7 +56,7 @@ def strangers(tree: SourceTree, acts: Sequence[Act], documents: Documents) -> It
                 continue
             if read is not None:
                 yield act, each, f"what {read.text.strip()[:40]} reads goes to {each.value}, which no document names"
-            elif act.kind == "query":
+            elif act.kind != "send":
                 continue
             elif promise:
                 yield act, each, f'it says "{promise[:60]}", and sends something to {each.value}'
@@ -78,11 +78,12 @@ def _is_own_service(tree: SourceTree, path: str, host: str) -> bool:
 
 
 def _read_near(act: Act, acts: Sequence[Act]) -> Act | None:
+    kinds = _PRIVATE if act.kind == "address" else READS
     return next(
         (
             each
             for each in acts
-            if each.path == act.path and each.kind in READS and act.line - _NEAR <= each.line <= act.line + 3
+            if each.path == act.path and each.kind in kinds and act.line - _NEAR <= each.line <= act.line + 3
         ),
         None,
     )

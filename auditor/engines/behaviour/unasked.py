@@ -19,7 +19,8 @@ _MOST_LOADED: Final = 40
 _WORD: Final = re.compile(r"[\w.@/\\-]{2,200}")
 _LOADED: Final = re.compile(
     r"(?:\brequire\(\s*|\bfrom\s+|\bimport\s+|\bimport\(\s*)[\"'`](?P<script>\.{1,2}/[^\"'`\n]{1,160})[\"'`]"
-    r"|^[ \t]*from[ \t]+(?P<python>\.?[\w.]+)[ \t]+import\b|^[ \t]*import[ \t]+(?P<module>[\w.]+)",
+    r"|^[ \t]*from[ \t]+(?P<python>\.?[\w.]+)[ \t]+import[ \t]+(?:\([ \t]*)?(?P<member>\w*)"
+    r"|^[ \t]*import[ \t]+(?P<module>[\w.]+)",
     re.MULTILINE,
 )
 _ENDINGS: Final = (
@@ -142,6 +143,8 @@ def _loads(file: SourceFile, files: dict[str, SourceFile]) -> Iterator[str]:
             module = (found["python"] or found["module"]).lstrip(".").replace(".", "/")
             if module:
                 yield from _resolve(posixpath.join(folder, module), files)
+            if found["member"]:  # ``from . import catalog``
+                yield from _resolve(posixpath.join(folder, module, found["member"]), files)
 
 
 def _resolve(path: str, files: dict[str, SourceFile]) -> Iterator[str]:

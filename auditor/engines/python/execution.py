@@ -305,8 +305,12 @@ class Execution:
                 message = f"the name of the imported module is hidden by {layers[0]}"
                 self._site.report("python-hidden-import", call, message)
             return
+        labels = self._flow.labels(self._site.argument(call, where), scope)
+        if "download" in labels:
+            self._site.report("python-downloaded-execution", call, f"{name} imports what came from the network")
+            return
         probing = any(first <= call.lineno <= last for first, last in self._site.found.import_guards)
-        harmless = probing and not self._flow.labels(self._site.argument(call, where), scope)
+        harmless = probing and not labels
         message = f"{name.removeprefix('builtins.')} imports a module chosen at run time"
         shown = (
             None if rule == "python-chosen-import" else example_severity(self._site.segment, self._site.excerpt(call))

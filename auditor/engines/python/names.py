@@ -25,7 +25,7 @@ _MAX_NAMES: Final = 64
 _MAX_DEPTH: Final = 40
 _MOST_BINDINGS: Final = 4096
 _STEPS: Final = 300_000
-_BUILTINS: Final = frozenset(dir(builtins)) | {"reload", "unicode", "execfile", "raw_input"}
+_BUILTINS: Final = frozenset(dir(builtins)) | {"reload", "unicode", "execfile", "raw_input", "get_ipython"}
 _SAME_MODULE: Final = {
     "posix": "os", "nt": "os", "__builtins__": "builtins", "__builtin__": "builtins", "_pickle": "pickle",
     "cPickle": "pickle", "posixpath": "os.path", "ntpath": "os.path", "_io": "io", "urllib2": "urllib.request",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, Final
 
 from skillkeep.auditor.engines.interface import Context
@@ -17,6 +18,7 @@ from skillkeep.auditor.engines.tables import subject_of
 __all__ = ["Reach"]
 
 _NOTHING: Final[frozenset[str]] = frozenset()
+_DECODING: Final = re.compile(r"\bdecode_base64\b|\bunpack\b")
 _DUMPING: Final = frozenset({"-p", "-x", "-xp", "-e", "-v"})
 
 
@@ -39,7 +41,7 @@ class Reach:
         name = call.name
         if name in self._dumps and self._dumped(call):
             added |= {"environment"}
-        if name in self._decoders and self._decodes(call):
+        if (name in self._decoders and self._decodes(call)) or (name == "perl" and _decodes_in_words(call)):
             added |= {"decoded"}
         program = self._connecting.program(call)
         if program is not None:
@@ -93,4 +95,11 @@ class Reach:
 
     def _decodes(self, call: Call) -> bool:
         options = self._decoders[call.name]
+        if call.name == "tr":
+            return any(each in argument.lower() for argument in call.arguments for each in options)
         return not options or any(argument in options for argument in call.arguments)
+
+
+def _decodes_in_words(call: Call) -> bool:
+    """``perl -ne 'print decode_base64($_)'``: a program in the command that decodes."""
+    return any(_DECODING.search(item) for item in call.arguments)
