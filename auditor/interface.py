@@ -1,7 +1,8 @@
 """What an audit takes and gives: the value types every engine, report format and caller shares. No logic that reads.
 
 Severity, confidence and category are three separate axes. Lines and columns are 1-based and count characters;
-line 0 means the whole file. Every text that came from the audited tree is raw here and is escaped where it is shown.
+line 0 means the whole file, column 0 the whole line. Every text that came from the audited tree is raw here and is
+escaped where it is shown.
 """
 
 from __future__ import annotations

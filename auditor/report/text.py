@@ -110,7 +110,7 @@ def _place(finding: Finding, options: TextOptions) -> Iterator[str]:
     place = finding.location
     where = printable_path(place.path) if place.path else "the whole tool"
     if place.line:
-        where += f":{place.line}:{place.column}"
+        where += f":{place.line}:{place.column}" if place.column else f":{place.line}"
     through = f"  (inside {escape(' > '.join(finding.provenance))})" if finding.provenance else ""
     yield f"      {options.paint(where, 'blue')}{options.paint(through, 'dim')}"
     if place.line and (finding.excerpt or place.column):

@@ -115,6 +115,11 @@ def test_a_link_is_not_followed_as_a_path(home: Path, tmp_path: Path) -> None:
         assert (done.code, done.json["context"]["reason"]) == (2, "it is a link")
 
 
+def test_a_finding_in_a_whole_line_has_no_column(home: Path) -> None:
+    done = scan(home, {"SKILL.md": "---\nname: [\n---\n"})
+    assert "      SKILL.md:2\n" in done.out
+
+
 def test_a_report_in_a_file_leaves_standard_output_empty(home: Path, tmp_path: Path) -> None:
     done = scan(home, FAILS, "--output", str(tmp_path / "report.txt"), "--quiet")
     assert (done.code, done.out, done.err) == (20, "", "")
