@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from functools import cache
+from functools import cache, cached_property
 from typing import Final
 
 from skillkeep.auditor.engines.interface import Context, SourceFile
@@ -25,14 +25,17 @@ class Documents:
     def __init__(self, files: Iterable[SourceFile]) -> None:
         self._text = " ".join(_told(files).lower().split())
         self._answers: dict[str, bool] = {}
-        self._squashed = re.sub(r"[^a-z0-9]+", "", self._text)
+
+    @cached_property
+    def _squashed(self) -> str:
+        return re.sub(r"[^a-z0-9]+", "", self._text)
 
     @property
     def silent(self) -> bool:
         """True for a tool without documents."""
         return len(self._text) < 40
 
-    @property
+    @cached_property
     def promise(self) -> str:
         """The sentence that promises that nothing else is contacted, or an empty text."""
         found = _promise().search(self._text)

@@ -36,7 +36,6 @@ _EXAMPLES: Final = frozenset(  # made for examples: they keep nothing, and nobod
 
 def strangers(tree: SourceTree, acts: Sequence[Act], documents: Documents) -> Iterator[Stranger]:
     """Sends of local data to hosts that nobody named, and any send by a tool that promised to send nothing."""
-    promise = documents.promise
     hosts: dict[str, list[Capability]] = {}
     for each in tree.capabilities:
         if each.kind == "network" and not _LOCAL.match(each.value) and each.value not in _EXAMPLES:
@@ -58,8 +57,8 @@ def strangers(tree: SourceTree, acts: Sequence[Act], documents: Documents) -> It
                 yield act, each, f"what {read.text.strip()[:40]} reads goes to {each.value}, which no document names"
             elif act.kind != "send":
                 continue
-            elif promise:
-                yield act, each, f'it says "{promise[:60]}", and sends something to {each.value}'
+            elif documents.promise:
+                yield act, each, f'it says "{documents.promise[:60]}", and sends something to {each.value}'
             else:
                 yield act, each, f"something is sent to {each.value}, which no document names"
 
