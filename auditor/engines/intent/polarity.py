@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from skillkeep.auditor.engines.intent.sentences import FLAG, HEADING
+from skillkeep.auditor.engines.intent.sentences import EXCUSE, FLAG, HEADING
 
 __all__ = ["is_told"]
 
@@ -38,6 +38,22 @@ _NOT_FIRST: Final = re.compile(r"(?:do not|don't|never|no|not|avoid|without|leav
 _CHOICE: Final = re.compile(  # "classify it as benign, suspicious, or malicious" leaves the choice
     r"(?:, [a-z-]+){0,4},? or (?:suspicious|malicious|unsafe|harmful|dangerous|hostile|infected)\b"
 )
+_HABIT: Final = re.compile(  # "such changes often introduce errors" says what happens
+    r"(?:^|[-*>:;.] )(?!(?:in|on|at|for|with|after|before|during|when|while|to|of|from|by|all|every|each|agents?"
+    r"|assistants?|models?|you|we) )(?:[a-z-]+ ){0,2}(?!agents|assistants|models|always)[a-z-]{4,}s"
+    r" (?:frequently|commonly|usually|typically|often|generally|sometimes|occasionally|inevitably) $"
+)
+_LABELLED: Final = re.compile(r"[-*#/>\d.) ]*(?:wrong|bad|incorrect|anti-?pattern): (?:[a-z-]+ )?$")  # what not to do
+_FORM: Final = re.compile(  # of a report that is filled in
+    r"(?:copy|repeat) (?:this|the) (?:block|section|template|table) for (?:each|every) (?:issue|finding|bug|item"
+    r"|problem|question|requirement|test case)(?: (?:found|reported|listed))?(?:[.:]|$)"
+)
+_SPELLED: Final = re.compile(r"\bwith (?:'[^']+'|\"[^\"]+\") $")  # "a class with 'action' in its name"
+_REFUSES: Final = re.compile(  # "in maintenance mode, the system shall reject writes"
+    r"(?<=, )(?:the|an?) (?:system|service|server|api|application|device|controller|database)"
+    r" (?:shall|must|should|will) (?:reject|refuse|deny)\b"
+)
+_GIVEN_REASON: Final = re.compile(r"(?:mark|record|report|list|log) it as skipped with (?:the|its) reason\b")
 _REPLACES: Final = re.compile(  # what is written takes the place of what an earlier run wrote
     r"overwrite (?:the |an? |any )?existing (?:output )?file(?: without| if| when|[.,;)]|$)"
 )
@@ -138,7 +154,7 @@ def is_told(text: str, place: tuple[int, int], lead: str = "") -> bool:
     if text[max(0, start - 1) : start] in _GLUE or (_GERUND.fullmatch(text, start, end) and _ALONE.match(text, end)):
         return False
     clause = _CLAUSE.split(text[max(0, start - _REACH) : start])[-1]
-    if lead and _silences(lead, text[start:end]):
+    if lead == EXCUSE or (lead and _silences(lead, text[start:end])):
         return False
     if condition := _CONDITION.match(clause):
         clause = clause[condition.end() :]
@@ -169,6 +185,12 @@ def is_told(text: str, place: tuple[int, int], lead: str = "") -> bool:
         or (_DESCRIBED.match(text) and not _NOT_FIRST.match(text, start, end))
         or _DOMAIN.match(text, end)
         or _CHOICE.match(text, end)
+        or _HABIT.search(text, 0, start)
+        or _LABELLED.fullmatch(text, 0, start)
+        or _FORM.match(text, start)
+        or _GIVEN_REASON.match(text, start)
+        or _REFUSES.match(text, end)
+        or (text.startswith("in its name", start) and _SPELLED.search(text[max(0, start - _REACH) : start]))
         or _REPLACES.match(text, start)
         or (text.startswith(" of ", end) and _COUPLED.search(clause))
     )

@@ -6,12 +6,17 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
-__all__ = ["FLAG", "HEADING", "Block", "Blocks", "Sentence", "blocks", "plain_text", "sentences", "spans", "straight"]
+__all__ = [
+    "EXCUSE", "FLAG", "HEADING", "Block", "Blocks", "Sentence", "blocks", "plain_text", "sentences", "spans",
+    "straight",
+]  # fmt: skip
 
 HEADING: Final = "# "
 """What a lead starts with that is a heading."""
 FLAG: Final = "flag:"
 """The lead of what a table says of a flag."""
+EXCUSE: Final = "excuse:"
+"""The lead of what a table quotes as an excuse, which the next cell answers."""
 
 _START: Final = re.compile(
     r"[ \t]*(?:[-*+•‣◦↓↑→][ \t]+|\(?\d{1,3}[.)][ \t]+|[a-zA-Z][.)][ \t]+|#{1,6}[ \t]|\||>|<!--|<[a-z]|-->"
@@ -32,6 +37,11 @@ _FORBIDS: Final = re.compile(
     r"|don'ts|(?:common |frequent |typical |known )?(?:mistakes|anti-?patterns)(?: to avoid)?|(?:things|what) to avoid"
     r"|what not to do|(?:prohibited|forbidden)(?: \w+)?):?"
 )
+_EXCUSES: Final = re.compile(  # the head of a table
+    r"[ \t]*\|[ \t*]*(?:common )?(?:excuse|rationali[sz]ation|myth|misconception)s?[ \t*]*\|[^|\n]+\|[ \t]*\n?",
+    re.IGNORECASE,
+)
+_QUOTED: Final = re.compile(r"[ \t*]*[\"“][^\"“”]+[\"”][ \t*]*")
 _LONGEST: Final = 1_200
 _OVERLAP: Final = 300
 
@@ -84,7 +94,7 @@ class Blocks:
         if raw.startswith("#") and _FORBIDS.fullmatch(heading := plain_text(raw[:_LONGEST])):
             return f"{HEADING}{heading.rstrip(':')}:"
         if _ITEM.match(raw):
-            return None
+            return EXCUSE if _EXCUSES.fullmatch(raw) else None
         if raw.rstrip(" *_`\n").endswith((":", "：")):
             return plain_text(raw[-200:])
         return None if raw.lstrip().startswith(("```", "<!--")) else ""
@@ -102,11 +112,14 @@ def sentences(text: str, block: Block) -> Iterator[Sentence]:
     raw = text[block.start : block.end]
     cells = raw.split("|") if raw.lstrip().startswith("|") else [raw]
     lead = block.lead or (FLAG if len(cells) > 1 and any(map(_FLAG.fullmatch, cells)) else "")
-    for piece in (piece for cell in cells for piece in _END.split(cell)):
-        plain = plain_text(piece)
-        if len(plain) > 3:
-            for part in _pieces(plain):
-                yield Sentence(part, block.start, block.end, lead)
+    for number, cell in enumerate(cells):
+        if block.lead == EXCUSE:
+            lead = EXCUSE if number == 1 and _QUOTED.fullmatch(cell) else ""
+        for piece in _END.split(cell):
+            plain = plain_text(piece)
+            if len(plain) > 3:
+                for part in _pieces(plain):
+                    yield Sentence(part, block.start, block.end, lead)
 
 
 def plain_text(text: str) -> str:
