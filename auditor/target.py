@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import stat
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from skillkeep.errors import SkillkeepError
+from skillkeep.scratch import scratch
 
 __all__ = ["as_tree", "base_of"]
 
@@ -32,11 +32,11 @@ def as_tree(path: Path, most_bytes: int) -> Iterator[Path]:
         yield path
         return
     data = _read(path, most_bytes)
-    with tempfile.TemporaryDirectory(prefix="skillkeep-scan-") as folder:
-        copy = Path(folder) / path.name
+    with scratch("scan") as folder:
+        copy = folder / path.name
         copy.write_bytes(data)
         copy.chmod(0o700 if mode & 0o111 else 0o600)
-        yield Path(folder)
+        yield folder
 
 
 def base_of(path: Path) -> str:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-import tempfile
 from pathlib import Path
 from typing import Any, ClassVar, Final
 
@@ -21,6 +20,7 @@ from skillkeep.auditor.rulebook import default_rulebook
 from skillkeep.auditor.ruleset import RULES_FOLDER
 from skillkeep.confined import Confinement, run_confined
 from skillkeep.errors import SkillkeepError
+from skillkeep.scratch import scratch
 from skillkeep.tree import TreeLimits, TreeView
 
 __all__ = ["ENGINE", "SemgrepEngine", "find_semgrep"]
@@ -71,14 +71,14 @@ class SemgrepEngine(ProgramEngine):
         program = self._program or find_semgrep()
         assert program
         seconds = options.total_seconds
-        with tempfile.TemporaryDirectory(prefix="skillkeep-semgrep-") as scratch:
+        with scratch("semgrep") as folder:
             request = {
-                "program": str(program), "config": str(self._config), "root": str(root), "scratch": scratch,
+                "program": str(program), "config": str(self._config), "root": str(root), "scratch": str(folder),
                 "seconds": seconds,
             }  # fmt: skip
             confinement = Confinement(
                 read=(str(root), str(self._config), str(program.parent.parent)),
-                write=(scratch,),
+                write=(str(folder),),
                 programs=True,
                 memory_bytes=_MEMORY,
                 wall_seconds=seconds + 10.0,

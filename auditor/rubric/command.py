@@ -15,6 +15,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
 from skillkeep.auditor.rubric.interface import Prompt, Reply, Reviewer, ReviewFailedError, SkipReason
+from skillkeep.scratch import scratch
 
 __all__ = ["CommandReviewer"]
 
@@ -32,7 +33,7 @@ class CommandReviewer(Reviewer):
     def ask(self, prompt: Prompt, seconds: float) -> Reply:
         """See `Reviewer.ask`."""
         text = f"{prompt.system}\n\n{prompt.user}\n".encode("utf-8", "replace")
-        with tempfile.TemporaryDirectory(prefix="skillkeep-rubric-") as folder, tempfile.TemporaryFile() as stdin:
+        with scratch("rubric") as folder, tempfile.TemporaryFile() as stdin:
             stdin.write(text)
             stdin.seek(0)
             try:

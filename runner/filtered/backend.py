@@ -27,7 +27,7 @@ from skillkeep.files import io_errors
 from skillkeep.kernel.confine import tasks_of_user
 from skillkeep.kernel.procfs import read_text
 from skillkeep.kernel.rlimits import OF_EVERY_PAYLOAD
-from skillkeep.runner.containers.policy_file import NAME, hold, sweep, write_policy
+from skillkeep.runner.containers.policy_file import NAME, write_policy
 from skillkeep.runner.errors import RunnerError
 from skillkeep.runner.interface import (
     PATH,
@@ -48,6 +48,7 @@ from skillkeep.runner.native.layout import ETC_FROM_HOST, SYSTEM
 from skillkeep.runner.native.plan import POLICY_VARIABLE
 from skillkeep.runner.native.prepare import cores_for
 from skillkeep.runner.native.watch import memory_of
+from skillkeep.scratch import hold, sweep
 
 __all__ = ["LOSSES", "FilteredBackend"]
 

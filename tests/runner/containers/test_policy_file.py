@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from skillkeep.runner.containers.policy_file import NAME, hold, named, shown, sweep
+from skillkeep.runner.containers.policy_file import NAME, named, shown
 from skillkeep.runner.interface import Bind, RunRequest, SandboxPolicy
 from skillkeep.runner.native.plan import POLICY_FILE, POLICY_VARIABLE, make_plan, policy_text
 
@@ -83,29 +83,3 @@ def test_what_a_killed_caller_left_is_removed_by_the_next_and_a_living_ones_is_n
     finally:
         child.kill()
         child.communicate()
-
-
-def test_a_folder_that_a_sweep_took_is_not_held(tmp_path: Path) -> None:
-    gone, kept = tmp_path / "run-gone", tmp_path / "run-kept"
-    gone.mkdir()
-    kept.mkdir()
-    lock = hold(str(kept))
-    assert lock is not None
-    try:
-        sweep(str(tmp_path), "run-")
-        assert os.listdir(tmp_path) == ["run-kept"]
-        assert hold(str(gone)) is None
-    finally:
-        os.close(lock)
-
-
-def test_a_sweep_follows_no_link_and_takes_no_folder_without_the_file_it_knows(tmp_path: Path) -> None:
-    aim, marked, plain = (tmp_path / name for name in ("aim", "run-marked", "run-plain"))
-    for folder in (aim, marked, plain):
-        folder.mkdir()
-    for folder in (aim, marked):
-        (folder / NAME).touch()
-    (tmp_path / "run-link").symlink_to(aim)
-    sweep(str(tmp_path), "run-", NAME)
-    assert sorted(os.listdir(tmp_path)) == ["aim", "run-link", "run-plain"]
-    assert os.listdir(aim) == [NAME]
