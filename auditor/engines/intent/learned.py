@@ -59,7 +59,6 @@ _MOST_HOSTILE: Final = 200
 _MOST_WORDS: Final = 32_768
 _LONGEST_KEPT: Final = 24
 _ROUNDED: Final = 1e-6
-_PAIRED: Final = 24  # bits of a word's number
 
 
 @dataclass(frozen=True)
@@ -102,9 +101,9 @@ class Weights:
         return (self.doubtful - self.bias) * math.sqrt(max(features, FEW))
 
     @cached_property
-    def against(self) -> Against:
+    def against(self) -> Mapping[str, float]:
         """The words and pairs of words that speak against a passage."""
-        return Against(self.of)
+        return {each: weight for each, weight in self.of.items() if weight > 0}
 
     def strongest(self, found: frozenset[str], many: int = 4) -> list[str]:
         """The words and pairs of `found` that speak most against it."""
@@ -211,9 +210,10 @@ class _Worded:
 
     def __init__(self, chunk: Chunk) -> None:
         self._chunk = chunk
-        words = self._words = chunk.words
+        words = chunk.words
         self._stops = list(chunk.stops)
         self._starts = [0, *(stop + 1 for stop in self._stops[:-1])]
+        self._stems = list(map(_STEMS.__getitem__, words))
         if places := _addressed(chunk.plain):
             texts = chunk.texts_of_blocks
             replaced = WORD.findall(_without_addresses(BETWEEN.join([texts[place] for place in places])))
@@ -221,7 +221,7 @@ class _Worded:
             for place, stop in zip(places, stops_of(replaced), strict=True):
                 self._starts[place], self._stops[place] = first, len(words) + 1 + stop
                 first = self._stops[place] + 1
-            self._words = [*words, BETWEEN, *replaced]
+            self._stems += map(_STEMS.__getitem__, [BETWEEN, *replaced])
 
     def is_empty(self, place: int) -> bool:
         """True when the block at `place` has no words."""
@@ -230,58 +230,15 @@ class _Worded:
     def block(self, place: int) -> tuple[int, int, Sequence[str]]:
         """Where the block at `place` stands in its text, and its words."""
         text, number = self._chunk.blocks[place]
-        words = self._words[self._starts[place] : self._stops[place]]
-        return *self._chunk.spans[text][number], list(map(_STEMS.__getitem__, words))
+        return *self._chunk.spans[text][number], self._stems[self._starts[place] : self._stops[place]]
 
-    def bounds(self, against: Against) -> list[float]:
+    def bounds(self, against: Mapping[str, float]) -> list[float]:
         """What the weights of any passage of each block add up to at most, by those `against` it."""
-        sums = list(accumulate(against.gains(self._words), initial=_ROUNDED))
+        stems, nothing = self._stems, repeat(0.0)
+        pairs = [f"{first} {second}" for first, second in pairwise(stems)]
+        gains = map(add, map(against.get, stems, nothing), chain(map(against.get, pairs, nothing), (0.0,)))
+        sums = list(accumulate(gains, initial=_ROUNDED))
         return [sums[stop] - sums[start] + _ROUNDED for start, stop in zip(self._starts, self._stops, strict=True)]
-
-
-class Against:
-    """The words and pairs of words that speak against a passage. Each that is in one has a number: of two together
-    those make one, and so no text is made of two words to look for it."""
-
-    def __init__(self, weights: Mapping[str, float]) -> None:
-        """Of `weights` those that are above nought count."""
-        numbers: dict[str, int] = {}
-        self._single: list[float] = [0.0]  # by number; 0 is that of any other word
-        self._pairs: dict[int, float] = {}
-        for each, weight in weights.items():
-            if weight > 0:
-                stems = each.split(" ")
-                first, last = (numbers.setdefault(stem, len(numbers) + 1) for stem in (stems[0], stems[-1]))
-                self._single += [0.0] * (len(numbers) + 1 - len(self._single))
-                if len(stems) > 1:
-                    self._pairs[first << _PAIRED | last] = weight
-                else:
-                    self._single[first] = weight
-        self._firsts = [number << _PAIRED for number in range(len(self._single))]
-        self._numbers = _Numbers(numbers)
-
-    def gains(self, words: Sequence[str]) -> Iterator[float]:
-        """For each word its own weight and that of it with the next word, as far as they speak against a passage."""
-        numbers, nothing = list(map(self._numbers.__getitem__, words)), repeat(0.0)
-        pairs = map(add, map(self._firsts.__getitem__, numbers), islice(numbers, 1, None))
-        single = map(self._single.__getitem__, numbers)
-        return map(add, single, chain(map(self._pairs.get, pairs, nothing), (0.0,)))
-
-
-class _Numbers(dict[str, int]):
-    """The number of what each word that was met begins with; long words are not kept."""
-
-    def __init__(self, of_stems: Mapping[str, int]) -> None:
-        super().__init__()
-        self._of_stems = of_stems
-
-    def __missing__(self, word: str) -> int:
-        number = self._of_stems.get(_STEMS[word], 0)
-        if len(word) <= _LONGEST_KEPT:
-            if len(self) >= _MOST_WORDS:
-                self.clear()
-            self[word] = number
-        return number
 
 
 def _addressed(plain: str) -> list[int]:
