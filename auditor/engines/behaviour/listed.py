@@ -30,7 +30,8 @@ _SPARED: Final = re.compile(
 )
 _CODE: Final = re.compile(r"\.(?:py|pyw|(?:c|m)?[jt]s|rb)$")
 _KINDS: Final = 2
-_ABOVE: Final = 4
+_NEAR: Final = 4
+_REFUSED: Final = re.compile(r"(?i)[\"'](?:block|den|refus|forbid|reject)")  # an answer that says so
 _APART: Final = 20
 
 
@@ -70,7 +71,8 @@ def _spelled_out(text: str) -> tuple[int, str] | None:
     found: dict[str, int] = {}
     for number, line in enumerate(lines):
         for place in _PLACE.finditer(line):
-            if not _SPARED.search("\n".join(lines[max(number - _ABOVE, 0) : number + 1])):
+            above, below = lines[max(number - _NEAR, 0) : number + 1], lines[number : number + _NEAR + 1]
+            if not (_SPARED.search("\n".join(above)) or _REFUSED.search("\n".join(below))):
                 found.setdefault(place[1], number)
     if len(found) < _KINDS or max(found.values()) - min(found.values()) > _APART:
         return None
