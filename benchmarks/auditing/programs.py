@@ -23,10 +23,11 @@ PEERS: Mapping[str, tuple[str, tuple[str, ...], tuple[str, ...]]] = {
     "skillfortify": ("skillfortify", ("scan",), ("--format", "json")),
 }
 _PEAK = (
-    "import resource, sys; from pathlib import Path; from skillkeep.auditor.interface import AuditOptions; "
+    "import sys; from pathlib import Path; from skillkeep.auditor.interface import AuditOptions; "
     "from skillkeep.auditor.worker import read_tree; "
     "answer = read_tree(Path(sys.argv[1]), AuditOptions(bandit=False, semgrep=False, total_seconds=36000.0)); "
-    "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, answer['files'])"
+    "state = Path('/proc/self/status').read_text(); "  # getrusage would tell the caller's peak, if that is higher
+    "print(state.partition('VmHWM:')[2].split()[0], answer['files'])"
 )
 
 
