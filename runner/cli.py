@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Annotated, Any, TextIO
 import typer
 from typer.core import TyperCommand
 
-from skillkeep.cli.completion import completing
 from skillkeep.cli.entry import report
 from skillkeep.cli.options import ConfigOption, Ground, JsonOption, QuietOption, ground, new_app
 from skillkeep.cli.output import columns, emit, is_terminal, paint, say, write
@@ -31,8 +30,8 @@ from skillkeep.runner.sizes import size_of
 from skillkeep.runner.words import split_words
 from skillkeep.settings import Settings
 from skillkeep.text import escape
+from skillkeep.vault.cli.arguments import NameArgument
 from skillkeep.vault.interface import VaultedTool
-from skillkeep.vault.pointers import pointed_names
 from skillkeep.vault.store import Vault
 
 if TYPE_CHECKING:
@@ -101,10 +100,7 @@ def add_run(app: typer.Typer) -> None:
 
 
 def run(
-    name: Annotated[
-        str,
-        typer.Argument(metavar="NAME", autocompletion=completing(pointed_names), help="The tool's name in the vault."),
-    ],
+    name: NameArgument,
     words: Annotated[
         list[str] | None,
         typer.Argument(metavar="[ENTRY|-- COMMAND] [ARGS]...", help="What to run; nothing lists the entries."),

@@ -45,7 +45,7 @@ def _auditor() -> typer.Typer:
 
 def _vault() -> typer.Typer:
     from skillkeep.dispatch.cli.update import update
-    from skillkeep.vault.cli import vault_app
+    from skillkeep.vault.cli.app import vault_app
 
     app = vault_app()
     app.command("update")(update)

@@ -7,18 +7,14 @@ from typing import Annotated
 
 import typer
 
-from skillkeep.cli.completion import completing
 from skillkeep.cli.options import ConfigOption, JsonOption, NoInputOption, QuietOption, ground
-from skillkeep.vault.pointers import pointed_names
+from skillkeep.vault.cli.arguments import NameArgument
 
 __all__ = ["update"]
 
 
 def update(
-    name: Annotated[
-        str,
-        typer.Argument(metavar="NAME", autocompletion=completing(pointed_names), help="The tool's name in the vault."),
-    ],
+    name: NameArgument,
     ref: Annotated[str | None, typer.Option("--ref", help="Another branch, tag or commit than last time.")] = None,
     confirm: Annotated[bool, typer.Option("--confirm", help="Vault what was shown.")] = False,
     expect: Annotated[str | None, typer.Option("--expect", help="Vault only bytes of this digest.")] = None,

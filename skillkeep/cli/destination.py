@@ -21,6 +21,25 @@ def require_destination(path: Path) -> None:
     `SkillkeepError` (`io_error`) for what the system refuses; `UsageError` (`usage`) for a link, a disk or a socket:
     behind a link, which anybody may have laid there, lies somebody's file.
     """
+    _checked(path)
+
+
+def write_destination(path: Path, data: bytes) -> None:
+    """Replace a file whole; give a device or FIFO the bytes. Raises as `require_destination` does."""
+    mode = _checked(path)
+    if mode is None or stat.S_ISREG(mode):
+        write_atomic(path, data, 0o644)
+        return
+    with io_errors(f"write {path}", path):
+        fd = os.open(path, os.O_WRONLY | os.O_NOFOLLOW | os.O_NOCTTY | os.O_CLOEXEC)
+        try:
+            write_all(fd, data)
+        finally:
+            os.close(fd)
+
+
+def _checked(path: Path) -> int | None:
+    """The mode of what stands at `path`, or None, when something can be written there; raises else."""
     mode = _mode(path)
     with io_errors(f"write {path}", path):
         if mode is None or stat.S_ISREG(mode):
@@ -31,21 +50,7 @@ def require_destination(path: Path) -> None:
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
         elif not os.access(path, os.W_OK):
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
-
-
-def write_destination(path: Path, data: bytes) -> None:
-    """Replace a file whole; give a device or FIFO the bytes. Raises as `require_destination` does."""
-    require_destination(path)
-    mode = _mode(path)
-    if mode is None or stat.S_ISREG(mode):
-        write_atomic(path, data, 0o644)
-        return
-    with io_errors(f"write {path}", path):
-        fd = os.open(path, os.O_WRONLY | os.O_NOFOLLOW | os.O_NOCTTY | os.O_CLOEXEC)
-        try:
-            write_all(fd, data)
-        finally:
-            os.close(fd)
+    return mode
 
 
 def _mode(path: Path) -> int | None:

@@ -10,7 +10,7 @@ from support.vaults import make_tool
 
 from skillkeep.cli.entry import run_app
 from skillkeep.home import Home
-from skillkeep.vault.cli import vault_app
+from skillkeep.vault.cli.app import vault_app
 from skillkeep.vault.interface import VaultedTool
 
 

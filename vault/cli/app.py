@@ -8,27 +8,17 @@ from typing import Annotated
 
 import typer
 
-from skillkeep.cli.completion import completing
 from skillkeep.cli.options import ConfigOption, JsonOption, OutputOption, ground, new_app
 from skillkeep.cli.output import emit, paint, say, write
 from skillkeep.errors import Exit, UsageError
 from skillkeep.text import escape
 from skillkeep.vault import views
+from skillkeep.vault.cli.arguments import NameArgument, TargetArgument, complete_name
 from skillkeep.vault.export import record_json
 from skillkeep.vault.interface import ToolRecord
-from skillkeep.vault.pointers import pointed_names
 from skillkeep.vault.store import Vault
 
 __all__ = ["vault_app"]
-
-_complete = completing(pointed_names)
-NameArgument = Annotated[
-    str, typer.Argument(metavar="NAME", autocompletion=_complete, help="The tool's name in the vault.")
-]
-TargetArgument = Annotated[
-    str,
-    typer.Argument(metavar="NAME|DIGEST", autocompletion=_complete, help="A name, or a whole sha256 digest."),
-]
 
 
 def vault_app() -> typer.Typer:
@@ -87,7 +77,7 @@ def show(target: TargetArgument, json_: JsonOption = False, config: ConfigOption
 def verify(
     name: Annotated[
         str | None,
-        typer.Argument(metavar="[NAME]", autocompletion=_complete, help="Only this tool; default: all."),
+        typer.Argument(metavar="[NAME]", autocompletion=complete_name, help="Only this tool; default: all."),
     ] = None,
     json_: JsonOption = False,
     config: ConfigOption = None,
