@@ -14,7 +14,8 @@ from typing import Any
 
 import typer
 
-from skillkeep.cli.output import emit, paint, say
+from skillkeep.cli.everywhere import command_of
+from skillkeep.cli.output import choose_colour, emit, paint, say
 from skillkeep.errors import Exit, SkillkeepError, UsageError
 from skillkeep.files import io_error, is_full
 from skillkeep.text import escape
@@ -34,6 +35,7 @@ def run_app(app: typer.Typer, arguments: Sequence[str], program: str) -> int:
     with 141 and an interrupt with 130, both without a word.
     """
     as_json = _wants_json(arguments)
+    choose_colour("auto")
     try:
         code = _invoke(app, list(arguments), program)
         sys.stdout.flush()
@@ -53,8 +55,9 @@ def _wants_json(arguments: Sequence[str]) -> bool:
 def _invoke(app: typer.Typer, arguments: list[str], program: str) -> int:
     from typer.exceptions import TyperException
 
+    command = command_of(app)
     try:
-        outcome = typer.main.get_command(app).main(arguments, prog_name=program, standalone_mode=False)
+        outcome = command.main(arguments, prog_name=program, standalone_mode=False)
     except typer.Exit as wish:
         return wish.exit_code
     except typer.Abort:
@@ -68,7 +71,7 @@ def _invoke(app: typer.Typer, arguments: list[str], program: str) -> int:
         if _is_help(error):
             say(error.format_message())
             return Exit.USAGE
-        raise _usage(error, program) from error
+        raise _usage(error, _words_of(command, arguments, program)) from error
     return outcome if isinstance(outcome, int) else Exit.OK
 
 
@@ -78,10 +81,20 @@ def _is_help(error: Any) -> bool:
     return context is not None and bool(error.format_message() == context.get_help())
 
 
-def _usage(error: Any, program: str) -> SkillkeepError:
+def _words_of(command: Any, arguments: list[str], program: str) -> str:
+    """The command that `arguments` name, for an error that does not know where it happened."""
+    words = [program]
+    for word in arguments:
+        if below := getattr(command, "commands", {}).get(word):
+            words.append(word)
+            command = below
+    return " ".join(words)
+
+
+def _usage(error: Any, words: str) -> SkillkeepError:
     message = error.format_message() if hasattr(error, "format_message") else str(error)
     context = getattr(error, "ctx", None)
-    path = context.command_path if context else program
+    path = context.command_path if context else words
     hint = _elsewhere(context, message) or f"Run `{path} --help`."
     return UsageError("usage", escape(message or "arguments are missing"), hint)
 

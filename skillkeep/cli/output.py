@@ -6,13 +6,15 @@ import json
 import os
 import sys
 from collections.abc import Iterable, Mapping, Sequence
+from contextvars import ContextVar
 from typing import Any, TextIO
 
 from skillkeep.text import escape
 
-__all__ = ["columns", "emit", "is_terminal", "paint", "say", "write"]
+__all__ = ["choose_colour", "coloured", "columns", "emit", "is_terminal", "paint", "say", "write"]
 
 _COLOURS = {"red": "31", "green": "32", "yellow": "33", "blue": "34", "dim": "2", "bold": "1"}
+_CHOICE: ContextVar[str] = ContextVar("when colours are shown", default="auto")
 
 
 def is_terminal(stream: TextIO) -> bool:
@@ -23,7 +25,15 @@ def is_terminal(stream: TextIO) -> bool:
         return False
 
 
-def _coloured(stream: TextIO) -> bool:
+def choose_colour(when: str) -> None:
+    """Show colours auto, always or never, for the rest of this command."""
+    _CHOICE.set(when)
+
+
+def coloured(stream: TextIO) -> bool:
+    """True when `stream` shows colours: ``--color``, else NO_COLOR, else FORCE_COLOR, else a terminal."""
+    if (chosen := _CHOICE.get()) != "auto":
+        return chosen == "always"
     if os.environ.get("NO_COLOR"):
         return False
     if os.environ.get("FORCE_COLOR") or os.environ.get("CLICOLOR_FORCE"):
@@ -33,7 +43,7 @@ def _coloured(stream: TextIO) -> bool:
 
 def paint(text: str, colour: str, stream: TextIO | None = None) -> str:
     """`text` in red, green, yellow, blue, dim or bold, when `stream` (default stdout) shows colours."""
-    if not _coloured(stream or sys.stdout):
+    if not coloured(stream or sys.stdout):
         return text
     return f"\x1b[{_COLOURS[colour]}m{text}\x1b[0m"
 

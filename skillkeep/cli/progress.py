@@ -7,7 +7,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 
-from skillkeep.cli.output import is_terminal
+from skillkeep.cli.output import coloured, is_terminal
 from skillkeep.progress import SILENT, Progress
 
 __all__ = ["terminal_progress"]
@@ -21,7 +21,7 @@ def terminal_progress(*, quiet: bool = False) -> Iterator[Progress]:
         return
     from rich.console import Console
 
-    with Console(stderr=True).status("") as status:
+    with Console(stderr=True, no_color=not coloured(sys.stderr)).status("") as status:
         yield _Spinner(status.update)
 
 

@@ -43,3 +43,8 @@ def test_names_of_environments_and_rules_are_offered(home: Path) -> None:
 def test_where_there_is_no_home_nothing_is_offered_and_none_is_made(tmp_path: Path, line: str) -> None:
     assert offered(tmp_path / "none", line) == []
     assert not (tmp_path / "none").exists()
+
+
+def test_what_stands_everywhere_is_offered_with_its_values(home: Path) -> None:
+    assert offered(home, "vault show --no-c") == ["--no-config"]
+    assert sorted(offered(home, "vault show --color a")) == ["always", "auto"]

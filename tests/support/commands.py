@@ -84,13 +84,10 @@ class Command:
 @cache
 def every_command() -> tuple[Command, ...]:
     """All commands of the four programs, `skill vault list` and `vault list` both."""
-    import typer
-
+    from skillkeep.cli.everywhere import command_of
     from skillkeep.dispatch.cli.compose import compose
 
-    return tuple(
-        found for program in PROGRAMS for found in _below(typer.main.get_command(compose(program, [])), (program,))
-    )
+    return tuple(found for program in PROGRAMS for found in _below(command_of(compose(program, [])), (program,)))
 
 
 def _below(command: Any, words: tuple[str, ...]) -> Iterator[Command]:
