@@ -296,6 +296,7 @@ class Sandbox:
         else:
             messages.tell(self.socket, self._command, self._streams)
         self._begin()
+        self._forget_ahead()
 
     def _begin(self) -> None:
         self._bounds = (
@@ -304,7 +305,6 @@ class Sandbox:
         )
         self._started = time.monotonic()
         self._set_due(self._started)
-        self._forget_ahead()
 
     def _ended(self, last: messages.Last) -> None:
         """The payload has ended. When nobody is left there is nothing to wait for: init has no more to say."""
