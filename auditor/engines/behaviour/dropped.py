@@ -91,7 +91,8 @@ def drops(text: str) -> Iterator[Drop]:
         seen.add(name)
         if not _FETCHES.search(text, max(0, found.start() - 1500), found.end() + 300):
             continue
-        called = "|".join([re.escape(name), *_handed_out(text, found, name)])
+        names = [re.escape(name), *_handed_out(text, found, name), *_renamed(text, found.end(), name)]
+        called = "|".join(names)
         start = re.compile(_STARTS + rf"[\"'`]?(?:{called})(?![\w/-])[\"'`]?(?!\s*=)", re.MULTILINE)
         for run in start.finditer(text, found.end()):
             yield Drop(found.start(), run.start(), name)
@@ -109,6 +110,20 @@ def _handed_out(text: str, saved: re.Match[str], name: str) -> list[str]:
     call = rf"(?:[\w$]{{1,30}}(?:\.|->|::)){{0,3}}{re.escape(above[-1])}\("
     kept = re.finditer(rf"(?<![\w.])(?P<kept>[A-Za-z_]\w{{0,40}})[ \t]*:?=[ \t]*(?:await[ \t]+)?{call}", text)
     return [call, *dict.fromkeys(re.escape(found["kept"]) for found in islice(kept, _MOST_KEPT))]
+
+
+def _renamed(text: str, saved: int, name: str) -> list[str]:
+    """Patterns of the names that what was saved is given afterwards."""
+    quoted = rf"[\"'`]?{re.escape(name)}[\"'`]?"
+    renamed = re.compile(
+        rf"(?:\b(?i:mv|move|ren|Move-Item|Rename-Item)[ \t]+(?:-\w+[ \t]+){{0,4}}{quoted}[ \t]+"
+        rf"(?:-(?:Destination|NewName)[ \t]+)?|\b(?:rename|renameSync|replace|move)\(\s{{0,9}}{quoted}\s{{0,9}},"
+        r"\s{0,9})(?P<to>[\"'`][^\"'`\n]{2,160}[\"'`]|[\w.$/\\{}~-]{2,160})"
+    )
+    found = [each["to"].strip("\"'`") for each in islice(renamed.finditer(text, saved), _MOST_KEPT)]
+    folder = name[: max(name.rfind("/"), name.rfind("\\")) + 1]
+    beside = [folder + to for to in found if folder and not re.search(r"[/\\]", to)]
+    return [re.escape(each) for each in dict.fromkeys([*found, *beside])]
 
 
 def _saved(text: str) -> Iterator[re.Match[str]]:

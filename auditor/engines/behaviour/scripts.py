@@ -30,7 +30,7 @@ _GROOVY: Final = re.compile(
     r"|\bcommandLine[ \t(]{1,9}(?P<line>[^\n]{3,1000})"
 )
 _TASK: Final = re.compile(
-    r"^[ \t]{0,60}(?:-[ \t]{1,9})?(?:ansible\.(?:builtin|windows)\.)?(?:shell|command|raw|win_shell):"
+    r"^[ \t]{0,60}(?:-[ \t]{1,9})?(?:ansible\.(?:builtin|windows)\.)?(?:shell|command|raw|win_shell|job|cmd):"
     r"[ \t]{1,9}(?P<body>[^\n|>][^\n]{3,2000})$",
     re.MULTILINE,
 )

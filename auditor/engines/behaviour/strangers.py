@@ -22,9 +22,10 @@ __all__ = ["READS", "SENDS", "Stranger", "is_remote", "strangers"]
 Stranger = tuple[Act, Capability, str]  # the sending act, the host it goes to, and why it is a stranger
 
 _REACH: Final = 6  # lines between a request and the address that the parser saw
-SENDS: Final = ("send", "query", "address")
-_PRIVATE: Final = frozenset({"secret", "identity", "clipboard", "screen", "keys"})
-READS: Final = frozenset({"local", *_PRIVATE})
+_LOGIN: Final = "login_address"  # what is read and where it goes stand in one expression
+SENDS: Final = ("send", "query", "address", _LOGIN)
+_PRIVATE: Final = frozenset({"secret", "identity", "clipboard", "screen", "keys", _LOGIN})
+READS: Final = frozenset({"local", "coin_key", *_PRIVATE})
 _NEAR: Final = 12  # lines between what is read and the request
 _LOCAL: Final = re.compile(
     r"^(?:\*$|localhost|127\.|0\.0\.0\.0|\[?::1|10\.|192\.168\.|172\.(?:1[6-9]|2\d|3[01])\.|host\.docker\.|.*\.local$)"
@@ -46,7 +47,7 @@ def strangers(tree: SourceTree, acts: Sequence[Act], documents: Documents) -> It
         for each in hosts.get(act.path, ()):
             if abs(each.evidence.line - act.line) > _REACH or documents.names(each.value):
                 continue
-            read = _read_near(act, acts)
+            read = act if act.kind == _LOGIN else _read_near(act, acts)
             private = read is not None and read.kind in _PRIVATE
             plain = not private and _is_beside_send(act, acts)
             if plain and _is_own_service(tree, act.path, each.value):
@@ -82,7 +83,9 @@ def _read_near(act: Act, acts: Sequence[Act]) -> Act | None:
         (
             each
             for each in acts
-            if each.path == act.path and each.kind in kinds and act.line - _NEAR <= each.line <= act.line + 3
+            if each.path == act.path
+            and each.kind in kinds
+            and act.line - _NEAR <= each.line <= act.line + (_NEAR if each.kind == "coin_key" else 3)
         ),
         None,
     )

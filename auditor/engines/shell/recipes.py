@@ -17,6 +17,9 @@ _FILES: Final = re.compile(
     r"(?i)(?:^|/)(?:\.github/workflows/[^/]+|action|\.gitlab-ci|\.circleci/config|azure-pipelines|bitbucket-pipelines"
     r"|\.travis|cloudbuild|taskfile|\.drone|\.pre-commit-config|(?:docker-)?compose[^/]*)\.ya?ml$"
 )
+_WORKFLOW: Final = re.compile(
+    r"^[ ]+runs-on:[ ]", re.MULTILINE
+)  # a workflow wherever it lies, such as a template of one
 _KEY: Final = re.compile(
     r"^([ ]*)((?:-[ ]+)?)(?:run|script|before_script|after_script|install|before_install|command|cmd|cmds|bash|entry"
     r"|post-create|inlineScript)[ ]*:[ ]*(.*)$"
@@ -50,7 +53,7 @@ def recipes(file: SourceFile) -> Iterator[Segment]:
             if process := _PROCESS.match(line):
                 yield Segment(file.path, Context.SHELL, process[2], number, len(process[1]), file.place, ("recipe",))
     yield from _listed(file, file.text)
-    if not _FILES.search(file.known_as):
+    if not _FILES.search(file.known_as) and not _is_workflow(file):
         return
     lines = _EXPRESSION.sub(_spelled, file.text).split("\n")
     number, found = 0, 0
@@ -65,6 +68,10 @@ def recipes(file: SourceFile) -> Iterator[Segment]:
             found += 1
             yield Segment(file.path, Context.SHELL, body, first, cut, file.place, ("recipe",))
         number += max(body.count("\n"), 1)
+
+
+def _is_workflow(file: SourceFile) -> bool:
+    return file.known_as.lower().endswith((".yml", ".yaml")) and bool(_WORKFLOW.search(file.text or ""))
 
 
 def _listed(file: SourceFile, text: str) -> Iterator[Segment]:
