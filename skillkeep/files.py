@@ -35,12 +35,18 @@ def io_error(doing: str, error: OSError, path: Path | None = None) -> SkillkeepE
     return SkillkeepError(
         "io_error",
         f"cannot {doing}: {error.strerror or error}",
-        "Free some disk space and try again."
-        if is_full(error)
-        else "Check that the path exists and that you may use it.",
+        _hint(error),
         path=os.fsdecode(named) if named else None,
         errno=errno.errorcode.get(error.errno or 0, "unknown"),
     )
+
+
+def _hint(error: OSError) -> str:
+    if is_full(error):
+        return "Free some disk space and try again."
+    if error.errno == errno.EROFS:
+        return "Use a file system that can be written; SKILLKEEP_HOME can name a home on another one."
+    return "Check that the path exists and that you may use it."
 
 
 def is_full(error: OSError) -> bool:
@@ -89,8 +95,9 @@ def write_atomic(path: Path, data: bytes, mode: int = 0o600) -> None:
 def remove_tree(path: Path) -> None:
     """Remove a folder and all below it by descriptors, never through a link; read-only folders included.
 
-    A missing `path` is fine. Depth is bounded only by memory: folders are emptied one after another, so a tree of
-    100,000 nested folders needs no 100,000 open files. Raises `SkillkeepError` (`io_error`).
+    A missing `path` is fine, and so is somebody else who removes the same tree at the same time. Depth is bounded only
+    by memory: folders are emptied one after another, so a tree of 100,000 nested folders needs no 100,000 open files.
+    Raises `SkillkeepError` (`io_error`).
     """
     with io_errors("remove a folder"):
         try:
@@ -108,16 +115,27 @@ def _remove_entry(parent: int, name: str) -> None:
         info = os.stat(name, dir_fd=parent, follow_symlinks=False)
     except FileNotFoundError:
         return
-    if not stat.S_ISDIR(info.st_mode):
-        os.unlink(name, dir_fd=parent)
-        return
-    folder = _open_writable(parent, name)
+    with contextlib.suppress(FileNotFoundError):
+        if not stat.S_ISDIR(info.st_mode):
+            os.unlink(name, dir_fd=parent)
+            return
+        folder = _open_writable(parent, name)
+        try:
+            while not _gone(parent, name):
+                _hoist(folder, _empty_but_folders(folder))
+        finally:
+            os.close(folder)
+
+
+def _gone(parent: int, name: str) -> bool:
+    """Remove the folder; False while something is in it, which somebody else may just have moved there."""
     try:
-        while inner := _empty_but_folders(folder):
-            _hoist(folder, inner)
-    finally:
-        os.close(folder)
-    os.rmdir(name, dir_fd=parent)
+        os.rmdir(name, dir_fd=parent)
+    except OSError as error:
+        if error.errno in {errno.ENOTEMPTY, errno.EEXIST}:
+            return False
+        raise
+    return True
 
 
 def _open_writable(parent: int, name: str) -> int:
@@ -141,21 +159,23 @@ def _empty_but_folders(folder: int) -> list[str]:
         if is_folder:
             folders.append(name)
         else:
-            os.unlink(name, dir_fd=folder)
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(name, dir_fd=folder)
     return folders
 
 
 def _hoist(folder: int, names: list[str]) -> None:
     """Empty each named folder one level deep: its files go, its folders move up into `folder`; then it goes itself."""
     for name in names:
-        inner = _open_writable(folder, name)
-        try:
-            for deeper in _empty_but_folders(inner):
-                os.close(_open_writable(inner, deeper))
-                os.rename(deeper, os.urandom(16).hex(), src_dir_fd=inner, dst_dir_fd=folder)
-        finally:
-            os.close(inner)
-        os.rmdir(name, dir_fd=folder)
+        with contextlib.suppress(FileNotFoundError):
+            inner = _open_writable(folder, name)
+            try:
+                for deeper in _empty_but_folders(inner):
+                    os.close(_open_writable(inner, deeper))
+                    os.rename(deeper, os.urandom(16).hex(), src_dir_fd=inner, dst_dir_fd=folder)
+            finally:
+                os.close(inner)
+            os.rmdir(name, dir_fd=folder)
 
 
 class FileLock:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from skillkeep.errors import SkillkeepError
-from skillkeep.files import FileLock, remove_tree, write_atomic
+from skillkeep.files import FileLock, io_error, remove_tree, write_atomic
 
 
 def test_an_atomic_write_replaces_the_whole_file_with_its_mode(tmp_path: Path) -> None:
@@ -93,6 +95,18 @@ def test_a_tree_deeper_than_open_files_or_path_length_is_removed(tmp_path: Path)
     assert not (tmp_path / "doomed").exists()
 
 
+def test_several_who_remove_the_same_tree_at_once_all_succeed(tmp_path: Path) -> None:
+    for number in range(20):
+        doomed = tmp_path / f"doomed{number}"
+        for folder in ("a/b/c/d", "e/f", "g"):
+            (doomed / folder).mkdir(parents=True)
+            for name in range(10):
+                (doomed / folder / str(name)).write_bytes(b"")
+        with ThreadPoolExecutor(4) as several:
+            assert list(several.map(remove_tree, [doomed] * 4)) == [None] * 4
+        assert not doomed.exists()
+
+
 def test_a_held_lock_is_not_given_twice_and_dies_with_its_holder(tmp_path: Path) -> None:
     path = tmp_path / "lock"
     script = (
@@ -120,3 +134,10 @@ def test_a_lock_file_that_is_a_link_is_refused(tmp_path: Path) -> None:
         FileLock(tmp_path / "lock").acquire()
     assert caught.value.code == "io_error"
     assert not (tmp_path / "elsewhere").exists()
+
+
+@pytest.mark.parametrize(
+    ("number", "word"), [(errno.ENOSPC, "space"), (errno.EROFS, "SKILLKEEP_HOME"), (errno.EACCES, "Check")]
+)
+def test_a_refusal_of_the_system_says_what_would_help(number: int, word: str) -> None:
+    assert word in io_error("write", OSError(number, os.strerror(number))).hint

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ from skillkeep.errors import SkillkeepError
 from skillkeep.home import Home
 from skillkeep.journal import Journal
 from skillkeep.runner.interface import AssuranceLevel, RunRequest, SandboxPolicy
-from skillkeep.runner.records import KEPT_RUNS
+from skillkeep.runner.records import KEPT_RUNS, write_record
 from skillkeep.runner.run import RunOptions, run_tool
 from skillkeep.settings import Settings
 from skillkeep.vault.interface import Tier, VaultedTool
@@ -87,6 +88,20 @@ def test_old_records_make_room(floor: Floor) -> None:
     assert len(left) == KEPT_RUNS
     assert result.run_id in left
     assert "old0" not in left
+
+
+def test_runs_that_end_at_the_same_time_make_room_at_the_same_time(floor: Floor) -> None:
+    tool = make_tool(floor.home, "tool", FILES)
+    result = run_tool(tool, ("x",), POLICY, floor, factories=factories_of(works("native")))
+    for number in range(KEPT_RUNS + 150):
+        folder = floor.home.runs / f"old{number}"
+        folder.mkdir()
+        (folder / "run.json").write_bytes(b"{}")
+        os.utime(folder, (number, number))
+    ended = [replace(result, run_id=f"{number:016x}") for number in range(16)]
+    with ThreadPoolExecutor(8) as several:
+        written = list(several.map(lambda each: write_record(floor.home, {}, ("", ""), POLICY, each), ended))
+    assert all(path.is_file() for path in written)
 
 
 @pytest.mark.parametrize("change", ["content", "added", "mode"])
