@@ -13,7 +13,7 @@ from skillkeep.errors import SkillkeepError
 from skillkeep.ingest.cut import CutLimits
 from skillkeep.ingest.discovery import Candidate, Kind, slug
 from skillkeep.ingest.fetching import Fetched
-from skillkeep.ingest.observations import INCOMPLETE, UNREADABLE, WHOLE_SOURCE, bounded, from_wire
+from skillkeep.ingest.observations import INCOMPLETE, TOO_DEEP, TOO_LARGE, UNREADABLE, WHOLE_SOURCE, bounded, from_wire
 from skillkeep.ingest.paths import why_refused
 from skillkeep.ingest.quarantine import Quarantine
 from skillkeep.ingest.source import SourceRef
@@ -25,6 +25,11 @@ from skillkeep.tree import TreeLimits, TreeView
 __all__ = ["Artifact", "Discovery", "Uncut", "discover"]
 
 _PATH_DEPTH = 1000
+_NOT_TAKEN = {
+    TOO_LARGE: ("it is larger than a file may be", "Raise file_bytes under [limits] in config.toml"),
+    TOO_DEEP: ("it lies in too many folders", "Raise depth under [limits] in config.toml"),
+    UNREADABLE: ("it cannot be read", "Make it readable"),
+}
 
 
 @dataclass(frozen=True)
@@ -144,10 +149,10 @@ def _check_complete(observations: Sequence[Observation]) -> None:
     """A copy that lacks a file is not the tool: refuse it, whatever an audit of the rest would say."""
     for item in observations:
         if item.rule in INCOMPLETE:
-            remedy = "Make it readable" if item.rule == UNREADABLE else "Raise the [limits] in config.toml"
+            what, remedy = _NOT_TAKEN[item.rule]
             raise SkillkeepError(
                 "limit_exceeded",
-                "a file of the tool was not taken, so the copy would not be the tool",
+                f"a file of the tool was not taken, so the copy would not be the tool: {what}",
                 f"{remedy} if the file is wanted, or ask the author to leave it out.",
                 path=item.path,
                 reason=item.rule,

@@ -36,7 +36,8 @@ def choose(found: Sequence[Candidate], select: tuple[str, ...], *, everything: b
         "choose_artifact",
         f"the source holds {len(free)} tools: {', '.join(found[index].name for index in free[:20])}"
         + (", …" if len(free) > 20 else ""),
-        "Choose with --select NAME (it may be repeated), or take all with --all.",
+        "Choose with --select NAME (it may be repeated), or take all with --all."
+        + (" With --json all are listed." if len(free) > 20 else ""),
         artifacts=[_shown(found[index]) for index in free[:_LISTED]],
     )
 

@@ -21,6 +21,7 @@ __all__ = ["check_ref", "is_commit", "looks_like_git", "parse_git"]
 _SCP = re.compile(r"(?P<user>[^@/:]+)@(?P<host>\[[0-9A-Fa-f:.]+\]|[^@/:\[\]]+):(?P<path>.+)\Z")
 _HELPER = re.compile(r"[A-Za-z0-9][A-Za-z0-9+.-]*::")
 _REGISTRY = re.compile(r"(npm|pypi|docker|oci|gem|cargo|github|gitlab|data|javascript):", re.IGNORECASE)
+_FORGE = re.compile(r"(?P<forge>github|gitlab):/*(?P<place>[A-Za-z0-9._-]+/[A-Za-z0-9._-]+)\Z", re.IGNORECASE)
 _URL = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*)://(?P<rest>.*)\Z")
 _AUTHORITY = re.compile(r"(?:(?P<user>[^@]*)@)?(?P<host>\[[0-9A-Fa-f:.]+\]|[^@:\[\]]*)(?::(?P<port>[0-9]{1,5}))?\Z")
 _HOST = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?(?:\.[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?)*\Z")
@@ -40,7 +41,7 @@ def looks_like_git(text: str) -> bool:
 def parse_git(text: str, ref: str | None, path: str) -> SourceRef:
     """Parse a git URL; see `parse_source` for the errors."""
     if _HELPER.match(text) or (_REGISTRY.match(text) and not _URL.match(text)):
-        raise _unsupported("that kind of source is not taken")
+        raise _registry(text)
     bare, mark, fragment = text.partition("#")
     if mark and ref is not None and fragment != ref:
         raise IngestError("bad_ref", "the URL's #ref and --ref differ", "Give the ref once.")
@@ -123,8 +124,10 @@ def _split_path(host: str, url_path: str) -> tuple[list[str], str, str]:
 
 
 def _local_repository(rest: str, ref: str | None, path: str) -> SourceRef:
-    if not rest.startswith("/") or "?" in rest or "\\" in rest:
+    if not rest.startswith("/"):
         raise _malformed("path: file:// is followed by an absolute path")
+    if "?" in rest or "\\" in rest:
+        raise _malformed("path: write %3F for a question mark in it, and %5C for a backslash")
     real = real_path(unquote(rest))
     if real is None:
         raise IngestError("source_not_found", "the local repository does not exist", "Check the path.")
@@ -182,6 +185,13 @@ _FORMS = "Use https://, ssh://, user@host:path, file:// or a local path."
 
 def _unsupported(what: str, hint: str = _FORMS) -> IngestError:
     return IngestError("unsupported_scheme", f"the source cannot be used: {what}", hint)
+
+
+def _registry(text: str) -> IngestError:
+    if found := _FORGE.match(text):
+        return _unsupported("that is no URL", f"Did you mean https://{found['forge'].lower()}.com/{found['place']} ?")
+    hint = "Give the URL of its git repository, or an archive of it that you have downloaded."
+    return _unsupported("packages and images of registries are not fetched", hint)
 
 
 def _credentials() -> IngestError:

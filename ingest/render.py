@@ -50,7 +50,7 @@ def _lines(outcome: Outcome) -> Iterator[str]:
         return
     assert outcome.status is not None
     assert outcome.reason is not None
-    yield f"{paint(str(outcome.status), _COLOURS[outcome.status])}  {title}: {_WHY[outcome.reason]}"
+    yield f"{paint(str(outcome.status), _COLOURS[outcome.status])}  {title}: {_why(outcome)}"
     if outcome.description:
         yield f"  says     {shorten(outcome.description, 100)}"
     yield f"  source   {escape(outcome.source)}" + (f" at {outcome.commit[:12]}" if outcome.commit else "")
@@ -70,6 +70,12 @@ def _lines(outcome: Outcome) -> Iterator[str]:
         yield f"  grants   nothing by itself; add what it may have: {_grant_options(outcome.grantable)}"
     if outcome.next:
         yield f"  next     {paint(escape(outcome.next), 'bold')}"
+
+
+def _why(outcome: Outcome) -> str:
+    assert outcome.reason is not None
+    nothing_to_read = outcome.reason is Reason.NOT_CONFIRMED and outcome.verdict == "PASS"
+    return "look at it, then confirm" if nothing_to_read else _WHY[outcome.reason]
 
 
 def _verdict(outcome: Outcome) -> str:

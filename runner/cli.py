@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -288,14 +289,19 @@ def _denied(denial: Denial) -> str:
 _STOPPED: Mapping[Cause, tuple[str, ...]] = {
     Cause.TIMEOUT: ("killed at the time limit (--timeout)",),
     Cause.OOM: ("killed at the memory limit (--memory)",),
-    Cause.OUTPUT_CAP: ("killed at the output limit (--output-limit)",),
+    Cause.OUTPUT_CAP: ("ended at the output limit (--output-limit)",),
 }
 
 
 def exit_code_of(result: RunResult) -> int:
-    """The program's own, 128 + n for a signal, `TIMEOUT_EXIT` at the time limit."""
+    """The program's own, 128 + n for a signal, `TIMEOUT_EXIT` at the time limit, 137 at the output limit.
+
+    137 also of a program that had ended before it was killed for its output: whether it had is a race.
+    """
     if result.cause is Cause.TIMEOUT:
         return TIMEOUT_EXIT
+    if result.cause is Cause.OUTPUT_CAP:
+        return 128 + signal.SIGKILL
     return 128 + result.signal if result.signal is not None else int(result.exit_code or 0)
 
 

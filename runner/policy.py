@@ -6,6 +6,7 @@ not granted to the tool by name, and `check_granted` says so again right before 
 
 from __future__ import annotations
 
+import math
 import os
 import stat
 from collections.abc import Iterable, Mapping
@@ -22,6 +23,13 @@ from skillkeep.vault.interface import VaultedTool
 __all__ = ["TOOL_MOUNT", "Limits", "build_policy", "check_granted", "pass_environment", "unheld_grants"]
 
 TOOL_MOUNT = "/work"
+_OPTIONS = {
+    "wall_seconds": "--timeout",
+    "memory_bytes": "--memory",
+    "cpus": "--cpus",
+    "processes": "--processes",
+    "output_bytes": "--output-limit",
+}
 
 
 @dataclass(frozen=True)
@@ -52,6 +60,11 @@ def build_policy(tool: VaultedTool, settings: SandboxSettings, home: Home, limit
         egress=_granted(tool.grants, "net"),
     )
     wanted = {name: value for name, value in vars(limits).items() if value is not None}
+    for name, value in wanted.items():
+        if not 0 < value < math.inf:
+            option = _OPTIONS[name]
+            hint = f"Give {option} a number above zero, or leave it out."
+            raise RunnerError("bad_policy", f"{option} is not above zero", hint)
     return replace(policy, **wanted)
 
 

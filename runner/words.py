@@ -14,11 +14,14 @@ __all__ = ["split_words"]
 def split_words(words: Sequence[str], with_value: Collection[str]) -> tuple[list[str], list[str]]:
     """Our part (options and NAME) and the tool's part, which starts with ENTRY or with ``--``.
 
-    `with_value` are the spellings of the options that take the next word as their value.
+    A ``--`` before NAME only says that no option of ours follows. `with_value` are the spellings of the options that
+    take the next word as their value.
     """
     position, named = 0, False
     while position < len(words):
         word = words[position]
+        if word == "--" and not named:
+            return [*words[:position], *words[position + 1 : position + 2]], list(words[position + 2 :])
         if word == "--" or (named and not _is_option(word)):
             return list(words[:position]), list(words[position:])
         named = named or not _is_option(word)

@@ -13,10 +13,11 @@ _LIKE = 0.5
 
 
 def nearest(word: str, known: Iterable[str]) -> list[str]:
-    """Those of `known` that come close, three at most, best first."""
+    """Those of `known` that come close, whatever their case; three at most, best first."""
     import difflib  # only a mistake needs it
 
-    return difflib.get_close_matches(word, known, n=_MOST, cutoff=_LIKE)
+    folded = {each.casefold(): each for each in known}
+    return [folded[each] for each in difflib.get_close_matches(word.casefold(), folded, n=_MOST, cutoff=_LIKE)]
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:

@@ -12,6 +12,11 @@ __all__ = ["check_name", "is_digest"]
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}\Z")
 _DIGEST = re.compile(r"[0-9a-f]{64}\Z")
+_FORM = (
+    "A name has 1 to 64 lower-case letters, digits, dots, dashes or underscores and starts with a letter or digit; "
+    "'objects' and 'registry' belong to the vault itself."
+)
+_WHOLE = "A digest is named whole, with its 64 digits: `vault show NAME` and `vault list --json` show it."
 _RESERVED_STEMS = frozenset({"objects", "registry"})  # the vault's own entries, and SQLite's side files
 
 
@@ -22,13 +27,8 @@ def check_name(name: str) -> str:
     Raises `SkillkeepError` (`bad_name`).
     """
     if not _NAME.match(name) or is_digest(name) or name.split(".")[0] in _RESERVED_STEMS:
-        raise SkillkeepError(
-            "bad_name",
-            f"'{escape(name[:80])}' cannot be the name of a tool",
-            "Use --name with 1 to 64 lower-case letters, digits, dots, dashes or underscores, "
-            "starting with a letter or digit; 'objects' and 'registry' belong to the vault itself.",
-            name=name[:200],
-        )
+        hint = _WHOLE if name.startswith(DIGEST_PREFIX) else _FORM
+        raise SkillkeepError("bad_name", f"'{escape(name[:80])}' cannot be the name of a tool", hint, name=name[:200])
     return name
 
 

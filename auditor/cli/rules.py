@@ -67,9 +67,11 @@ def explain(rule: RuleArgument, json_: JsonOption = False) -> int:
 
 def _chosen(rules: list[Rule], category: str | None, severity: str | None) -> list[Rule]:
     """The rules of a category and severity. Raises `UsageError` (`usage`) for a name that no rule has."""
-    for asked, known in ((category, {rule.category for rule in rules}), (severity, {str(each) for each in Severity})):
+    categories, severities = {rule.category for rule in rules}, {str(each) for each in Severity}
+    for what, asked, known in (("category", category, categories), ("severity", severity, severities)):
         if asked is not None and asked not in known:
-            raise UsageError("usage", "no rule has this", f"Choose one of: {', '.join(sorted(known))}.", value=asked)
+            hint = f"Choose one of: {', '.join(sorted(known))}."
+            raise UsageError("usage", f"no rule has this {what}", hint, value=asked)
     return [rule for rule in rules if category in {None, rule.category} and severity in {None, str(rule.severity)}]
 
 

@@ -85,7 +85,9 @@ def _fetch_commit(git: _Git, order: FetchOrder, wanted: str) -> None:
     except IngestError as error:
         if error.code == "ref_not_found" and not order.ref:
             raise IngestError(
-                "empty_source", "the repository has no commit on its default branch", "Name a branch with --ref."
+                "empty_source",
+                "the repository has no commit on its default branch",
+                "Name a branch with --ref, or check that a git repository is at that address.",
             ) from error
         raise
 

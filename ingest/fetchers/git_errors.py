@@ -35,6 +35,11 @@ _ANSWERS: tuple[tuple[re.Pattern[str], _Answer], ...] = tuple(
              "Private repositories are taken over ssh only, with a key file in ~/.ssh that needs no passphrase."),
         ),
         (
+            r"returned error: (429|5\d\d)",
+            ("fetch_failed", "the server does not serve the repository now",
+             "Try again later; the detail has its answer."),
+        ),
+        (
             r"Host key verification failed|No .* host key is known",
             ("fetch_failed", "the ssh host is not known",
              "Connect once by hand with ssh and compare the fingerprint, then try again."),

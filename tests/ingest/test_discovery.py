@@ -107,6 +107,7 @@ def test_several_tools_have_to_be_chosen_from(floor: Floor, tmp_path: Path) -> N
     assert [item["name"] for item in error.context["artifacts"]] == ["one", "two"]
     unknown = refused(floor, source, select=("tow",))
     assert (unknown.code, unknown.hint) == ("unknown_artifact", "Did you mean two?")
+    assert refused(floor, source, select=("TWO",)).hint == "Did you mean two?"
     assert [each.path for each in brought_in(floor, source, select=("two",))] == ["two"]
     assert [each.path for each in brought_in(floor, source, select=("one/",))] == ["one"]
     assert [each.name for each in brought_in(floor, source, everything=True)] == ["one", "two"]

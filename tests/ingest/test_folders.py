@@ -59,6 +59,7 @@ def test_a_sparse_file_of_one_gibibyte_is_refused_at_once(floor: Floor, folder: 
         file.truncate(1 << 30)
     error = refused(floor, folder)
     assert (error.code, error.context["path"]) == ("limit_exceeded", "huge")
+    assert "file_bytes" in error.hint
 
 
 def test_a_hundred_thousand_files_stop_at_the_limit(floor: Floor, tmp_path: Path) -> None:

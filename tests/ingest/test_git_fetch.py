@@ -274,6 +274,7 @@ def test_deep_nesting_is_refused(floor: Floor, served: str, repository: Reposito
     repository.commit(repository.tree([("100644", b"SKILL.md", skill), ("40000", b"d", raw[-1])]))
     error = refused(floor, f"{served}/sample.git")
     assert (error.code, error.context["reason"]) == ("limit_exceeded", "tree-too-deep")
+    assert "depth" in error.hint
 
 
 @pytest.mark.parametrize("talk", [never_answer, trickle])

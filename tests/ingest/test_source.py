@@ -52,6 +52,7 @@ REFUSED = {
     "file://relative/path": "bad_source",
     "file:///no/such/place": "source_not_found",
     "/no/such/place": "source_not_found",
+    "file:///no/such/place?x=1": "bad_source",
     "https://example.invalid/a/b#--upload-pack=x": "option_like",
     "https://example.invalid/a/b#": "bad_ref",
     "https://example.invalid/a/b#a..b": "bad_ref",
@@ -175,3 +176,18 @@ def test_a_local_repository_with_a_strange_path_is_named_so_that_it_can_be_named
     source = parse_source(f"file://{quote(str(odd))}")
     assert source.local == odd
     assert parse_source(source.text) == source
+
+
+@pytest.mark.parametrize(
+    ("text", "hint"),
+    [
+        ("github:anthropics/skills", "Did you mean https://github.com/anthropics/skills ?"),
+        ("anthropics/skills", "There is no such path here. Did you mean https://github.com/anthropics/skills ?"),
+        ("npm:left-pad", "Give the URL of its git repository, or an archive of it that you have downloaded."),
+        ("file:///no/such?x=1", "Check the URL, for example https://host/owner/repo."),
+    ],
+)
+def test_a_form_that_is_not_taken_is_answered_with_the_one_that_is(text: str, hint: str) -> None:
+    with pytest.raises(SkillkeepError) as caught:
+        parse_source(text)
+    assert caught.value.hint == hint

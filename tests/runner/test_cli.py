@@ -83,6 +83,8 @@ def test_how_a_run_was_stopped_is_said_on_standard_error(home: Home) -> None:
     assert flood.code == 137
     assert "output limit" in flood.err
     assert "stdout was cut after 1024 bytes" in flood.err
+    short = skill_run(home, "--output-limit", "10", "tool", "--", "echo", "more than ten bytes")
+    assert (short.code, short.out) == (137, "more than "), "whether it ended before it was killed is a race"
     assert skill_run(home, "-q", "--timeout", "1", "tool", "--", "sleep", "60").err == ""
 
 
@@ -161,6 +163,7 @@ def test_running_ones_own_tool_without_a_sandbox_is_said(home: Home) -> None:
         (["--memory", "many", "stranger", "run"], "usage", 2),
         (["--memory", "0", "stranger", "run"], "bad_policy", 2),
         (["--timeout", "-1", "stranger", "run"], "bad_policy", 2),
+        (["--cpus", "nan", "stranger", "run"], "bad_policy", 2),
         (["--min-assurance", "total", "stranger", "run"], "usage", 2),
         (["--env", "TOKEN", "stranger", "run"], "not_granted", 126),
         (["stranger", "--"], "usage", 2),

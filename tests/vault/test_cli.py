@@ -187,3 +187,8 @@ def test_gc_says_what_it_removed(vault_command: Command, two: tuple[VaultedTool,
     removed = vault_command("gc", "--keep", "0", "--json").json
     assert removed["objects"] == [two[0].digest[7:]]
     assert vault_command("diff", "demo", "--json").json["error_code"] == "not_in_history"
+
+
+@pytest.mark.parametrize(("name", "hint"), [("PDF", "lower-case letters"), ("sha256:12ab", "with its 64 digits")])
+def test_what_cannot_be_a_name_is_answered_with_what_can(vault_command: Command, name: str, hint: str) -> None:
+    assert hint in vault_command("show", name, "--json").json["hint"]
