@@ -18,6 +18,7 @@ _FETCHING: Final = re.compile(
     r"(?i)\b(?:curl|wget|irm|iwr|Invoke-(?:RestMethod|WebRequest)|DownloadFile|urlretrieve)\b"
 )
 _OWN: Final = re.compile(r"https://(?P<host>[A-Za-z0-9.-]{1,200}\.[A-Za-z]{2,10})(?:/[\w./-]*)?")
+_SHORTEST_NAMES: Final = {"com": 3}  # in letters; names this short have long been sold there, and are cheap elsewhere
 _SHORTEST_NAME: Final = 4
 _PIPED: Final = re.compile(
     r"(?i)(?:curl|wget|irm|iwr|Invoke-(?:RestMethod|WebRequest))"
@@ -50,7 +51,7 @@ def is_own_address(url: str, words: frozenset[str]) -> bool:
     return (
         ending in table("shell")["plain_endings"]
         and f"{name}.{ending}" not in _hosts_of_anybody()
-        and len(name) >= _SHORTEST_NAME
+        and len(name) >= _SHORTEST_NAMES.get(ending, _SHORTEST_NAME)
         and name.upper() in words
     )
 

@@ -45,6 +45,7 @@ _LONGEST_NAME: Final = 255  # of a file; the pattern is quadratic
 _MOST_REQUESTS: Final = 200  # the newest, among which a pipeline's own are
 _COMMANDS: Final = re.compile(r"^[^\w\n]*\w[^\n]*[|;&]|\$\(|`", re.MULTILINE)
 _SEPARATORS: Final = re.compile(r"[\s;|&()\"'`]+")
+_LEFT_OUT: Final = re.compile(r"\$\(cat[ \t]*<<-?[ \t]*(['\"]?)(\w{1,20})\1[ \t\n]*(?:\.\.\.|…)[ \t\n]*\2[ \t\n]*\)")
 
 
 class Execution:
@@ -108,6 +109,7 @@ class Execution:
         names = [self._site.scope.text(command.words[0]) for command in commands if command.words]
         marked = self._site.segment.text[first.start - 1 : first.start] == "!"  # an agent's command, judged inside
         marked = marked or _is_in_prose(self._site.segment.text, first.start)
+        marked = marked or _LEFT_OUT.match(self._site.segment.text, first.start) is not None
         if marked or (names and names[0] in self._table["safe_command"]):
             return
         if len(names) == 1 and names[0].isupper() and len(commands[0].words) == 1:

@@ -29,6 +29,9 @@ _SETTING_WORDS: Final = frozenset(
         "activate",
         "print-env",
         "-Mlocal::lib",
+        "--bash",
+        "--zsh",
+        "--fish",
     }
 )
 _CUTTERS: Final = _READERS | {"grep", "egrep", "cut", "perl", "zcat", "gunzip"}

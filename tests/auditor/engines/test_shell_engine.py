@@ -217,6 +217,7 @@ def test_an_ellipsis_is_no_download() -> None:
 
 def test_a_printed_completion_needs_eyes_and_a_read_file_is_blocked() -> None:
     assert found("source <(sometool completion bash)\n")["shell-dynamic-command"].severity is Severity.WARN
+    assert found("source <(sometool --zsh)\n")["shell-dynamic-command"].severity is Severity.WARN
     assert found("source <(cat completion)\n")["shell-dynamic-command"].severity is Severity.FAIL
     assert found('eval "$(cat env)"\n')["shell-eval"].severity is Severity.FAIL
 

@@ -339,7 +339,7 @@ def test_a_server_that_can_build_none_does_not_try_without_end() -> None:
         assert until(lambda: children(server) == [])
         began = _ticks(server)
         later(2.0)
-        assert _ticks(server) - began < 10
+        assert _ticks(server) - began < 40  # of 200; an emulated machine needs ten for looking about
 
 
 def _ticks(pid: int) -> int:
