@@ -6,11 +6,18 @@ from collections.abc import Mapping
 from dataclasses import asdict, replace
 from typing import Any, Final
 
-from skillkeep.auditor.interface import AuditOptions
+from skillkeep.auditor.interface import AuditOptions, Capability, EngineRun, Finding, LedgerEntry, Location, Suppression
 
-__all__ = ["FILE_MARK", "options_from", "options_to"]
+__all__ = ["FILE_MARK", "options_from", "options_to", "plain"]
 
 FILE_MARK: Final = "@skillkeep-file "  # before the number of the file that is read next, on the worker's stderr
+
+_NESTED: Final = frozenset({Location, Suppression})
+
+
+def plain(item: Finding | Capability | LedgerEntry | EngineRun) -> dict[str, Any]:
+    """`dataclasses.asdict` of a part of a report, without its copies of what cannot change."""
+    return {name: vars(value).copy() if value.__class__ in _NESTED else value for name, value in vars(item).items()}
 
 
 def options_to(options: AuditOptions) -> dict[str, Any]:

@@ -10,7 +10,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -29,7 +29,7 @@ from skillkeep.auditor.sources import cut_file, decode, derived_file, source_fil
 from skillkeep.auditor.store import FileStore
 from skillkeep.auditor.verdict import implied, listed, own_services, settle, settle_capabilities
 from skillkeep.auditor.watch import TooSlowError, Watch
-from skillkeep.auditor.wire import FILE_MARK, options_from
+from skillkeep.auditor.wire import FILE_MARK, options_from, plain
 from skillkeep.digest import sha256_bytes
 from skillkeep.errors import SkillkeepError
 from skillkeep.manifest import Manifest, ManifestEntry
@@ -249,10 +249,10 @@ def _answer(audit: _Audit, tree: SourceTree, digest: str) -> dict[str, Any]:
     more = [LedgerEntry("", "audit", "skipped", f"{count} more of {rule}") for rule, count in left_out.items()]
     return {
         "digest": digest,
-        "findings": [asdict(finding) for finding in findings],
-        "capabilities": [asdict(item) for item in settle_capabilities(collector.capabilities, tree.declared)],
-        "ledger": [asdict(entry) for entry in (*collector.ledger, *more)],
-        "engines": [asdict(run) for run in runs],
+        "findings": [plain(finding) for finding in findings],
+        "capabilities": [plain(item) for item in settle_capabilities(collector.capabilities, tree.declared)],
+        "ledger": [plain(entry) for entry in (*collector.ledger, *more)],
+        "engines": [plain(run) for run in runs],
         "ruleset": audit.rulebook.digest,
         "declared": sorted(tree.declared),
         "files": len(tree.files),

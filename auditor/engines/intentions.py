@@ -40,6 +40,7 @@ _WORDY: Final = re.compile(r"(?<![A-Za-z'])(?:[A-Za-z']{2,}[ ,]+){5}|[\u3040-\u9
 _GAPS: Final = 5
 _PLAIN: Final = re.compile(r"(?<!\S)[^\W\d_]{2,}[,.:;!?]?(?!\S)|[\u3040-\u9fff]{2}")
 _LOOK: Final = 400
+_FEW_WORDS: Final = 3
 _BLOCKS: Final = (".yaml", ".yml")  # their texts need no quotes
 _MOST: Final = 40
 _TOGETHER: Final = 1 << 16  # characters of texts that are read together, roughly
@@ -168,8 +169,18 @@ def _is_whole(segment: Segment) -> bool:
 
 def _is_prose(text: str) -> bool:
     """True when a third of the lines of a block read like sentences."""
-    lines = [line for line in text.split("\n") if line.strip()]
-    return 3 * sum(len(_PLAIN.findall(line[:_LOOK])) > 3 for line in lines) >= len(lines)
+    left = [line for line in text.split("\n") if line.strip()]
+    missing = -(-len(left) // 3)  # lines like sentences
+    while 0 < missing <= len(left):
+        missing -= _is_wordy(left.pop())
+    return not missing
+
+
+def _is_wordy(line: str) -> bool:
+    """True for a line of four words and more."""
+    if line.isascii() and len(line.split(None, _FEW_WORDS)) <= _FEW_WORDS:
+        return False
+    return len(_PLAIN.findall(line[:_LOOK])) > _FEW_WORDS
 
 
 def _report(read: _Read, topic: Callable[[], Topic], emit: Emitter) -> None:

@@ -10,6 +10,7 @@ from skillkeep.auditor.engines.intent.chunks import WORD
 from skillkeep.auditor.engines.intent.lookup import Lookup, Part, allows, alternatives, derive
 from skillkeep.auditor.engines.intent.meanings import meanings
 from skillkeep.auditor.patterns import Pattern
+from skillkeep.auditor.prefilter import widened
 from skillkeep.auditor.ruleset import INTENT_REQUIREMENTS, shipped
 
 __all__ = ["Held", "Places", "Words", "words"]
@@ -69,7 +70,8 @@ class Words:
         """Where words of the class `name` stand in `text`, whose bytes are `data`, as character offsets.
 
         `held` are the bits of the sets that it holds a piece of. The few alternatives that these allow are looked for
-        first: a small pattern is fast, while that of a large class outgrows its memory in every other text.
+        first, each without upper ends of its repetitions: a small pattern is fast, while that of a large class outgrows
+        its memory in every other text.
         Raises `AuditError` (`bad_rule`) for a pattern RE2 refuses.
         """
         some = None if held is None else self.lookup.owners(self._index[name], held)
@@ -84,13 +86,14 @@ class Words:
         return found
 
     def _alternative(self, name: str, number: int) -> Pattern:
-        known = self._alternatives.get((name, number))
+        known = self._alternatives.pop((name, number), None)  # the one used last stands last
         if known is None:
             if len(self._alternatives) >= _COMPILED:
-                self._alternatives.clear()
+                del self._alternatives[next(iter(self._alternatives))]
             if name not in self._spelled:
                 self._spelled[name] = [_spelled({kind: [each]}) for each, kind in alternatives(self._tables[name])]
-            known = self._alternatives[name, number] = Pattern(self._spelled[name][number])
+            known = Pattern(widened(self._spelled[name][number]))
+        self._alternatives[name, number] = known
         return known
 
 
