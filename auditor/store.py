@@ -63,6 +63,7 @@ class _PackedFile(SourceFile):
     _packed: bytes
     _store: FileStore
     _contexts: frozenset[Context]
+    _head: bytes
 
     def __init__(self, file: SourceFile, store: FileStore) -> None:
         set_field = object.__setattr__
@@ -70,12 +71,23 @@ class _PackedFile(SourceFile):
             set_field(self, name, getattr(file, name))
         set_field(self, "_packed", zlib.compress(file.data, _LEVEL))
         set_field(self, "_store", store)
+        set_field(self, "_head", file.head)
         set_field(self, "_contexts", frozenset(segment.context for segment in file.segments))
 
     @property
     def data(self) -> bytes:
         """Unpacked each time."""
         return zlib.decompress(self._packed)
+
+    @property
+    def is_text(self) -> bool:
+        """Only text is packed."""
+        return True
+
+    @property
+    def head(self) -> bytes:
+        """Kept as it is."""
+        return self._head
 
     @property
     def text(self) -> str | None:

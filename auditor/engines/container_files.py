@@ -57,7 +57,7 @@ class ContainerEngine(Engine):
     def scan_tree(self, tree: SourceTree, emit: Emitter) -> None:
         """Compare bytecode with the source beside it, and archives that stay closed with what the text says of them."""
         judge_lures(tree, emit)
-        compiled = [file for file in tree.files if program_kind(file.data[:16]) == "Python bytecode"]
+        compiled = [file for file in tree.files if program_kind(file.head) == "Python bytecode"]
         by_path = {file.path: file for file in tree.files} if compiled else {}
         for file in compiled:
             judge_bytecode(by_path, file, emit)

@@ -9,7 +9,7 @@ from typing import Any
 from skillkeep.auditor.engines.interface import Context, Emitter, Engine, Segment, SourceFile
 from skillkeep.auditor.frontmatter import Frontmatter, parse_frontmatter
 from skillkeep.auditor.interface import Location
-from skillkeep.auditor.languages import sniff
+from skillkeep.auditor.languages import may_be_shell
 
 __all__ = ["ENGINE", "InstructionEngine"]
 
@@ -89,7 +89,7 @@ def _commands(segment: Segment, emit: Emitter) -> None:
             continue
         emit.derive(match.group(1), Context.SHELL, segment.locate(*match.span(1)), "command line", segment)
     for match in _CODE_SPAN.finditer(segment.text):
-        if " " in match.group(1) and _is_told(segment.text, match.start()) and Context.SHELL in sniff(match.group(1)):
+        if " " in match.group(1) and _is_told(segment.text, match.start()) and may_be_shell(match.group(1)):
             at = segment.locate(*match.span(1))
             emit.derive(match.group(1), Context.SHELL, at, "inline code", segment)
 
@@ -110,7 +110,7 @@ def _comments(segment: Segment, emit: Emitter) -> None:
         inside = text[start + 4 : end]
         if "```" in inside or "~~~" in inside:
             emit.derive(inside, Context.INSTRUCTION, segment.locate(start, end), "html comment", segment)
-        elif Context.SHELL in sniff(inside):
+        elif may_be_shell(inside):
             emit.derive(inside, Context.SHELL, segment.locate(start, end), "html comment", segment)
         start = text.find("<!--", end)
 
@@ -176,7 +176,7 @@ def _metadata(at: Location, front: Frontmatter, emit: Emitter) -> None:
     if len(front.description) > 1024:
         emit.finding("metadata-long-description", at, front.description[:200])
     for command in _texts(front.fields):
-        if Context.SHELL in sniff(command) and ("|" in command or "$(" in command or "http" in command):
+        if may_be_shell(command) and ("|" in command or "$(" in command or "http" in command):
             emit.derive(command, Context.SHELL, at, "front matter")
     hooks = front.fields.get("hooks")
     if hooks:

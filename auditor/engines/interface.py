@@ -23,12 +23,15 @@ from enum import StrEnum
 from functools import cached_property
 from itertools import accumulate
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple, Protocol
+from typing import Any, ClassVar, Final, NamedTuple, Protocol
 
 from skillkeep.auditor.interface import AuditOptions, Capability, Location, Observation, Severity
 from skillkeep.tree import TreeEntry, Unread
 
-__all__ = ["Context", "Emitter", "Engine", "Mark", "ProgramEngine", "Segment", "SourceFile", "SourceTree"]
+__all__ = ["HEAD", "Context", "Emitter", "Engine", "Mark", "ProgramEngine", "Segment", "SourceFile", "SourceTree"]
+
+HEAD: Final = 16
+"""Bytes that a format is told by."""
 
 
 class Context(StrEnum):
@@ -144,6 +147,16 @@ class SourceFile:
     segments: tuple[Segment, ...]
     depth: int = 0
     name: str = ""
+
+    @property
+    def is_text(self) -> bool:
+        """True when the bytes are text, told without reading it."""
+        return self.text is not None
+
+    @property
+    def head(self) -> bytes:
+        """The first 16 bytes, which tell what many a format is."""
+        return self.data[:HEAD]
 
     @property
     def whole(self) -> bool:

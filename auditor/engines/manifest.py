@@ -72,7 +72,7 @@ def _skills(tree: SourceTree) -> Iterator[_Skill]:
     manifests = {
         file.path.rpartition("/")[0]: file
         for file in tree.files
-        if file.text is not None and file.path.rpartition("/")[2].lower() == "skill.md"
+        if file.is_text and file.path.rpartition("/")[2].lower() == "skill.md"
     }
     wants: dict[str, list[Capability]] = {folder: [] for folder in manifests}
     documents: dict[str, list[str]] = {folder: [] for folder in manifests}

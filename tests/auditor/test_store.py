@@ -57,3 +57,11 @@ def test_what_is_no_text_is_kept_as_it_is() -> None:
     store.keep(file)
     assert store.files == [file]
     assert not store.is_packing
+
+
+def test_what_a_packed_file_begins_with_is_told_without_unpacking_it() -> None:
+    store = FileStore(cut_file, most_bytes=0)
+    store.keep(cut_file("a.md", TEXT.encode(), False))
+    kept = store.files[0]
+    object.__setattr__(kept, "_packed", b"")
+    assert (kept.is_text, kept.head) == (True, TEXT.encode()[:16])

@@ -23,8 +23,12 @@ class Documents:
     """What the documents of a tool say, to be asked whom they name."""
 
     def __init__(self, files: Iterable[SourceFile]) -> None:
-        self._text = " ".join(_told(files).lower().split())
+        self._files = files
         self._answers: dict[str, bool] = {}
+
+    @cached_property
+    def _text(self) -> str:
+        return " ".join(_told(self._files).lower().split())
 
     @cached_property
     def _squashed(self) -> str:
@@ -79,7 +83,7 @@ def _told(files: Iterable[SourceFile]) -> str:
     size = 0
     for file in files:
         for each in file.of(Context.INSTRUCTION, Context.METADATA, Context.FENCED):
-            told.append(_COMMENT.sub(" ", each.text))
+            told.append(_COMMENT.sub(" ", each.text) if "<!--" in each.text else each.text)
             size += len(told[-1]) + 1
         if size > _MOST_TEXT:
             break

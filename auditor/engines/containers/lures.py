@@ -36,7 +36,7 @@ def judge_lures(tree: SourceTree, emit: Emitter) -> None:
 
 
 def _stays_closed(file: SourceFile) -> bool:
-    kind = archive_kind(file.data[:16])
+    kind = archive_kind(file.head)
     return kind in _LOCKABLE and kind not in READ_ARCHIVES
 
 

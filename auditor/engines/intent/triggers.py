@@ -6,8 +6,9 @@ for all blocks that have it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import compress
+from operator import itemgetter
 
 from skillkeep.auditor.engines.intent.lookup import Lookup, Way
 
@@ -47,7 +48,7 @@ class Triggers:
         whole = (1 << len(stops)) - 1
         held = self._held(words, stops, texts)
         here = self._here.blocks(held, whole)
-        for each in compress(self._near.sets, [held[each] for each in self._near.sets]):
+        for each in compress(self._near.sets, self._near.held(held)):
             held[each] |= held[each] << 1 & follows
         near = self._near.blocks(held, whole)
         for number, (own, parts, alone) in enumerate(self._combinations):
@@ -83,7 +84,7 @@ class Triggers:
 class _Parts:
     """Parts of combinations, each with a number, and the blocks that allow one of the classes of each.
 
-    `sets` are those that their classes ask for.
+    `sets` are those that their classes ask for; `held` gives the blocks that hold each of them.
     """
 
     def __init__(self, lookup: Lookup, parts: Iterable[Sequence[int]]) -> None:
@@ -96,9 +97,10 @@ class _Parts:
         for each in sorted(self._of):
             for way in lookup.ways[each]:
                 begun.setdefault(way[0], []).append((each, way[1:]))
-        self._firsts, self._ways = list(begun), list(begun.values())
+        self._begun, self._ways = _getter(begun), list(begun.values())
         self._always = lookup.always.intersection(self._of)
         self.sets = sorted({each for number in self._of for way in lookup.ways[number] for each in way})
+        self.held = _getter(self.sets)
 
     def number(self, part: Sequence[int]) -> int:
         """That of a part."""
@@ -107,7 +109,7 @@ class _Parts:
     def blocks(self, held: Sequence[int], whole: int) -> Sequence[int]:
         """The blocks that allow each part, by its number; `held` are those that hold each set, `whole` are all."""
         classes = dict.fromkeys(self._always, whole)
-        begun = [held[first] for first in self._firsts]
+        begun = self._begun(held)
         for found, ways in compress(zip(begun, self._ways, strict=True), begun):
             for number, rest in ways:
                 blocks = found
@@ -122,6 +124,12 @@ class _Parts:
             for part in self._of[number]:
                 allowed[part] |= blocks
         return allowed
+
+
+def _getter(places: Iterable[int]) -> Callable[[Sequence[int]], Sequence[int]]:
+    """What gives the items at `places` of a list, all in one step."""
+    some = list(places)
+    return itemgetter(*some) if len(some) > 1 else lambda held: [held[each] for each in some]
 
 
 def ones(some: int) -> Iterator[int]:
