@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
+from skillkeep.errors import SkillkeepError
 from skillkeep.files import FileLock, io_errors, remove_tree, write_atomic
 from skillkeep.home import Home
 from skillkeep.runner.dryrun.change import DryRun
@@ -117,10 +118,11 @@ class DryRuns:
         write_atomic(folder / "record.json", json.dumps(run.to_json(), indent=1).encode("ascii") + b"\n")
 
     def _sweep(self) -> None:
-        """Remove what a killed run left: an unfinished folder whose lock nobody holds."""
+        """Remove what a killed run left: an unfinished folder whose lock nobody holds. What will not go stays."""
         for name in os.listdir(self._root):
             if name.endswith(_UNFINISHED):
                 lock = FileLock(self._root / name / "lock")
-                if lock.acquire(wait=False):
-                    remove_tree(self._root / name)
-                    lock.release()
+                with contextlib.suppress(SkillkeepError):  # one that was dropped may be gone by now
+                    if lock.acquire(wait=False):
+                        remove_tree(self._root / name)
+                lock.release()

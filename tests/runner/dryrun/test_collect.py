@@ -213,3 +213,15 @@ def test_a_root_that_has_become_a_link_is_not_collected_through_it(home: Home) -
     assert caught.value.code == "io_error"
     assert DryRuns(home).waiting() == ()
     assert sorted(os.listdir(home.root / "dry_runs")) == [".lock"]
+
+
+def test_what_cannot_be_swept_stops_no_dry_run(home: Home) -> None:
+    """As when what another process drops is gone between the look at the folder and the look at its lock."""
+    store = DryRuns(home)
+    with store.collecting("1"):
+        pass
+    left = home.root / "dry_runs" / "2.tmp"
+    left.symlink_to("gone")
+    with store.collecting("3") as folder:
+        assert folder.is_dir()
+    assert left.is_symlink()
