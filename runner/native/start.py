@@ -44,6 +44,8 @@ class Start:
             self.socket.setblocking(False)
             if not born_inside:
                 self._make_group(plan)
+            # Written once in the life of a user namespace (user_namespaces(7)): not left for when init waits.
+            self._extents = namespaces.mapped_extents()
         except BaseException:
             if self.launcher >= 0:
                 self.socket.close()
@@ -58,7 +60,7 @@ class Start:
         """Give `init`, which has said hello, its ids. Raises KernelError("user_map")."""
         os.waitpid(self.launcher, 0)
         self.launcher = -1
-        identity = choose_identity(init, id_base)
+        identity = choose_identity(init, id_base, self._extents)
         namespaces.write_maps(init, identity.ids)
         return identity
 
