@@ -38,6 +38,7 @@ class Touching:
         self._stores: dict[str, list[str]] = table["credential_stores"]
         self._path_only = lookup().path_only
         self._own_key: dict[str, list[str]] = table["own_key"]
+        self._keeps_store: dict[str, list[str]] = table["keeps_store"]
         self._places: list[str] = table["secret_places"]
         self._collected = lookup().collected
         self._searched = lookup().searched
@@ -94,7 +95,7 @@ class Touching:
         if what is None or " " in bare.strip():
             return self._gathered(call, text)
         named = self._site.narrowed and call.name in {"cat", "strings"} and bare.endswith("/environ")
-        if named or call.name in self._path_only or self._is_key_option(call, text):
+        if named or call.name in self._path_only or self._is_key_option(call, text) or self._keeps(call, text):
             self._site.report("code-credential-mention", word, f"{call.name} names the place of {what}")
             return _NOTHING
         if call.name in _SEARCHING and text == (call.operands or [""])[0]:
@@ -134,6 +135,12 @@ class Touching:
         """``ssh -i key`` uses a key for what it is there for."""
         options = self._own_key.get(call.name, ())
         return any((at := call.after(option)) is not None and call.arguments[at] == text for option in options)
+
+    def _keeps(self, call: Call, text: str) -> bool:
+        """``security create-keychain`` names a store and reads nothing out of it."""
+        verb = call.operands[0] if call.operands else ""
+        opens_login = verb.startswith("unlock") and "login." in text.lower()
+        return verb in self._keeps_store.get(call.name, ()) and not opens_login
 
     def _by_pattern(self, text: str) -> str | None:
         parts = text.lower().split("/")
