@@ -11,7 +11,7 @@ from functools import cache
 from skillkeep.auditor.collect import Raw
 from skillkeep.auditor.engines.tables import secrets, table
 from skillkeep.auditor.interface import Capability, Finding, Severity, Verdict, fingerprint_of
-from skillkeep.auditor.pages import is_data, is_of_reference, is_told_by_name
+from skillkeep.auditor.pages import is_data, is_instructing, is_of_reference, is_told_by_name
 from skillkeep.auditor.rulebook import Rulebook
 from skillkeep.auditor.services import hosts_by_place, services
 
@@ -21,6 +21,7 @@ _VERDICTS = {Severity.INFO: Verdict.PASS, Severity.WARN: Verdict.WARN, Severity.
 _MOST_LISTED = 100
 _MOST_NEAR = 20
 _SENT = "code-credential-sent"
+_LEARNED = "intent-learned"
 _SECRET_RULES = frozenset({_SENT, "code-credential-env", "code-credential-store"})
 _LOGIN = re.compile(r"(?i)(?:\s-H|--header|\s-u|--user|authorization|bearer|\bx-[\w-]+|api-?key|-token\b)[^\n]{0,80}$")
 _HEADERS = re.compile(r"\bheaders\b|\bauth\s*=|Authorization|\bcookies\s*=")
@@ -73,6 +74,8 @@ def _corroborated(found: list[Finding], looked_up: Callable[[], frozenset[str]])
     blocking = [each for each in judged if each.severity is Severity.FAIL]
     if any(not _is_weak(each, looked_up) for each in blocking) or _meet(blocking, words["near"]):
         return judged
+    if _doubted(judged, blocking, words["doubted_within"]):
+        return judged
     return [replace(each, severity=min(each.severity, Severity.WARN, key=lambda s: s.rank)) for each in judged]
 
 
@@ -103,6 +106,17 @@ def _meet(found: Sequence[Finding], near: int) -> bool:
         for number, (path, line, rule) in enumerate(places)
         for other_path, other_line, other in places[number + 1 : number + 1 + _MOST_NEAR]
     )
+
+
+def _doubted(judged: Sequence[Finding], blocking: Sequence[Finding], near: int) -> bool:
+    """True when the model of words doubts a passage within `near` lines of a weak finding, on a page that instructs."""
+    weak = [
+        each.location
+        for each in blocking
+        if each.rule in table("verdict")["weak_alone"] and is_instructing(each.location.path)
+    ]
+    doubts = [each.location for each in judged if each.rule == _LEARNED] if weak else []
+    return any(at.path == other.path and abs(at.line - other.line) <= near for at in weak for other in doubts)
 
 
 def listed(findings: Sequence[Finding]) -> tuple[tuple[Finding, ...], dict[str, int]]:
