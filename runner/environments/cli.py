@@ -263,6 +263,8 @@ def _remove(
             removed.append(name)
             base.journal.append("environment.delete", durable=True, environment=name)
         except EnvironmentsError as error:
+            if error.code == "environment_not_found":  # somebody else removed it just now
+                continue
             if error.code != "environment_busy" or len(names) == 1:
                 raise
             busy.append(name)

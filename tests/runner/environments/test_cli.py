@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -228,3 +229,14 @@ def test_a_refusal_that_is_no_system_call_has_no_number(home: Path, tmp_path: Pa
     (folder := tmp_path / "ours").mkdir(mode=0o755)
     done = runner(home, "shell", str(folder), "--json", "--", "true").json
     assert (done["error_code"], done["context"]) == ("sandbox_layer_failed", {"layer": "bind", "backend": "native"})
+
+
+def test_two_who_remove_every_environment_at_once_both_succeed(home: Path) -> None:
+    for number in range(300):
+        (home / "environments" / f"web-{number:04x}").mkdir(parents=True, mode=0o700)
+    home.chmod(0o700)
+    words = [str(BIN / "runner"), "env", "delete-all", "--yes", "--kill", "--json"]
+    both = [subprocess.Popen(words, env=environment(home), stdout=subprocess.PIPE, text=True) for _ in range(2)]
+    answers = [json.loads(each.communicate()[0]) for each in both]
+    assert [each.returncode for each in both] == [0, 0], answers
+    assert [path for path in (home / "environments").iterdir() if path.is_dir()] == []
