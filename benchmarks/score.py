@@ -65,7 +65,7 @@ def _samples(wanted: argparse.Namespace, root: Path) -> list[Sample]:
     if wanted.collections:
         samples = collection_samples(wanted.snapshots, COLLECTIONS)
     else:
-        samples = read_manifest(wanted.manifest) if wanted.manifest.is_file() else []
+        samples = read_manifest(wanted.manifest) if wanted.manifest.exists() else []
     samples = [each for each in samples if not wanted.slice or each.slice.startswith(tuple(wanted.slice))]
     there = staged_samples(samples, root)
     return there or stage(samples, wanted.snapshots, root)
