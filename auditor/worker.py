@@ -243,7 +243,7 @@ def _answer(audit: _Audit, tree: SourceTree, digest: str) -> dict[str, Any]:
         own |= kept_logins(collector.raws, collector.capabilities, named)
         own |= implied(collector.raws, collector.capabilities, named, tree.declared)
         own |= own_installers(collector.raws, named)
-        own |= own_pages(collector.raws, named, (file.text for file in tree.files if file.text is not None))
+        own |= own_pages(collector.raws, named, (file.text or "" for file in tree.texts().values()))
     settled = settle(collector.raws, told | own, audit.rulebook, partial(_looked_up, tree))
     findings, left_out = listed(settled)
     more = [LedgerEntry("", "audit", "skipped", f"{count} more of {rule}") for rule, count in left_out.items()]

@@ -185,7 +185,7 @@ def _dropped(segment: Segment, text: str, emit: Emitter) -> None:
 def _tampered(tree: SourceTree, acts: list[Act], emit: Emitter) -> None:
     """A library's function is replaced in a file that sends, or that reads secrets."""
     remote = {each.evidence.path for each in tree.capabilities if each.kind == "network" and is_remote(each.value)}
-    files = {file.path: file for file in tree.files if file.is_text}
+    files = tree.texts()
     for patch in (act for act in acts if act.kind == "patch"):
         program = [files[patch.path], *loaded_by(files[patch.path], files).values()] if patch.path in files else []
         mine = [act for act in acts if act.path == patch.path]

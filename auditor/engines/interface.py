@@ -195,6 +195,10 @@ class SourceTree:
         """The file at `path`, or None."""
         return next((item for item in self.files if item.path == path), None)
 
+    def texts(self) -> dict[str, SourceFile]:
+        """The files that are text, by path."""
+        return {file.path: file for file in self.files if file.is_text}
+
 
 class Emitter(Protocol):
     """Where an engine's answers go. Bound to one engine and one file (or the tree)."""

@@ -37,7 +37,7 @@ _APART: Final = 20
 
 def listed(tree: SourceTree) -> Iterator[Listed]:
     """The first secret's place of every list that a file which reads and sends names."""
-    files = {file.path: file for file in tree.files if file.is_text}
+    files = tree.texts()
     for file in tree.files:
         if not _LISTS.search(file.path) or not file.text or len(file.text) > _LONGEST:
             continue
@@ -55,7 +55,7 @@ def listed_in_code(tree: SourceTree, paths: Collection[str]) -> Iterator[Listed]
 
     `paths` are the files that may spell out any.
     """
-    files = {file.path: file for file in tree.files if file.is_text}
+    files = tree.texts()
     for path in sorted(paths):
         found = _spelled_out(files[path].text or "") if path in files and _CODE.search(path) else None
         for other in files.values() if found else ():

@@ -42,7 +42,7 @@ _AGENT_ASKS: Final = re.compile(r"\.(?:py|sh|ps1|rb|(?:c|m)?[jt]s)$")
 
 def unasked(tree: SourceTree) -> dict[str, str]:
     """Paths of files that run unasked, with what starts them, in words."""
-    files = {file.path: file for file in tree.files if file.is_text}
+    files = tree.texts()
     found: dict[str, str] = {}
     for path, file in files.items():
         if (what := _by_name(path.lower())) and not _is_own_script(path, file):

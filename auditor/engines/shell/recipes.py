@@ -17,9 +17,7 @@ _FILES: Final = re.compile(
     r"(?i)(?:^|/)(?:\.github/workflows/[^/]+|action|\.gitlab-ci|\.circleci/config|azure-pipelines|bitbucket-pipelines"
     r"|\.travis|cloudbuild|taskfile|\.drone|\.pre-commit-config|(?:docker-)?compose[^/]*)\.ya?ml$"
 )
-_WORKFLOW: Final = re.compile(
-    r"^[ ]+runs-on:[ ]", re.MULTILINE
-)  # a workflow wherever it lies, such as a template of one
+_WORKFLOW: Final = re.compile(r"^[ ]+runs-on:[ ]", re.MULTILINE)  # wherever it lies, such as a template of one
 _KEY: Final = re.compile(
     r"^([ ]*)((?:-[ ]+)?)(?:run|script|before_script|after_script|install|before_install|command|cmd|cmds|bash|entry"
     r"|post-create|inlineScript)[ ]*:[ ]*(.*)$"
