@@ -16,9 +16,7 @@ PREPARE = b"prepare"
 ROOM = b"room "
 """Lend a sandbox that stands furnished; the name of its room follows (`Plan.room`)."""
 LENT = b"lent "
-"""The answer to `ROOM`: what of the host is shown (`Host.digest`), a space and what is lent, as JSON, follow; the
-descriptors come along. Anything else: there is none.
-"""
+"""The answer to `ROOM`: what is lent, as JSON, follows; the descriptors come along. Anything else: there is none."""
 TELL = b"tell "
 """Say how a lent sandbox's run ended; init's last words follow, if it said any."""
 GO = b"go"

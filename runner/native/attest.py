@@ -36,7 +36,7 @@ from skillkeep.runner.native.filters import payload_filter
 from skillkeep.runner.native.identity import Identity
 from skillkeep.runner.native.plan import Plan
 
-__all__ = ["Ahead", "mark_as_first_to_go", "measure", "root_in"]
+__all__ = ["Ahead", "mark_as_first_to_go", "measure"]
 
 _CAPABILITY_SETS = ("CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb")
 _BOUNDED = {"memory", "pids", "cpu"}
@@ -118,7 +118,7 @@ class Ahead:
         return self._seen_root
 
     def _root_now(self) -> Layer:
-        return root_in(read_again(self._mounts))
+        return _root([_mount(line) for line in _lines(read_again(self._mounts))])
 
     def _cgroup(self, bounded_by: Mapping[str, str]) -> Layer:
         membership = read_record_again(self._groups)
@@ -281,12 +281,7 @@ def _own_namespaces() -> dict[str, str]:
 
 
 def _root_of(payload: int) -> Layer:
-    return root_in(read_text(f"/proc/{payload}/mountinfo"))
-
-
-def root_in(mountinfo: str) -> Layer:
-    """The layer of the root of a process whose mounts are these. Raises LayerError."""
-    return _root([_mount(line) for line in _lines(mountinfo)])
+    return _root([_mount(line) for line in _lines(read_text(f"/proc/{payload}/mountinfo"))])
 
 
 def _lines(text: str) -> list[str]:

@@ -32,6 +32,7 @@ from skillkeep.runner.native.client import Line, held_lately, receive
 from skillkeep.runner.native.denials import denials_of
 from skillkeep.runner.native.feed import Feeder
 from skillkeep.runner.native.identity import DEFAULT_ID_BASE
+from skillkeep.runner.native.plan import make_plan
 from skillkeep.runner.native.streams import Captured, Pipe, capture
 
 if TYPE_CHECKING:
@@ -105,7 +106,7 @@ class NativeBackend(Backend):
             raise _died(error) from error
 
     def _asked(self, request: RunRequest, changes: list[int]) -> RunResult:
-        with Line(request, self._id_base) as line:
+        with Line(make_plan(request, self._id_base)) as line:
             return self._served(request, line, changes)
 
     def _served(self, request: RunRequest, line: Line, changes: list[int]) -> RunResult:

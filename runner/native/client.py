@@ -1,8 +1,7 @@
 """How a caller reaches its fork server: connects, starting one when there is none, and asks for one run.
 
 Which server is the right one takes as long to find out as preparing a run does. So the one that was right for the last
-run is asked to prepare this one meanwhile, and is told to go on, or left, when the right one is known (`Line`). A run
-like the last one is asked for before its plan is made: what it is to be lent must turn out to be of that plan.
+run is asked to prepare this one meanwhile, and is told to go on, or left, when the right one is known (`Line`).
 """
 
 from __future__ import annotations
@@ -26,12 +25,10 @@ from skillkeep.kernel.errors import KernelError
 from skillkeep.kernel.libc import guarded
 from skillkeep.kernel.passed import heard_fds
 from skillkeep.runner.native.asking import GO, LENT, PREPARE, ROOM, RUN, UnreadError, heard, heard_at_last
-from skillkeep.runner.native.layout import look_at_host
 from skillkeep.runner.native.place import LAYER, alone, rights, server_folder, server_name
-from skillkeep.runner.native.plan import make_plan
+from skillkeep.runner.native.plan import Plan
 
 if TYPE_CHECKING:
-    from skillkeep.runner.interface import RunRequest
     from skillkeep.runner.native.lent import Lent
 
 __all__ = ["IDLE_SECONDS", "Line", "ask", "connected", "receive", "starter"]
@@ -66,45 +63,24 @@ def connected() -> Iterator[socket.socket]:
 
 
 class Line:
-    """A connection to this process's server, for one run. Nothing is let go before the server is known to be right.
-
-    Raises RunnerError as `make_plan` does.
-    """
+    """A connection to this process's server, for one run. Nothing is let go before the server is known to be right."""
 
     _last: ClassVar[_Server | None] = None
     """The server of the last run in this process."""
     _unlent: ClassVar[float] = float("-inf")
     """When the last run of this process ended that was lent no sandbox, in monotonic seconds."""
-    _room: ClassVar[tuple[object, str]] = None, ""
-    """What the last plan of this process was made of, and its room if that can be lent."""
 
-    def __init__(self, request: RunRequest, id_base: int) -> None:
+    def __init__(self, plan: Plan) -> None:
+        self._plan = plan
         self._guess, self._connection = self._last, None
         self._hopes = self._lent = False
         if self._guess is not None:
             with contextlib.suppress(KernelError, OSError):  # whoever is the right one is found below
                 self._connection = _connect(self._guess.folder, self._guess.name)
-        made_of = request.policy, request.tool, request.min_assurance, request.explain, request.terminal, id_base
-        known = self._room[1] if self._room[0] == made_of else ""
-        try:
-            self._hope(known)
-            self._plan = plan = make_plan(request, id_base)
-        except BaseException:
-            self.close()
-            raise
-        room = plan.room if plan.plain else ""
-        Line._room = made_of, room
-        if self._hopes and room != known:  # the host has got or lost its python3
-            self.close()
-            self._hopes = False
-        if not known:
-            self._hope(room)
-
-    def _hope(self, room: str) -> None:
-        """Ask for a sandbox that stands furnished: whoever serves looks for one while plan and streams are made."""
-        if room and self._connection is not None and time.monotonic() > Line._unlent + _BUILDING_SECONDS:
+        if self._connection is not None and plan.plain and time.monotonic() > Line._unlent + _BUILDING_SECONDS:
+            # A sandbox that stands furnished for it: whoever serves looks for one while the streams are made.
             with contextlib.suppress(OSError):
-                self._connection.send(ROOM + room.encode())
+                self._connection.send(ROOM + plan.room.encode())
                 self._hopes = True
 
     @property
@@ -150,26 +126,21 @@ class Line:
         return None
 
     def _borrowed(self, streams: Sequence[int]) -> Lent | None:
-        """The sandbox that was hoped for, with the run let go in it; None, and no connection when that has ended.
-
-        Whether the host's files are those that it shows is looked at here, while the server looks at all else.
-        """
+        """The sandbox that was hoped for, with the run let go in it; None, and no connection when that has ended."""
         # They need the tape, which a process that makes a single run does not.
         from skillkeep.runner.native.lent import Lent
         from skillkeep.runner.native.rest import prepare_command
 
-        data, shown, fds = b"", b"", list[int]()
+        data = b""
         with contextlib.suppress(OSError, KernelError):  # one that is too long to be sent is built for
-            command, shown = prepare_command(self._plan), look_at_host().digest
+            command = prepare_command(self._plan)
             self.connection.settimeout(_START_SECONDS)
             data, fds = heard(lambda: heard_fds(self.connection, _MOST, _MOST_FDS))
             self.connection.settimeout(None)
-        if data.startswith(LENT + shown):
+        if data.startswith(LENT):
             # What breaks from here on ends the run, which is not made twice.
-            return Lent(self.connection, data[len(LENT + shown) :], fds, self._plan, command, streams)
-        for fd in fds:
-            os.close(fd)
-        if not data or fds:  # it has ended, or lends what shows something else: it is to look at all slots itself
+            return Lent(self.connection, data[len(LENT) :], fds, self._plan, command, streams)
+        if not data:
             self.close()
         return None
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import stat
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache, cached_property, lru_cache
+from functools import cache, lru_cache
 
 from skillkeep.kernel.errors import KernelError
 from skillkeep.kernel.libc import guarded
@@ -103,11 +102,6 @@ class Host:
     def modes(self) -> dict[str, int]:
         """Mode of each device file, with its type."""
         return dict(self.device_modes)
-
-    @cached_property
-    def digest(self) -> bytes:
-        """64 hex digits that another process of the same code gets where it sees the same."""
-        return hashlib.sha256(repr(self).encode()).hexdigest().encode()
 
 
 def look_at_host() -> Host:

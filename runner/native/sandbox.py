@@ -33,7 +33,6 @@ from skillkeep.runner.native.notices import Notices
 from skillkeep.runner.native.outcome import Outcome
 from skillkeep.runner.native.plan import Plan
 from skillkeep.runner.native.prepare import Prepared, prepare
-from skillkeep.runner.native.shared_root import SharedRoot
 from skillkeep.runner.native.start import Start
 from skillkeep.runner.native.trace import Trace
 from skillkeep.runner.native.watch import Peaks, look, require_watch
@@ -58,9 +57,10 @@ class Sandbox:
 
     def __init__(self, plan: Plan, streams: Sequence[int] = (), host: Host | None = None) -> None:
         self.plan = plan
-        self.pidfd = self._init = self._payload = -1
+        self.pidfd = -1
         self.outcome: Outcome | None = None
         self.failure: Exception | None = None
+        self._init = self._payload = -1
         self._heard: set[Kind] = set()
         self._status: int | None = None
         self._stopped_for = ""
@@ -76,7 +76,6 @@ class Sandbox:
         self.allowed = True
         """Whether the payload may go when everything stands; until then it waits (`allow`)."""
         self._ahead: Ahead | None = None
-        self._root = SharedRoot()
         self._assurance: Assurance | None = None
         self._streams = streams
         self.due = time.monotonic() + SETUP_SECONDS
@@ -254,8 +253,6 @@ class Sandbox:
         self._heard.add(half)
         if self._heard == {Kind.WAITING, Kind.READY}:
             self._stands()
-        elif half is Kind.WAITING and not self._prepared.shape.ahead:
-            self._root.see(self._init)
 
     def _stands(self) -> None:
         """All of it stands, and whoever is to watch it does: measure it, and let the payload go if it may."""
@@ -288,9 +285,9 @@ class Sandbox:
 
     def _measure(self) -> None:
         """Measure what holds the waiting payload."""
-        shape, root = self._prepared.shape, self._root.of(self._payload)
+        shape = self._prepared.shape
         facts = (shape.landlock, self._identity, self._bounded_by, shape.notices)
-        self._assurance = measure(self.plan, self._payload, *facts, root=root, ahead=self._ahead)
+        self._assurance = measure(self.plan, self._payload, *facts, ahead=self._ahead)
 
     def _let_go(self) -> None:
         assert self.socket is not None
@@ -299,7 +296,6 @@ class Sandbox:
         else:
             messages.tell(self.socket, self._command, self._streams)
         self._begin()
-        self._forget_ahead()
 
     def _begin(self) -> None:
         self._bounds = (
@@ -308,6 +304,7 @@ class Sandbox:
         )
         self._started = time.monotonic()
         self._set_due(self._started)
+        self._forget_ahead()
 
     def _ended(self, last: messages.Last) -> None:
         """The payload has ended. When nobody is left there is nothing to wait for: init has no more to say."""
@@ -334,8 +331,7 @@ class Sandbox:
             self.notices.close()
 
     def _forget_ahead(self) -> None:
-        """Let go of the ways to look at the payload: they hold its mounts."""
-        self._root.close()
+        """Let go of the ways to look at the payload: one of them holds its mounts."""
         if self._ahead is not None:
             self._ahead.close()
 

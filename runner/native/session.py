@@ -155,10 +155,9 @@ class Session:
         if slot is not None:
             sandbox = slot.sandbox
             try:
-                if not self._server.slots.are_stale(slot, files=False):
+                if not self._server.slots.are_stale(slot):
                     what, fds = sandbox.lend()
-                    words = b"%b%b %b" % (LENT, slot.standing.host.digest, what)
-                    self._sandbox = self._lent = sandbox
+                    words, self._sandbox, self._lent = LENT + what, sandbox, sandbox
             except (LayerError, KernelError, OSError):
                 pass
             except Exception:  # the caller gets a sandbox built for it; the log says what nobody expected
@@ -172,7 +171,6 @@ class Session:
             self._caller_gone()
             return
         if self._lent is not None:
-            self._lent.is_with_its_caller()
             self._server.note_held(self._lent.plan.id_base, self._lent.assurance)
             self._look()
 

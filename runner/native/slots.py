@@ -39,7 +39,6 @@ from skillkeep.kernel.errors import KernelError
 from skillkeep.kernel.process import give_memory_back
 from skillkeep.runner.interface import new_run_id
 from skillkeep.runner.native.failures import LayerError
-from skillkeep.runner.native.layout import Host
 from skillkeep.runner.native.newborn import Newborn
 from skillkeep.runner.native.plan import Plan
 from skillkeep.runner.native.standing import Mounts, Shows, Standing, look_around
@@ -217,7 +216,7 @@ class Slots:
     def take_furnished(self, room: str) -> Slot | None:
         """A furnished slot of that room, to be lent, or None.
 
-        The caller asks `are_stale` before it lends it, and whoever borrows it looks at the host's files.
+        The caller asks `are_stale` before it lends it.
         """
         if (found := self._furnished(room)) is None or not found.sandbox.counted:
             return None
@@ -239,12 +238,9 @@ class Slots:
             found.give()
         return found
 
-    def are_stale(self, taken: Slot, *, files: bool = True) -> bool:
-        """Whether the host has changed since `taken` was built: then no slot is any good.
-
-        Without `files` whoever gets it looks at those that every sandbox shows.
-        """
-        stale = self._host_changed(taken, files) or not taken.sandbox.group.holds()
+    def are_stale(self, taken: Slot) -> bool:
+        """Whether the host has changed since `taken` was built: then no slot is any good."""
+        stale = self._host_changed(taken) or not taken.sandbox.group.holds()
         if stale:
             self.drop_all()
         return stale
@@ -366,13 +362,13 @@ class Slots:
             room = shows = None  # what it is to show has gone: others may come
         self._slots.append(Slot(self._owner, own, standing, room, shows, form))
 
-    def _look_around(self, form: type[Waiting], host: Host | None = None) -> Standing:
+    def _look_around(self, form: type[Waiting]) -> Standing:
         """What a sandbox of that form takes from the host: one without a root opens all that it shows later."""
-        return look_around(self._mounts, all_mounts=form is Newborn, host=host)
+        return look_around(self._mounts, all_mounts=form is Newborn)
 
-    def _host_changed(self, slot: Slot, files: bool) -> bool:
+    def _host_changed(self, slot: Slot) -> bool:
         try:
-            return slot.standing != self._look_around(slot.form, None if files else slot.standing.host)
+            return slot.standing != self._look_around(slot.form)
         except (KernelError, OSError):
             return True
 

@@ -101,12 +101,12 @@ def _concerns(mounted_at: str, paths: tuple[str, ...]) -> bool:
     return any(place.startswith(f"{path}/") or f"{path}/".startswith(place) for path in paths)
 
 
-def look_around(mounts: Mounts, *, all_mounts: bool = False, host: Host | None = None) -> Standing:
+def look_around(mounts: Mounts, *, all_mounts: bool = False) -> Standing:
     """What is taken from the host now, and which mounts: all, or those of what every sandbox shows.
 
-    `host`: its files, where somebody else looks at them. Raises KernelError, OSError.
+    Raises KernelError, OSError.
     """
-    host = look_at_host() if host is None else host
+    host = look_at_host()
     return Standing(
         host,
         mounts.all_of_them() if all_mounts else mounts.shown(host),

@@ -35,7 +35,6 @@ class Waiting(Sandbox):
     def __init__(self, plan: Plan, host: Host | None = None, room: Plan | None = None) -> None:
         self._has_binds = self._noted = False
         self._offer: tuple[Assurance, bytes, list[int]] | None = None
-        self._board: Board | None = None
         self._room = room
         super().__init__(plan, (), host or look_at_host())
         self.group.keep_open()
@@ -139,27 +138,15 @@ class Waiting(Sandbox):
         assert self.socket is not None
         self._measure()
         words, counters = self._offered()
-        self.lent, self._board = self._board, None
-        assert self.lent is not None
+        self.lent = Board()
         if self.notices is not None:
             self.notices.board = self.lent
         self._begin()
         return words, [self.socket.fileno(), self.lent.fd, *counters]
 
-    def is_with_its_caller(self) -> None:
-        """It has been sent: let go of what nobody needs any more."""
-        self._forget_ahead()
-
-    def _forget_ahead(self) -> None:
-        super()._forget_ahead()
-        if self._board is not None:
-            self._board.close()
-            self._board = None
-
     def _offered(self) -> tuple[bytes, list[int]]:
         """What `lend` says, written once for as long as it is true, and the descriptors of the counters."""
         if self._offer is None or self._offer[0] != self.assurance:
-            self._board = self._board or Board()
             counters = self.group.counters()
             named = [(name, key) for name, key, _ in counters]
             words = {"init": self._init, "counters": named, "assurance": self.assurance.to_json()}

@@ -28,7 +28,6 @@ from skillkeep.runner.errors import RunnerError
 from skillkeep.runner.interface import RunRequest, RunResult, SandboxPolicy
 from skillkeep.runner.native import NativeBackend, asking, client, lent, messages
 from skillkeep.runner.native.identity import DEFAULT_ID_BASE
-from skillkeep.runner.native.layout import look_at_host
 from skillkeep.runner.native.plan import make_plan
 from skillkeep.runner.native.server import Server
 from skillkeep.runner.native.session import Session
@@ -95,12 +94,8 @@ def test_a_sandbox_that_cannot_be_lent_for_a_reason_unknown_is_dropped_and_logge
     if not stands.counted:
         pytest.skip("no control group can be made by this user here")
     listener, serving = _serving()
-    monkeypatch.setattr(
-        serving.slots,
-        "take_furnished",
-        lambda _: SimpleNamespace(sandbox=stands, standing=SimpleNamespace(host=look_at_host())),
-    )
-    monkeypatch.setattr(serving.slots, "are_stale", lambda _, files: False)
+    monkeypatch.setattr(serving.slots, "take_furnished", lambda _: SimpleNamespace(sandbox=stands))
+    monkeypatch.setattr(serving.slots, "are_stale", lambda _: False)
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     with listener, ours, theirs:
         session = Session(serving, theirs)
@@ -118,12 +113,8 @@ def test_a_caller_that_does_not_listen_is_dropped_with_what_it_was_lent(
         pytest.skip("no control group can be made by this user here")
     listener, serving = _serving()
     monkeypatch.setattr(stands, "lend", lambda: Waiting.lend(stands))
-    monkeypatch.setattr(
-        serving.slots,
-        "take_furnished",
-        lambda _: SimpleNamespace(sandbox=stands, standing=SimpleNamespace(host=look_at_host())),
-    )
-    monkeypatch.setattr(serving.slots, "are_stale", lambda _, files: False)
+    monkeypatch.setattr(serving.slots, "take_furnished", lambda _: SimpleNamespace(sandbox=stands))
+    monkeypatch.setattr(serving.slots, "are_stale", lambda _: False)
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     with listener, ours, theirs:
         session = Session(serving, theirs)

@@ -344,7 +344,7 @@ def test_a_lent_sandbox_that_is_handed_back_with_nonsense_is_ended(own: Bench, w
         for fd in fds:
             os.close(fd)
         assert data.startswith(asking.LENT)
-        init = json.loads(data[data.index(b"{") :])["init"]
+        init = json.loads(data[len(asking.LENT) :])["init"]
         if words:
             connection.send(asking.TELL + words)
             assert client.receive(connection, [])["kind"] == "layer"
@@ -383,16 +383,3 @@ def test_threads_of_one_caller_each_get_a_sandbox_of_their_own(own: Bench) -> No
         for thread in threads:
             thread.join()
         assert outputs == {number: f"{number}\n".encode() for number in range(6)}
-
-
-def test_a_sandbox_asked_for_before_the_plan_is_made_is_used_for_no_other_plan(
-    own: Bench, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    lends(own)
-    listing = RunRequest(("ls", str(own.tool)))
-    (own.tool / "only-this").write_text("")
-    assert NativeBackend()._run(listing).exit_code == 2
-    assert until(lambda: at_rest(own.server()))
-    monkeypatch.setattr("skillkeep.runner.native.plan._interpreter_outside_usr", lambda: str(own.tool))
-    assert NativeBackend()._run(listing).stdout == b"only-this\n"
-    assert until(lambda: at_rest(own.server()))
