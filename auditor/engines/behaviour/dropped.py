@@ -17,7 +17,7 @@ from skillkeep.auditor.patterns import PatternSet
 __all__ = ["Drop", "drops"]
 
 _NAME: Final = (
-    r"(?P<name>\$\{?\w+\}?(?:[/\\][\w.$\{\}-]+)*|[A-Za-z_][\w.]*\b(?!\s{0,9}\()|[~./][\w~./$\{\}-]+"
+    r"(?P<name>\$\{?\w+\}?(?:[/\\][\w.$\{\}-]+)*|[A-Za-z_][\w.]*\b(?!\s{0,9}\()|[~./][\w~./$\{\}-]+|%\w/[\w./-]+"
     r"|[\"'`][^\"'`\n]{2,160}[\"'`])"
 )
 _SAVED: Final = re.compile(
@@ -31,7 +31,9 @@ _SAVED: Final = re.compile(
     r"|\bFile\.(?:binwrite|write|WriteAllBytes(?:Async)?)\(\s{0,9}|\bcopyfileobj\([^,\n]{1,80},\s{0,9}"
     r"|\bFiles\.(?:copy\(\s{0,9}[^,\n]{1,120},\s{0,9}|write\(\s{0,9})"
     r"|\bos\.(?:OpenFile|Create|WriteFile)\(\s{0,9}|\b(?:File::create|fs::write)\(\s{0,9}&?|\bDownloadFile\w*\(\s{0,9}[^,\n]{1,200},\s{0,9}"
-    r")" + _NAME + r"|(?<![\w.])(?P<own>[A-Za-z_]\w*)\.(?:writeBytes|write_bytes|withOutputStream|setBytes)\b"
+    r"|\bNamedTemporaryFile\([^\n]{0,120}?\)\s{0,9}as\s{1,9}"
+    r")" + _NAME + r"|(?<![\w.])(?P<own>[A-Za-z_]\w*)(?:\.(?:writeBytes|write_bytes|withOutputStream|setBytes)\b"
+    r"|[ \t]{0,4}=[ \t]{0,4}(?:tempfile\.)?NamedTemporaryFile\()"
 )
 _FETCHES: Final = re.compile(
     r"https?[.:]//|https?://|\bhttps?\.get\(|\bfetch\(|\burlopen\(|\brequests\.get|\burlretrieve\(|\bcurl\b|\bwget\b"
@@ -41,11 +43,15 @@ _FETCHES: Final = re.compile(
 _SAVES: Final = (  # what every way of `_SAVED` begins with
     r"\b(?:curl|wget)\b|\b(?:urlretrieve|createWriteStream|write(?:Text)?File|write(?:Text)?FileSync|DownloadFile|copyfileobj|Bun\.write)\("
     r"|-(?i:OutFile)|[\"'][wa]b[\"']|\bFile\.(?:binwrite|write|WriteAllBytes)|\bos\.(?:OpenFile|Create|WriteFile)\(|\bFile::create\(|\bfs::write\("
-    r"|\bFiles\.(?:copy|write)\(|\.(?:writeBytes|write_bytes|withOutputStream|setBytes)\b"
+    r"|\bFiles\.(?:copy|write)\(|\.(?:writeBytes|write_bytes|withOutputStream|setBytes)\b|\bNamedTemporaryFile\("
 )
 _SAVED_FIRST: Final = (
     r"\b(?:curl|wget|urlretrieve|createWriteStream|write(?:Text)?File|DownloadFile|f?open|Files?|copyfileobj|os|fs|Bun)\b"
     r"|\b(?:write(?:Text)?FileSync|DownloadFile\w+)\(|-(?i:OutFile)|\b[A-Za-z_]\w*\.(?:writeBytes|write_bytes|withOutputStream|setBytes)\b"
+    r"|\bNamedTemporaryFile\(|\b[A-Za-z_]\w*[ \t]*=[ \t]*(?:tempfile\.)?NamedTemporaryFile\("
+)
+_PROGRAM_FILE: Final = re.compile(
+    r"(?:^|[\"'`/\\])(?P<stem>[A-Za-z_][\w-]{0,60})\.(?:py|pyw|[cm]?js|ts|rb)(?:$|[\"'`)])"
 )
 _BODY: Final = 1500  # characters of a function
 _MOST_KEPT: Final = 5
@@ -59,13 +65,16 @@ _FUNCTION: Final = re.compile(
 _STARTS: Final = (
     r"(?:\b(?:posix_spawnp?|Popen|startfile|execv\w*|execl\w*|spawn\w*|execFile(?:Sync)?|exec|execSync|system|run|call|"
     r"check_call|check_output|Command|Command::new|ProcessBuilder|Start|dlopen|CDLL|run_path|fork|import|require|create_subprocess_exec)\s{0,9}\(\s{0,9}"
-    r"(?:os\.P_\w+\s{0,9},\s{0,9})?(?:(?:sys\.executable|process\.execPath)\s{0,9},\s{0,9}\[\s{0,9})?(?:sys\.executable\s{0,9},\s{0,9})?[\[(]?\s{0,9}(?:[frb]?[\"'`](?:(?:/usr)?/bin/)?(?:sh|bash|node|python3?|open|nohup|env|ruby|perl|java|dotnet|wine|rundll32)[\"'`]\s{0,9},\s{0,9}(?:[\"'`]-jar[\"'`]\s{0,9},\s{0,9})?)?"
+    r"(?:os\.P_\w+\s{0,9},\s{0,9})?(?:(?:sys\.executable|process\.execPath)\s{0,9},\s{0,9}\[\s{0,9})?[\[(]?\s{0,9}(?:sys\.executable\s{0,9},\s{0,9})?[\[(]?\s{0,9}(?:[frb]?[\"'`](?:(?:/usr)?/bin/)?(?:sh|bash|node|python3?|open|nohup|env|ruby|perl|java|dotnet|wine|rundll32)[\"'`]\s{0,9},\s{0,9}(?:[\"'`]-jar[\"'`]\s{0,9},\s{0,9})?)?"
     r"[\[(]?\s{0,9}(?:&|str\(|os\.fspath\(|(?:\w+\.)?pathToFileURL\(|[\"'`]file://[\"'`]\s{0,9}\+\s{0,9}|`(?:file://)?\$\{)?(?:await\s{1,9})?"
+    r"|\b(?:joblib\.load|read_pickle)\(\s{0,9}"
     r"|\b(?:spec_from_file_location|SourceFileLoader)\(\s{0,9}[^,\n]{1,80},\s{0,9}(?:str\()?"
     r"|\bsys\.path\.(?:insert\(\s{0,9}\d\s{0,9},\s{0,9}|append\(\s{0,9})(?:str\(|os\.fspath\()?"
     r"|(?:^|[;|]\s{0,9}|(?<![(,=])(?<![(,=] )&\s{0,9}"
     r"|\bthen\s{1,9}|\bdo\s{1,9}|\bnohup\s{1,9}|\bsetsid\s{1,9}|\bexec\s{1,9}|\bsudo\s{1,9}|\bnice\s{1,9})(?:[\"']?(?:(?:ba|z|da)?sh|node|python3?)[\"']?\s{1,9})?"
-    r"|\b(?:ENTRYPOINT|CMD)\b[^\n]{0,80}?[\"' ]"
+    r"|\b(?:ENTRYPOINT|CMD)\b[^\n]{0,80}?[\"' ]|^-?s?include[ \t]{1,9}"
+    r"|^Exec(?:Start|StartPre|StartPost|Reload|Stop)=[-@:+!]{0,3}"
+    r"(?:(?:/usr)?/bin/(?:ba)?sh[ \t]{1,9}-\w{1,4}[ \t]{1,9}[\"'])?"
     r"|\bStart-Process\s{1,9}(?:-FilePath\s{1,9})?|\b[&.]\s{1,9})"
 )
 
@@ -92,8 +101,10 @@ def drops(text: str) -> Iterator[Drop]:
         if not _FETCHES.search(text, max(0, found.start() - 1500), found.end() + 300):
             continue
         names = [re.escape(name), *_handed_out(text, found, name), *_renamed(text, found.end(), name)]
-        called = "|".join(names)
-        start = re.compile(_STARTS + rf"[\"'`]?(?:{called})(?![\w/-])[\"'`]?(?!\s*=)", re.MULTILINE)
+        called = "|".join([*names, *_kept_in(text, name)])
+        start = re.compile(
+            rf"{_STARTS}[\"'`]?(?:{called})(?![\w/-])[\"'`]?(?!\s*=){_as_module(text, name)}", re.MULTILINE
+        )
         for run in start.finditer(text, found.end()):
             yield Drop(found.start(), run.start(), name)
             break
@@ -124,6 +135,33 @@ def _renamed(text: str, saved: int, name: str) -> list[str]:
     folder = name[: max(name.rfind("/"), name.rfind("\\")) + 1]
     beside = [folder + to for to in found if folder and not re.search(r"[/\\]", to)]
     return [re.escape(each) for each in dict.fromkeys([*found, *beside])]
+
+
+def _kept_in(text: str, name: str) -> list[str]:
+    """Patterns of the build variables whose value tells the name of what was saved."""
+    if not name.startswith((".", "/", "$")):
+        return []
+    kept = re.finditer(rf"^(\w{{1,40}})[ \t]*[:?]?=[ \t]*\$\(shell[ \t][^\n]*{re.escape(name)}", text, re.MULTILINE)
+    return [rf"\$[({{]{found[1]}[)}}]" for found in islice(kept, _MOST_KEPT)]
+
+
+def _as_module(text: str, name: str) -> str:
+    """An alternative of a pattern: the saved file is loaded as a module, by the stem of a program's file name."""
+    told = name
+    if name.isidentifier():
+        bound = re.search(rf"(?<![\w.]){name}[ \t]*(?::[^=\n]{{1,40}})?=[^\n]*", text)
+        told = bound[0] if bound else ""
+    found = _PROGRAM_FILE.search(told)
+    if found is None:
+        return ""
+    stem = re.escape(found["stem"])
+    return (
+        rf"|\b(?:import_module|__import__)\(\s{{0,9}}(?:f?[\"'][\w.]{{0,60}}\.)?[\"']?{stem}[\"']"
+        rf"|^[ \t]*(?:from[ \t]+\.?{stem}[ \t]+import\b|import[ \t]+{stem}\b)"
+        r"|\b(?:require|require_relative|import|load)[ \t(]{1,3}[\"'`]\./(?:[\w.-]{1,40}/)*"
+        rf"{stem}(?:\.\w{{1,4}})?[\"'`]"
+        rf"|\brequire_relative[ \t(]{{1,3}}[\"']{stem}[\"']"
+    )
 
 
 def _saved(text: str) -> Iterator[re.Match[str]]:

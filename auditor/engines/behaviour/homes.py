@@ -21,7 +21,7 @@ _NAMED: Final = (
     r"(?:[ \t]{0,4},[ \t]{0,4}\w{1,20})?[ \t]{0,4}:?=(?:[^=\n][^\n]{0,100}?)??" + _HOME + r"[)\"'; \t?.\w]{0,24}$"
 )
 _WALKS: Final = (
-    r"\b(?:walk|readdir|readdirSync|scandir|listdir|Walk|WalkDir|read_dir|new|glob|each_child|GetFiles)"
+    r"\b(?:walk|readdir|readdirSync|scandir|listdir|ReadDir|Walk|WalkDir|read_dir|new|glob|each_child|GetFiles)"
     r"\([ \t]{0,4}&?NAME[ \t]{0,4}[,)]|NAME\.(?:iterdir|rglob|glob)\(|\bfind[ \t]+[\"']?NAME[\"']?[ \t]"
 )
 _REMOVES: Final = (

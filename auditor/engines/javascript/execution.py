@@ -62,6 +62,11 @@ class Execution:
             self._applied(node, scope, arguments)
         elif path in words.code or self._is_maker(path):
             self._code(node, scope, path, _pick(arguments, words.code.get(path, -1)))
+        elif path in words.template:
+            first = _pick(arguments, words.template[path])
+            if first is not None and "download" in self._site.flow.labels(first, scope):
+                message = f"{path} runs the code in a template that comes from the network"
+                self._site.report("javascript-downloaded-execution", node, message)
         elif path in words.code_if_text:
             first = _pick(arguments, 0)
             if first is not None and self._value(first, scope).texts:
@@ -138,6 +143,8 @@ class Execution:
                 self._site.report("javascript-decoded-execution", node, f"{path} runs a command that was hidden")
             self._site.derive(text.replace(HOLE, _UNKNOWN_WORD), Context.SHELL, node, path)
         self._sends(node, scope, argument, value)
+        if not unknown and self._is_listed_elsewhere(argument, scope):
+            unknown = [HOLE]  # what is known of the list is not all that it holds
         if unknown:
             shape = f": {unknown[0].replace(HOLE, '…')[:120]}" if unknown[0].strip(HOLE) else ""
             message = f"{path} has a shell run a command made at run time{shape}"
@@ -147,6 +154,15 @@ class Execution:
                     self._site.derive(text.replace(HOLE, "NOT_KNOWN"), Context.SHELL, node, path)
             severity = Severity.WARN if plain else None
             self._unknown("javascript-shell-command", message, node, scope, (argument, value), severity)
+
+    def _is_listed_elsewhere(self, argument: Node, scope: Scope) -> bool:
+        """True for what a loop takes out of a list that came, all or in part, from the network."""
+        head: Node | None = argument
+        while head is not None and head.type == "member_expression":
+            head = head.child_by_field_name("object")
+        bound = scope.lookup(self._site.resolver.program.name(head)) if head and head.type == "identifier" else None
+        looped = bound is not None and any(each.kind == "element" for each in bound[1])
+        return looped and "download" in self._site.flow.labels(argument, scope)
 
     def _is_own(self, text: str, argument: Node, scope: Scope) -> bool:
         """True when the file itself decides what the holes say, and the program is one it names."""

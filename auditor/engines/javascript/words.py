@@ -25,6 +25,7 @@ class Words:
     """What names mean. Positions are those of the judged argument, -1 is the last one."""
 
     code: dict[str, int]
+    template: dict[str, int]
     code_if_text: dict[str, int]
     shell: dict[str, int]
     process: dict[str, int]
@@ -63,12 +64,24 @@ class Words:
 def words() -> Words:
     """The table that this version ships."""
     data: dict[str, Any] = table("javascript")
-    named = ("code", "code_if_text", "shell", "process", "import", "network", "read", "write", "credential_calls")
+    named = (
+        "code",
+        "template",
+        "code_if_text",
+        "shell",
+        "process",
+        "import",
+        "network",
+        "read",
+        "write",
+        "credential_calls",
+    )
     names = [name for key in named for name in data[key]]
     names += [name for key in ("environment", "environment_calls", "copiers", "decoders", "send") for name in data[key]]
     return Words(
-        data["code"], data["code_if_text"], data["shell"], data["process"], data["import"], data["network"],
-        frozenset(data["send"]), data["read"], data["write"], data["credential_calls"], tuple(data["environment"]),
+        data["code"], data["template"], data["code_if_text"], data["shell"], data["process"], data["import"],
+        data["network"], frozenset(data["send"]), data["read"], data["write"], data["credential_calls"],
+        tuple(data["environment"]),
         frozenset(data["environment_calls"]), frozenset(data["copiers"]), frozenset(data["harmless"]),
         frozenset(data["decoders"]), frozenset(data["builtins"]), frozenset(data["local_programs"]),
         frozenset(data["sending_programs"]), frozenset(data["shells"]), frozenset(data["sockets"]),

@@ -9,7 +9,7 @@ from typing import Final
 from skillkeep.auditor.engines.python.names import Names
 from skillkeep.auditor.engines.python.scopes import Binding, Scope
 
-__all__ = ["arguments_for", "link_calls"]
+__all__ = ["arguments_for", "link_calls", "local_calls"]
 
 _MOST_CALLERS: Final = 256
 _MAPPERS: Final = frozenset({"map", "starmap", "imap", "imap_unordered", "amap", "filter", "reduce", "gather"})
@@ -32,6 +32,14 @@ def arguments_for(names: Names, binding: Binding, home: Scope) -> list[Given]:
     for call, at, scope in names.program.handed(function.name, home):
         found.extend((item, scope) for item in _handed(call, at, binding, function))
     return found
+
+
+def local_calls(names: Names, binding: Binding, home: Scope) -> list[tuple[ast.Call, Scope]]:
+    """The calls, in the same file, of the function that a parameter belongs to."""
+    function = binding.node
+    if not isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
+        return []
+    return names.program.source(home).found.callers.get(function.name, [])[:_MOST_CALLERS]
 
 
 def _calls(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import shlex
 from functools import cache
 from itertools import dropwhile
 from typing import Any, Final
@@ -15,7 +14,8 @@ from skillkeep.auditor.engines.python.programs import starts_named_program
 from skillkeep.auditor.engines.python.scopes import Binding, Scope
 from skillkeep.auditor.engines.python.site import Site
 from skillkeep.auditor.engines.python.streams import is_joined_shell
-from skillkeep.auditor.engines.python.values import HOLE, UNKNOWN, Unknown, Value, alternatives, is_whole
+from skillkeep.auditor.engines.python.values import HOLE, HOLE_WORD, UNKNOWN, Value, alternatives, as_word, is_whole
+from skillkeep.auditor.engines.python.wrapped import wrapped_commands
 from skillkeep.auditor.engines.quoted import is_argument
 from skillkeep.auditor.engines.tables import table
 from skillkeep.auditor.interface import Severity
@@ -27,7 +27,6 @@ LOOKS: Final = frozenset(
 )
 """Calls that run nothing that is handed to them."""
 
-_HOLE_WORD: Final = '"$NOT_KNOWN"'
 _ONLY_SYNTAX: Final = 0x400  # ast.PyCF_ONLY_AST: compile() returns a tree and no code
 _SAFE_LOADERS: Final = ("SafeLoader", "CSafeLoader", "BaseLoader", "CBaseLoader")
 _SPREAD_ARGUMENTS: Final = ("os.execl", "os.spawnl", "asyncio.create_subprocess_exec")
@@ -220,6 +219,8 @@ class Execution:
         if any(shell):
             self._shell(call, scope, name, argument)
             return
+        for given, place in wrapped_commands(self._site, argument, scope):
+            self._site.derive(" ".join(map(as_word, given)), Context.SHELL, place, name)
         words = self._words(call, scope, name, argument, where)
         if is_joined_shell(call, words):
             self._duplicated = call
@@ -233,10 +234,10 @@ class Execution:
                 self._site.report("python-downloaded-execution", call, f"{name} starts what came from the network")
             self._site.capability("binary", "*", call)
             return
-        if words[0] == _HOLE_WORD:  # a program that the file does not name, as in ``run([tool, "--help"])``
+        if words[0] == HOLE_WORD:  # a program that the file does not name, as in ``run([tool, "--help"])``
             self._site.capability("binary", "*", call)
             if self._flow.labels(argument, scope).isdisjoint({"download", "decoded"}):
-                words = list(dropwhile(_HOLE_WORD.__eq__, words))
+                words = list(dropwhile(HOLE_WORD.__eq__, words))
             elif len(words) > 1:
                 words = words[1:]
             if not words:
@@ -258,15 +259,15 @@ class Execution:
         if name.startswith(_SPREAD_ARGUMENTS):
             skip = 1 if name.startswith("asyncio.") else 2
             chosen = [*call.args[position : position + 1], *call.args[position + skip :]]
-            return [_word(self._site.fold(item, scope)) for item in chosen] or None
+            return [as_word(self._site.fold(item, scope)) for item in chosen] or None
         value = self._site.fold(argument, scope)
         if isinstance(value, tuple):
-            words = [_word(item) for item in value]
+            words = [as_word(item) for item in value]
             if name.startswith(_PROGRAM_FIRST) and 0 < position <= len(call.args):
-                words = [_word(self._site.fold(call.args[position - 1], scope)), *words[1:]]
+                words = [as_word(self._site.fold(call.args[position - 1], scope)), *words[1:]]
             return words or None
         texts = [item for item in alternatives(value) if isinstance(item, str)]
-        return [texts[0].replace(HOLE, _HOLE_WORD)] if len(texts) == 1 and texts[0].strip(HOLE) else None
+        return [texts[0].replace(HOLE, HOLE_WORD)] if len(texts) == 1 and texts[0].strip(HOLE) else None
 
     def _deserialise(self, call: ast.Call, scope: Scope, name: str) -> None:
         argument = call.args[0] if call.args else None
@@ -385,14 +386,3 @@ class Execution:
     def _only_looked_at(self, call: ast.Call, scope: Scope) -> bool:
         names = self._site.names.resolve(call.func, scope)
         return bool(names) and LOOKS.issuperset(names)
-
-
-def _word(value: Value) -> str:
-    if isinstance(value, Unknown):
-        return _HOLE_WORD
-    text = next((item for item in alternatives(value) if isinstance(item, str | int)), None)
-    if text is None or text == HOLE:
-        return _HOLE_WORD
-    if HOLE in str(text):
-        return _HOLE_WORD.join(shlex.quote(part) if part else "" for part in str(text).split(HOLE))
-    return shlex.quote(str(text))

