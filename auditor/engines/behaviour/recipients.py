@@ -29,6 +29,16 @@ _COPIED: Final = re.compile(  # who gets a mail, or a copy of it
     r"|\.sendmail\([^,\n]{1,80},[^\n]{0,160}|\.(?:addBcc|add_bcc|bcc)\([^\n]{0,80}"
 )
 
+_PRINTED: Final = re.compile(  # a whole command that prints one text: a hint for a person
+    r"(?m)^[ \t]*(?:echo|printf)[ \t]+(?:-[en]+[ \t]+)?(?:\"(?:[^\"`$\n]|\$[^(\"\n])*\"|'[^'\n]*')"
+    r"[ \t]*(?:1?>&2[ \t]*)?$"
+)
+_RUN: Final = frozenset({"a source", "a program"})  # what such recipients give is run
+_READ_AGAIN: Final = re.compile(  # what is printed may be run
+    r"\|[ \t]*(?:sudo[ \t]+)?(?:/[\w/]*/)?(?:ba|z|da|k)?sh\b|\b(?:eval|source|xargs)\b|sh[ \t]+-\w*c\b|<\("
+    r"|(?:\}|\)|\bdone)[ \t]*[|>]"
+)
+
 
 @dataclass(frozen=True)
 class Recipient:
@@ -57,7 +67,16 @@ def recipients(segment: Segment) -> Iterator[Recipient]:
                 continue
             first = len(data[: hit.start].decode("utf-8", "replace"))
             last = len(data[:end].decode("utf-8", "replace"))
+            if kinds[index] in _RUN and any(begin <= first < done for begin, done in _printed(segment)):
+                continue
             yield Recipient(kinds[index], to, segment.locate(first, last), segment.text[first:last][:200])
+
+
+def _printed(segment: Segment) -> list[tuple[int, int]]:
+    """Where a script prints a hint: commands that print one text, in a script that runs nothing it prints."""
+    if segment.context is not Context.SHELL or _READ_AGAIN.search(_PRINTED.sub("", segment.text)):
+        return []
+    return [found.span() for found in _PRINTED.finditer(segment.text)]
 
 
 def _named(segment: Segment) -> Iterator[Recipient]:
