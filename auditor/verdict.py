@@ -9,6 +9,7 @@ from dataclasses import replace
 from functools import cache
 
 from skillkeep.auditor.collect import Raw
+from skillkeep.auditor.engines.intent.described import DESCRIBED
 from skillkeep.auditor.engines.tables import secrets, table
 from skillkeep.auditor.interface import Capability, Finding, Severity, Verdict, fingerprint_of
 from skillkeep.auditor.pages import is_data, is_instructing, is_of_reference, is_told_by_name
@@ -21,7 +22,7 @@ _VERDICTS = {Severity.INFO: Verdict.PASS, Severity.WARN: Verdict.WARN, Severity.
 _MOST_LISTED = 100
 _MOST_NEAR = 20
 _SENT = "code-credential-sent"
-_LEARNED = "intent-learned"
+_LEARNED = frozenset({"intent-learned", "intent-certain"})
 _SECRET_RULES = frozenset({_SENT, "code-credential-env", "code-credential-store"})
 _LOGIN = re.compile(r"(?i)(?:\s-H|--header|\s-u|--user|authorization|bearer|\bx-[\w-]+|api-?key|-token\b)[^\n]{0,80}$")
 _HEADERS = re.compile(r"\bheaders\b|\bauth\s*=|Authorization|\bcookies\s*=")
@@ -67,7 +68,7 @@ def _corroborated(found: list[Finding], looked_up: Callable[[], frozenset[str]])
     judged = [
         replace(each, severity=Severity.WARN)
         if each.engine == "intent" and each.severity is Severity.FAIL and each.location.path.endswith(suffixes)
-        and len(places[each.location.path, each.location.line]) < 2
+        and DESCRIBED not in each.provenance and len(places[each.location.path, each.location.line]) < 2
         else each
         for each in found
     ]  # fmt: skip
@@ -84,6 +85,8 @@ def _is_weak(found: Finding, looked_up: Callable[[], frozenset[str]]) -> bool:
     if found.rule in table("verdict")["weak_alone"]:
         return True
     path, (shown, never_shown, in_data) = found.location.path, _in_pages()
+    if found.rule in table("verdict")["certain"]:
+        return False
     if found.engine == "intent" and is_of_reference(path):
         return True
     if found.rule in table("verdict")["weak_in_pages"] and not is_told_by_name(path):
@@ -115,7 +118,7 @@ def _doubted(judged: Sequence[Finding], blocking: Sequence[Finding], near: int) 
         for each in blocking
         if each.rule in table("verdict")["weak_alone"] and is_instructing(each.location.path)
     ]
-    doubts = [each.location for each in judged if each.rule == _LEARNED] if weak else []
+    doubts = [each.location for each in judged if each.rule in _LEARNED] if weak else []
     return any(at.path == other.path and abs(at.line - other.line) <= near for at in weak for other in doubts)
 
 

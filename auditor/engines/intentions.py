@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, cached_property, partial
 from typing import ClassVar, Final
 
+from skillkeep.auditor.engines.intent.described import DESCRIBED, described
 from skillkeep.auditor.engines.intent.frames import Match
 from skillkeep.auditor.engines.intent.learned import Reading, names_address
 from skillkeep.auditor.engines.intent.reading import read_all
@@ -16,6 +17,7 @@ from skillkeep.auditor.engines.intent.topic import Topic, topic_of
 from skillkeep.auditor.engines.interface import Context, Emitter, Engine, Mark, Segment, SourceFile, SourceTree
 from skillkeep.auditor.engines.tables import table
 from skillkeep.auditor.interface import Severity
+from skillkeep.auditor.pages import is_told_by_name
 from skillkeep.auditor.patterns import Pattern
 
 __all__ = ["ENGINE", "IntentionEngine"]
@@ -32,7 +34,8 @@ _CODE: Final = (
     Context.FENCED,
 )
 _RUNS: Final = re.compile(
-    r"\"\"\"(.{30,4000}?)\"\"\"|'''(.{30,4000}?)'''|\"([^\"\n]{30,4000})\"|'([^'\n]{30,2000})'|`([^`]{30,4000})`"
+    r"\"\"\"(.{30,4000}?)\"\"\"|'''(.{30,4000}?)'''"
+    r"|\"((?:[^\"\n\\]|\\[^\n]){30,4000}+)\"|'([^'\n]{30,2000})'|`([^`]{30,4000})`"
     r"|(?:#|//)[ \t]*([^\n]{30,})",
     re.DOTALL,
 )
@@ -129,8 +132,9 @@ def _pieces(file: SourceFile) -> Iterator[_Piece]:
             yield _Piece(segment, segment.text, 0)
         elif segment.context in _CODE and same not in known:
             known.add(same)
-            for text, offset in _texts(segment.text):
-                yield _Piece(segment, text, offset)
+            told = replace(segment, provenance=(*segment.provenance, DESCRIBED))
+            for text, offset, describes in _texts(segment.text):
+                yield _Piece(told if describes else segment, text, offset)
 
 
 def _together(files: Iterable[SourceFile]) -> Iterator[Sequence[_Piece]]:
@@ -151,13 +155,13 @@ def _read(pieces: Sequence[_Piece]) -> Iterator[_Read]:
     return (_Read(piece, *read) for piece, read in zip(pieces, read_all([each.text for each in pieces]), strict=True))
 
 
-def _texts(code: str) -> Iterator[tuple[str, int]]:
-    """The comments and long texts in code that read like words, each with its offset."""
-    for run in _RUNS.finditer(code):
-        inside = run[run.lastindex or 0]
+def _texts(code: str) -> Iterator[tuple[str, int, bool]]:
+    """The comments and long texts in code that read like words, with the offset, and whether it describes a tool."""
+    for run, describes in described(code, _RUNS.finditer(code)):
+        inside = run[run.lastindex or 0].replace("\\n", "  ")
         gaps = inside.count(" ") + inside.count(",")  # five words have as many
         if (gaps >= _GAPS or not inside.isascii()) and _WORDY.search(inside):
-            yield inside, run.start()
+            yield inside, run.start(), describes
 
 
 def _is_whole(segment: Segment) -> bool:
@@ -225,14 +229,17 @@ def _in_comment(text: str, at: int) -> bool:
 
 
 def _report_learned(segment: Segment, reading: Reading, offset: int, emit: Emitter) -> None:
-    for passage, blocks in reading.hostile()[:_MOST]:
+    known = reading.weights
+    by_name = is_told_by_name(segment.path)
+    for passage, score in reading.hostile()[:_MOST]:
+        certain = not by_name and score >= known.certain and known.knows(passage.features)
         emit.finding(
-            "intent-learned",
+            "intent-certain" if certain else "intent-learned",
             segment.locate(offset + passage.start, offset + passage.end),
             reading.text[passage.start : passage.end][:300],
-            "words that speak against it most: " + ", ".join(reading.weights.strongest(passage.features)),
+            "words that speak against it most: " + ", ".join(known.strongest(passage.features)),
             segment=segment,
-            severity=None if blocks else Severity.WARN,
+            severity=None if score >= known.blocking else Severity.WARN,
         )
 
 

@@ -76,9 +76,9 @@ class Passage:
 
 @dataclass(frozen=True)
 class Weights:
-    """A weight for each word and pair of words, and four scores: from `blocking` on, a passage is an order against the
+    """A weight for each word and pair of words, and five scores: from `blocking` on, a passage is an order against the
     user; from `doubtful` on, perhaps; below `plain`, what a combination of meanings found in it is none by itself, when
-    no few words of it score `suspect` or more.
+    no few words of it score `suspect` or more. From `certain` on, it is one on any page.
     """
 
     bias: float
@@ -87,6 +87,7 @@ class Weights:
     plain: float
     suspect: float
     of: Mapping[str, float]
+    certain: float = math.inf
 
     def score(self, found: frozenset[str]) -> float:
         """The higher, the more it reads like an order against the user. Words said again change nothing.
@@ -161,12 +162,12 @@ class Reading:
         start, end = self.spans[number]
         return start, end, _words(plain_text(self.text[start:end]))
 
-    def hostile(self) -> list[tuple[Passage, bool]]:
-        """The worst passages from `doubtful` on, none overlapping a worse one; with each whether it blocks."""
-        found: list[tuple[Passage, bool]] = []
+    def hostile(self) -> list[tuple[Passage, float]]:
+        """The worst passages from `doubtful` on with their scores, none overlapping a worse one."""
+        found: list[tuple[Passage, float]] = []
         for passage, score in sorted(self.doubtful, key=lambda pair: -pair[1])[:_MOST_HOSTILE]:
             if all(passage.end <= other.start or passage.start >= other.end for other, _ in found):
-                found.append((passage, score >= self.weights.blocking))
+                found.append((passage, score))
         return found
 
 
@@ -330,4 +331,6 @@ def weights() -> Weights:
     kept: Mapping[str, Any] = shipped().plain("learned/intent.json")
     scale = kept["scale"]
     known = {name: weight / scale for name, weight in kept["weights"].items()}
-    return Weights(kept["bias"], kept["blocking"], kept["doubtful"], kept["plain"], kept["suspect"], known)
+    return Weights(
+        kept["bias"], kept["blocking"], kept["doubtful"], kept["plain"], kept["suspect"], known, kept["certain"]
+    )

@@ -1,0 +1,46 @@
+"""Which texts of a program an agent reads as the description of a tool: what a server says its tools are for."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+__all__ = ["DESCRIBED", "described"]
+
+DESCRIBED: Final = "description of a tool"
+_BEFORE: Final = 400
+_SERVES: Final = re.compile(
+    r"(?i)\bmcp\b|fastmcp|modelcontextprotocol|list_?tools|register_?tool|add_?tool|input_?schema|\.tool\(|@tool\b"
+    r"|\bTool\(|function_declarations|\"type\": ?\"function\""
+)
+_NAMED: Final = re.compile(  # a key, a keyword, a constant, or the first arguments of a call
+    r"(?:(?i:\b\w*(?:description|instructions))[\"']?\s*(?::\s*\w+\s*)?[:=]\s*|\.describe\(\s*|\bWithDescription\(\s*"
+    r"|\.(?:tool|registerTool|addTool|prompt|registerPrompt)\(\s*[\"'`][\w./ -]{1,80}[\"'`]\s*,\s*)"
+    r"[(\[{]?\s*[a-zA-Z]{0,2}\Z"
+)
+_DECORATED: Final = re.compile(  # the text that a function begins with, whose decorator makes it a tool
+    r"@(?:\w+\.)*(?:tool|prompt|resource)\b[^@]{0,200}?\bdef \w{1,80}\([^@]{0,400}:[ \t]*\n[ \t]*[a-zA-Z]{0,2}\Z"
+)
+_JOINED: Final = re.compile(r"[\s+.]*[a-zA-Z]{0,2}\Z")
+
+
+def described(code: str, runs: Iterator[re.Match[str]]) -> Iterator[tuple[re.Match[str], bool]]:
+    """Each of the texts `runs` of `code`, and whether it describes a tool.
+
+    A text that is joined to one before it belongs to that. Only programs that speak of tools have any.
+    """
+    serves: bool | None = None
+    end, before = 0, False
+    for run in runs:
+        serves = _SERVES.search(code) is not None if serves is None else serves
+        start = run.start()
+        near = code[max(end, start - _BEFORE) : start]
+        is_text = serves and not run[0].startswith(("#", "//"))
+        before = is_text and (
+            (before and bool(_JOINED.match(near)))
+            or bool(_NAMED.search(code, max(0, start - _BEFORE), start))
+            or bool(_DECORATED.search(code, max(0, start - 2 * _BEFORE), start))
+        )
+        end = run.end()
+        yield run, before
