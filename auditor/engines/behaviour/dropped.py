@@ -31,7 +31,7 @@ _SAVED: Final = re.compile(
     r"|\bFile\.(?:binwrite|write|WriteAllBytes(?:Async)?)\(\s{0,9}|\bcopyfileobj\([^,\n]{1,80},\s{0,9}"
     r"|\bFiles\.(?:copy\(\s{0,9}[^,\n]{1,120},\s{0,9}|write\(\s{0,9})"
     r"|\bos\.(?:OpenFile|Create|WriteFile)\(\s{0,9}|\b(?:File::create|fs::write)\(\s{0,9}&?|\bDownloadFile\w*\(\s{0,9}[^,\n]{1,200},\s{0,9}"
-    r"|\bNamedTemporaryFile\([^\n]{0,120}?\)\s{0,9}as\s{1,9}"
+    r"|\bNamedTemporaryFile\([^\n]{0,120}?\)\s{0,9}as\s{1,9}|\.extractall\((?:path\s{0,9}=\s{0,9})?"
     r")" + _NAME + r"|(?<![\w.])(?P<own>[A-Za-z_]\w*)(?:\.(?:writeBytes|write_bytes|withOutputStream|setBytes)\b"
     r"|[ \t]{0,4}=[ \t]{0,4}(?:tempfile\.)?NamedTemporaryFile\()"
 )
@@ -43,12 +43,12 @@ _FETCHES: Final = re.compile(
 _SAVES: Final = (  # what every way of `_SAVED` begins with
     r"\b(?:curl|wget)\b|\b(?:urlretrieve|createWriteStream|write(?:Text)?File|write(?:Text)?FileSync|DownloadFile|copyfileobj|Bun\.write)\("
     r"|-(?i:OutFile)|[\"'][wa]b[\"']|\bFile\.(?:binwrite|write|WriteAllBytes)|\bos\.(?:OpenFile|Create|WriteFile)\(|\bFile::create\(|\bfs::write\("
-    r"|\bFiles\.(?:copy|write)\(|\.(?:writeBytes|write_bytes|withOutputStream|setBytes)\b|\bNamedTemporaryFile\("
+    r"|\bFiles\.(?:copy|write)\(|\.(?:writeBytes|write_bytes|withOutputStream|setBytes)\b|\bNamedTemporaryFile\(|\.extractall\("
 )
 _SAVED_FIRST: Final = (
     r"\b(?:curl|wget|urlretrieve|createWriteStream|write(?:Text)?File|DownloadFile|f?open|Files?|copyfileobj|os|fs|Bun)\b"
     r"|\b(?:write(?:Text)?FileSync|DownloadFile\w+)\(|-(?i:OutFile)|\b[A-Za-z_]\w*\.(?:writeBytes|write_bytes|withOutputStream|setBytes)\b"
-    r"|\bNamedTemporaryFile\(|\b[A-Za-z_]\w*[ \t]*=[ \t]*(?:tempfile\.)?NamedTemporaryFile\("
+    r"|\bNamedTemporaryFile\(|\.extractall\(|\b[A-Za-z_]\w*[ \t]*=[ \t]*(?:tempfile\.)?NamedTemporaryFile\("
 )
 _PROGRAM_FILE: Final = re.compile(
     r"(?:^|[\"'`/\\])(?P<stem>[A-Za-z_][\w-]{0,60})\.(?:py|pyw|[cm]?js|ts|rb)(?:$|[\"'`)])"

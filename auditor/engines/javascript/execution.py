@@ -254,7 +254,9 @@ class Execution:
                 page = fenced and _PAGE.search(self._site.segment.text)
                 severity = Severity.WARN if page else None  # an example of what a page has its visitors' browsers load
                 self._site.report("javascript-downloaded-execution", node, message, severity=severity)
-        if not value.texts or any(text.startswith(HOLE) for text in value.texts):
+        if not value.texts and "download" in self._site.flow.labels(argument, scope):
+            self._site.report("javascript-downloaded-execution", node, f"{path} loads what came from the network")
+        elif not value.texts or any(text.startswith(HOLE) for text in value.texts):
             self._site.report("javascript-chosen-import", node, f"{path} loads a module chosen at run time")
 
     def handed(self, path: str, arguments: list[Node], scope: Scope) -> None:

@@ -38,6 +38,7 @@ _STANDARD_INPUT: Final = frozenset({"-", "/dev/stdin", "/proc/self/fd/0", "/dev/
 _ELLIPSES: Final = frozenset({"…", "..."})  # prose about `curl … | sh` fetches nothing
 _INSTALLING: Final = frozenset({"dpkg", "rpm", "installer", "msiexec", "apt", "apt-get", "dnf", "yum"})
 _PUBLIC_KEY: Final = re.compile(r"(?:~|/home/[\w.-]+|/root|/Users/[\w.-]+)/\.ssh/[\w*.-]+\.pub")
+_BEFORE_A_WORD: Final = frozenset({"-O", "+O", "-o", "+o", "--rcfile", "--init-file"})  # what follows is no script
 _SWITCHING: Final = frozenset({"su", "runuser", "script"})  # a user or file may stand before the code
 _UNKNOWN: Final = "NOT_KNOWN"  # the variable that stands for what is not known in a text handed back
 _PROGRAM: Final = re.compile(r"[^\W_][\w.+-]*|[\w+-][\w.+-]*[^\W_][\w.+-]*")
@@ -95,8 +96,12 @@ class Execution:
             return
         if first.literal is None and not call.prefixes and isinstance(first.only, Substitution):
             self._substituted(call, first, first.only)
-        elif first.literal is None and isinstance(first.only, Variable) and first.only.name == _UNKNOWN:
-            self._site.report("shell-dynamic-command", call.command, "the command is made at run time")
+        elif first.literal is None and isinstance(first.only, Variable):
+            held = self._site.scope.labels.get(first.only.name, frozenset()) & {"download", "decoded"}
+            if held and not call.prefixes:
+                self._unknown(call, held, "shell-dynamic-command", f"what ${first.only.name} holds is run")
+            elif first.only.name == _UNKNOWN:
+                self._site.report("shell-dynamic-command", call.command, "the command is made at run time")
         name = call.name
         if name in self._site.programs or name in self._builtins or name in self._site.functions:
             return
@@ -161,7 +166,7 @@ class Execution:
         for index, argument in enumerate(call.arguments[:-1]):
             if argument in options:
                 return index + 1
-            if call.name in _SWITCHING:
+            if call.name in _SWITCHING or (index and call.arguments[index - 1] in _BEFORE_A_WORD):
                 continue
             clustered = len(argument) > 2 and argument[0] == "-" and argument[1] != "-"
             if clustered and "-c" in options and argument[1:].isalpha() and argument.endswith("c"):

@@ -21,6 +21,7 @@ from skillkeep.auditor.engines.tables import secrets, subject_of
 __all__ = ["Judge"]
 
 _NOTHING: Final[frozenset[str]] = frozenset()
+_POSITIONAL: Final = ("@", "*", "1", "2", "3")
 _LONGEST_EVALUATED: Final = 32  # commands whose output is worked out; longer pipelines are followed by labels
 _MOST_CALLS: Final = 300  # of the script's own functions, judged again with their arguments
 _DEEPEST_CALL: Final = 4
@@ -100,7 +101,7 @@ class Judge:
             printed = self._site.scope.printed(feeding) if feeding is not None else None
             self._execution.judge(call, flowing | own, before, printed)
             own |= self._reach.judge(call, flowing | own)
-            self._remember(call, flowing)
+            self._remember(call, flowing | own)
         before.extend(calls)
         if command.redirects:
             own |= self._reach.redirects(command, calls[0], flowing | own)
@@ -198,8 +199,9 @@ class Judge:
         inner = self._word(variable.default) if variable.default is not None else _NOTHING
         for operand in variable.operands:
             inner |= self._word(operand)
-        if name in scope.own:
-            return scope.labels.get(name, _NOTHING) | inner
+        whole = name.partition("[")[0]
+        if whole in scope.own:
+            return scope.labels.get(name, _NOTHING) | scope.labels.get(whole, _NOTHING) | inner
         if not secrets().variable(name):
             return inner
         self._site.capability("env", name, word)
@@ -217,8 +219,8 @@ class Judge:
     def _remember(self, call: Call, flowing: frozenset[str]) -> None:
         """What a builtin leaves behind: variables read, names for commands, commands for later."""
         scope = self._site.scope
-        if call.name in {"read", "mapfile", "readarray"}:
-            for name in call.operands:
+        if names := _set_by(call, flowing):
+            for name in names:
                 scope.forget(name, flowing)
         elif call.name == "printf" and call.arguments[:1] == ("-v",) and len(call.arguments) > 2:
             known = scope.printed(
@@ -255,3 +257,10 @@ class Judge:
             if what is not None:
                 message = f"goes through files that hold secrets: {what}"
                 self._site.report("code-credential-file", value, message, subject=subject_of(what))
+
+
+def _set_by(call: Call, flowing: frozenset[str]) -> Sequence[str]:
+    """The variables that ``read`` and its like fill, or that ``set --`` fills from elsewhere."""
+    if call.name in {"read", "mapfile", "readarray"}:
+        return call.operands
+    return _POSITIONAL if flowing and call.name == "set" and "--" in call.arguments else ()

