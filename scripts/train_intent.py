@@ -45,6 +45,9 @@ CERTAIN = 3.0  # on pages that do not instruct by their names: 9 of 3,614 tools,
 SMALLEST = 0.8  # weights nearer to nothing are left out
 SCALE = 100
 MOST_READ = 200_000  # characters of a page
+MOST_TOLD = 4  # blocks in which twins differ; more than an order against its user
+FIRST_PAIRED = 1000  # the numbers of writers of whole tools
+MOST_SHOWN = 90  # passages of one honest tool that are learnt from; all of them count when a threshold is looked for
 RESERVED = "invalid"  # our samples' hosts end so; what is left of one that was cut must not count
 WEIGHT_OF_ATTACK, WEIGHT_OF_NEAR = 12.0, 5.0
 REGULAR = 30.0
@@ -57,6 +60,32 @@ class Labelled:
     writer: int
     whole: frozenset[str]
     parts: list[frozenset[str]]
+
+
+def told_apart() -> tuple[list[Labelled], list[Labelled]]:
+    """What only the hostile one, and what only the honest one, of two twins says: whole tools, alike but for that."""
+    found: tuple[list[Labelled], list[Labelled]] = ([], [])
+    paths = sorted(SAMPLES.glob("tune-instruction*.jsonl"))
+    known = {
+        sample["id"]: sample
+        for path in (*paths, *sorted(SAMPLES.glob("tune-benign*.jsonl")))
+        for sample in map(json.loads, path.read_text().splitlines())
+    }
+    for number, path in enumerate(paths):
+        for sample in map(json.loads, path.read_text().splitlines()):
+            twin = known.get(sample.get("twin", ""))
+            for one, other, label in ((sample, twin, 0), (twin, sample, 1)) if twin else ():
+                same = {part.features for text in _pages_of(other) for part in passages(text)}
+                only = [part for text in _pages_of(one) for part in passages(text) if part.features not in same]
+                blocks = [part.features for part in only if part.start == part.last]
+                if blocks and len(blocks) <= MOST_TOLD:
+                    whole = frozenset().union(*blocks)
+                    found[label].append(Labelled(FIRST_PAIRED + number, whole, [part.features for part in only]))
+    return found
+
+
+def _pages_of(sample: dict[str, Any]) -> list[str]:
+    return [text for name, text in sample["files"].items() if name.lower().endswith((".md", ".mdx"))]
 
 
 @dataclass(frozen=True)

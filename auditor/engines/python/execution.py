@@ -220,7 +220,9 @@ class Execution:
             self._shell(call, scope, name, argument)
             return
         for given, place in wrapped_commands(self._site, argument, scope):
-            self._site.derive(" ".join(map(as_word, given)), Context.SHELL, place, name)
+            completed = list(dropwhile(HOLE_WORD.__eq__, map(as_word, given)))  # the program: below
+            if completed:
+                self._site.derive(" ".join(completed), Context.SHELL, place, name)
         words = self._words(call, scope, name, argument, where)
         if is_joined_shell(call, words):
             self._duplicated = call
