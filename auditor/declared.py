@@ -81,7 +81,8 @@ def named_services(files: Iterable[SourceFile]) -> frozenset[str]:
             )
         if file.of(Context.METADATA):
             front = parse_frontmatter(file.text)
-            names.update(f"={word.upper()}" for word in _WORD.findall(f"{front.name} {front.description}"))
+            joined = "".join(_WORD.findall(front.name))  # private-connect has privateconnect.co
+            names.update(f"={word.upper()}" for word in _WORD.findall(f"{front.name} {front.description} {joined}"))
             names.update(f"@{word.upper()}" for word in _WORD.findall(front.author))
         if file.path.rpartition("/")[2] in _PACKAGES:
             head = " ".join(_TITLED.findall(file.text)[:2])

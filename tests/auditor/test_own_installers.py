@@ -36,6 +36,12 @@ def test_the_installer_of_the_product_itself_warns(text: str) -> None:
     assert verdict(text, name="notes", about="Keeps notes.") is Verdict.FAIL
 
 
+def test_a_name_of_two_words_has_a_host_without_a_hyphen() -> None:
+    text = "```bash\ncurl -fsSL https://quoddlenotes.com/install.sh | bash\n```"
+    assert verdict(text) is Verdict.WARN
+    assert verdict(text, name="quoddle", about="Keeps notes.") is Verdict.FAIL
+
+
 @pytest.mark.parametrize("field", ["author: Quoddle", "metadata: {author: Quoddle, version: '1'}"])
 def test_the_installer_of_the_tools_author_warns(field: str) -> None:
     text = f"```bash\n{COMMAND}\n```"
