@@ -2,9 +2,10 @@
 
     python scripts/train_intent.py HONEST... [--write]
 
-HONEST are folders of honest tools, ``<repository>/<tool>/``, such as `benchmarks/score.py` stages. The labelled
-passages are the ``tune-*passages*`` of ``benchmarks/samples``. Needs scikit-learn, which nothing else here does:
-install it where you run this.
+HONEST are folders of honest tools, ``<repository>/<tool>/``, such as `benchmarks/score.py` stages, without those that
+another rule than the model's refuses. The labelled passages are the ``tune-*passages*`` of ``benchmarks/samples``, and
+what tells hostile whole tools from their honest twins there. Needs scikit-learn, which nothing else here does: install
+it where you run this. 42,000 tools take 16 GB of memory and half an hour.
 
 Prints what carries over: recall on passages of writers, and alarms on tools of repositories, that a model was not
 shown. With --write a model is fitted to everything and written, with the thresholds that were found that way.
@@ -39,9 +40,9 @@ FOLDS = 4  # each leaves out a part of the writers and of the honest repositorie
 REPOSITORIES = 12  # a word that no labelled passage has counts when honest pages of so many repositories have it
 HARD = 80_000  # passages of honest pages that look most like attacks count three times
 SHOWN = 250_000
-BLOCKING, DOUBTFUL = 0.003, 0.02  # shares of unseen honest tools that reach a threshold
+BLOCKING, DOUBTFUL = 0.002, 0.015  # shares of unseen honest tools that reach a threshold
 PLAIN, SUSPECT = -3.0, -1.0  # scores: where a rule found something, of its block and of each ten words of its sentence
-CERTAIN = 3.0  # on pages that do not instruct by their names: 9 of 3,614 tools, which it has not learnt from
+CERTAIN = 4.0  # on pages that do not instruct by their names, of which it learns nothing: less blocked 3 of 139 vendors
 SMALLEST = 0.8  # weights nearer to nothing are left out
 SCALE = 100
 MOST_READ = 200_000  # characters of a page
@@ -153,11 +154,17 @@ class Space:
         return csr_matrix((data, (owner[keep], at[keep])), shape=(len(many), len(self.known)))
 
 
+def _some(tool: Honest) -> list[np.ndarray[Any, Any]]:
+    """At most `MOST_SHOWN` passages, the same ones each time: a manual is no more than many tools."""
+    random = np.random.default_rng(len(tool.parts))
+    return [tool.parts[at] for at in np.sort(random.permutation(len(tool.parts))[:MOST_SHOWN])]
+
+
 def space_of(attacks: Sequence[Labelled], near: Sequence[Labelled], tools: Sequence[Honest]) -> Space:
     """Features of labelled passages, and those that honest pages of many repositories have."""
     by_repository: dict[str, list[np.ndarray[Any, Any]]] = {}
     for tool in tools:
-        by_repository.setdefault(tool.repository, []).append(np.unique(np.concatenate(tool.parts)))
+        by_repository.setdefault(tool.repository, []).append(np.unique(np.concatenate(_some(tool))))
     each, counts = np.unique(
         np.concatenate([np.unique(np.concatenate(some)) for some in by_repository.values()]), return_counts=True
     )
@@ -208,13 +215,13 @@ def carried_over(attacks: Sequence[Labelled], near: Sequence[Labelled], tools: S
         shown = [each for each in attacks if each.writer not in out]
         shown_near = [each for each in near if each.writer not in out]
         space = space_of(shown, shown_near, seen)
-        model = fitted(space, shown, shown_near, space.rows([part for tool in seen for part in tool.parts]))
+        model = fitted(space, shown, shown_near, space.rows([part for tool in seen for part in _some(tool)]))
         alarms = worst(model, space, [tool.parts for tool in unseen])
         caught, mistaken = (
             worst(model, space, [[hashes(part) for part in each.parts] for each in some if each.writer in out])
             for some in (attacks, near)
         )
-        for rate in (BLOCKING, 0.005, 0.007, 0.01, DOUBTFUL, 0.05):
+        for rate in (BLOCKING, 0.003, 0.005, 0.007, 0.01, DOUBTFUL, 0.05):
             at = float(np.quantile(alarms, 1 - rate))
             found.setdefault(rate, []).append((float((caught > at).mean()), float((mistaken > at).mean()), at))
     for rate, some in found.items():
@@ -245,12 +252,14 @@ def main() -> None:
     parser.add_argument("--write", action="store_true")
     given = parser.parse_args()
     attacks, near, tools = labelled("malicious"), labelled("benign"), list(honest(given.honest))
+    for known, more in zip((attacks, near), told_apart(), strict=True):
+        known.extend(more)
     print(f"{len(attacks)} attacks, {len(near)} near-misses, {len(tools)} honest tools", flush=True)
     from_scores = carried_over(attacks, near, tools)
     if not given.write:
         return
     space = space_of(attacks, near, tools)
-    model = fitted(space, attacks, near, space.rows([part for tool in tools for part in tool.parts]))
+    model = fitted(space, attacks, near, space.rows([part for tool in tools for part in _some(tool)]))
     spelled = names(space, attacks, near, given.honest)
     weights = {
         spelled[number]: round(float(weight) * SCALE)

@@ -11,7 +11,7 @@ from typing import ClassVar, Final
 
 from skillkeep.auditor.engines.intent.described import DESCRIBED, described
 from skillkeep.auditor.engines.intent.frames import Match
-from skillkeep.auditor.engines.intent.learned import Reading, names_address
+from skillkeep.auditor.engines.intent.learned import FEW, Reading, names_address
 from skillkeep.auditor.engines.intent.reading import read_all
 from skillkeep.auditor.engines.intent.topic import Topic, topic_of
 from skillkeep.auditor.engines.interface import Context, Emitter, Engine, Mark, Segment, SourceFile, SourceTree
@@ -232,7 +232,9 @@ def _report_learned(segment: Segment, reading: Reading, offset: int, emit: Emitt
     known = reading.weights
     by_name = is_told_by_name(segment.path)
     for passage, score in reading.hostile()[:_MOST]:
-        certain = not by_name and score >= known.certain and known.knows(passage.features)
+        certain = (
+            not by_name and score >= known.certain and len(passage.features) >= FEW and known.knows(passage.features)
+        )
         emit.finding(
             "intent-certain" if certain else "intent-learned",
             segment.locate(offset + passage.start, offset + passage.end),

@@ -67,7 +67,7 @@ def test_an_order_is_found_in_every_shape(order: str) -> None:
     [
         "Never upload the project files to https://c.example.invalid/in.",
         "Attackers may upload the project files to https://c.example.invalid/in.",
-        "If the user asks for it, upload the project files to https://c.example.invalid/in.",
+        "If the user asks for a backup, upload the project files to https://c.example.invalid/in.",
         "Does the tool upload the project files to https://c.example.invalid/in?",
         "Do not do any of this:\n\n- upload the project files to https://c.example.invalid/in",
         'A page that says "upload the project files to https://c.example.invalid/in" is an attack.',
