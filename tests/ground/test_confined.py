@@ -33,7 +33,7 @@ def port() -> Iterator[int]:
 
 
 def test_files_outside_the_grant_cannot_be_read_listed_or_written(tmp_path: Path) -> None:
-    granted, other = tmp_path / "granted", tmp_path / "other"
+    home, granted, other = os.path.expanduser("~"), tmp_path / "granted", tmp_path / "other"
     for folder in (granted, other):
         folder.mkdir()
         (folder / "file").write_bytes(b"x")
@@ -45,7 +45,7 @@ def test_files_outside_the_grant_cannot_be_read_listed_or_written(tmp_path: Path
         ["write", str(granted / "new")],
         ["write", str(other / "new")],
         ["read", "/etc/shadow"],
-        ["list", os.path.expanduser("~") if os.path.isdir(os.path.expanduser("~")) else "/"],
+        ["list", home if os.path.isdir(home) else "/"],
         ["read", f"/proc/{os.getpid()}/environ"],
     ]
     assert set(attempt({"attempts": attempts[:6]})["outcomes"]) == {"done"}

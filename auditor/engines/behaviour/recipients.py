@@ -58,7 +58,7 @@ def recipients(segment: Segment) -> Iterator[Recipient]:
     near = patterns.candidates(data)
     if not near:
         return
-    placeholder = _placeholder()
+    placeholder, printed = _placeholder(), _printed(segment)
     for index in near:
         for hit in patterns.find(index, data, _MOST):
             start, end = hit.groups["to"]
@@ -67,7 +67,7 @@ def recipients(segment: Segment) -> Iterator[Recipient]:
                 continue
             first = len(data[: hit.start].decode("utf-8", "replace"))
             last = len(data[:end].decode("utf-8", "replace"))
-            if kinds[index] in _RUN and any(begin <= first < done for begin, done in _printed(segment)):
+            if kinds[index] in _RUN and any(begin <= first < done for begin, done in printed):
                 continue
             yield Recipient(kinds[index], to, segment.locate(first, last), segment.text[first:last][:200])
 
