@@ -39,7 +39,7 @@ _MOST_BYTES_OF_ONE = 4 << 20
 _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _PACKAGES = (
     "bandit", "semgrep", "google-re2", "markdown-it-py", "pyyaml", "tree-sitter", "tree-sitter-javascript",
-    "tree-sitter-typescript", "tree-sitter-bash", "tree-sitter-powershell", "tree-sitter-ruby",
+    "tree-sitter-typescript", "tree-sitter-bash", "tree-sitter-powershell", "tree-sitter-python", "tree-sitter-ruby",
 )  # fmt: skip
 _STALE_SECONDS = 3600.0
 

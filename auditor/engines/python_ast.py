@@ -1,15 +1,13 @@
 """The Python engine: parses every Python segment and has its calls judged.
 
-Reads source as Python does, its coding line included (PEP 263). What Python itself could not parse is incomplete
-in a file, and left to the regex rules in a snippet.
+Reads source as Python does, its coding line included (PEP 263), of newer and older versions too. What no Python could
+parse is incomplete in a file, and left to the regex rules in a snippet.
 """
 
 from __future__ import annotations
 
-import ast
 import gc
 import re
-import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -22,6 +20,7 @@ from skillkeep.auditor.engines.python.judge import Part, judge
 from skillkeep.auditor.engines.python.links import Module, groups
 from skillkeep.auditor.engines.python.program import Source
 from skillkeep.auditor.engines.python.scopes import Collected
+from skillkeep.auditor.syntax.other_python import python_tree
 
 __all__ = ["ENGINE", "PythonEngine"]
 
@@ -99,9 +98,10 @@ def _segment(segment: Segment, is_module: bool, emit: Emitter) -> None:
     text = segment.text
     if segment.provenance and ">>>" in text:
         text = _PROMPT.sub(r"\1", text)
-    found = _collected(segment, text, emit)
-    if found is None:
+    known = _collected(segment, text, emit)
+    if known is None:
         return
+    found, whole = known
     target: Emitter = emit
     if is_module:
         held = Held(emit)
@@ -115,7 +115,7 @@ def _segment(segment: Segment, is_module: bool, emit: Emitter) -> None:
         return
     if exhausted:
         emit.incomplete(segment.path, "its constants are too costly to be folded")
-    elif text == segment.text:
+    elif whole and text == segment.text:
         emit.understood(segment)
 
 
@@ -138,10 +138,19 @@ def _recode(segment: Segment, codec: str, file: SourceFile, emit: Emitter) -> No
     emit.derive(without_line, Context.PYTHON, place, codec, segment)
 
 
-def _collected(segment: Segment, text: str, emit: Emitter) -> Collected | None:
-    """What a walk over the segment's tree finds; None, and a finding about a file, when it cannot be parsed."""
+def _collected(segment: Segment, text: str, emit: Emitter) -> tuple[Collected, bool] | None:
+    """What a walk over the segment's tree finds, and whether that is all of it.
+
+    None when it cannot be parsed. What cannot be read of a file is a finding.
+    """
     try:
-        return collect(_parsed(text))
+        tree, left_out = python_tree(text)
+        if left_out and not segment.provenance:
+            lines = ", ".join(map(str, sorted(set(left_out))))
+            emit.incomplete(
+                segment.path, f"it is not valid Python in line {lines}, so only patterns were searched there"
+            )
+        return collect(tree), not left_out
     except (SyntaxError, ValueError) as error:
         if not segment.provenance:  # a snippet may be anything
             line = f" (line {error.lineno})" if isinstance(error, SyntaxError) and error.lineno else ""
@@ -161,7 +170,7 @@ def _program(group: Sequence[tuple[SourceFile, _Read]], emit: Emitter) -> bool:
     for file, known in group:
         for segment in (each for each in file.of(Context.PYTHON) if _is_module(file, each)):
             with suppress(SyntaxError, ValueError, RecursionError, MemoryError):
-                found = known.found or collect(_parsed(segment.text))
+                found = known.found or collect(python_tree(segment.text)[0])
                 parts.append(Part(Source(segment.path, found, "sys.path" in segment.text), segment, emit))
     try:
         exhausted = judge(parts)
@@ -170,13 +179,6 @@ def _program(group: Sequence[tuple[SourceFile, _Read]], emit: Emitter) -> bool:
     if exhausted:
         emit.incomplete(first, "the files that import each other are too costly to be followed together")
     return not exhausted and len(parts) == len(group)
-
-
-def _parsed(text: str) -> ast.Module:
-    """The syntax tree of `text`, as `ast.parse` gives it and with its errors."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return ast.parse(text)
 
 
 @contextmanager

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["GRAMMARS", "Node", "UnparsedError", "bare_tree"]
 
-GRAMMARS: Final = ("javascript", "typescript", "tsx", "shell", "powershell", "ruby")
+GRAMMARS: Final = ("javascript", "typescript", "tsx", "shell", "powershell", "ruby", "python")
 MOST_BYTES: Final = 8 << 20
 _SECONDS: Final = 1.0
 _SECONDS_A_BYTE: Final = 1e-6  # ordinary code takes a sixth of it
@@ -87,6 +87,10 @@ def _pointer(grammar: str) -> Any:
         import tree_sitter_powershell
 
         return tree_sitter_powershell.language()
+    if grammar == "python":
+        import tree_sitter_python
+
+        return tree_sitter_python.language()
     import tree_sitter_ruby
 
     return tree_sitter_ruby.language()

@@ -261,7 +261,8 @@ def _function(walk: _Walk, scope: Scope, node: Function, stack: list[ast.AST]) -
         walk.found.decorators.extend((item, scope) for item in node.decorator_list)
         stack.extend(node.decorator_list)
         for item in node.decorator_list:
-            _called(walk, ast.Call(item, [ast.Name(node.name, _LOAD)], []), scope)
+            handed = ast.copy_location(ast.Name(node.name, _LOAD), item)
+            _called(walk, ast.copy_location(ast.Call(item, [handed], []), item), scope)
     inner = walk.enter(scope, node, "function", body)
     if isinstance(node, ast.Lambda):
         inner.returns.append(node.body)

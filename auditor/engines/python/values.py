@@ -8,6 +8,7 @@ writes the hole's character itself only makes its text less known, which is the 
 from __future__ import annotations
 
 import shlex
+import struct
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import islice, product
@@ -136,10 +137,16 @@ def lift(function: Callable[..., Value], *arguments: Value) -> Value:
     return one_of(results)
 
 
+_FAILURES: Final = (  # all that an honest function says of data that it does not take
+    ValueError, TypeError, LookupError, ArithmeticError, AttributeError, EOFError, OSError, RuntimeError, StopIteration,
+    struct.error,
+)  # fmt: skip
+
+
 def _apply(function: Callable[..., Value], arguments: tuple[Value, ...]) -> Value:
     try:
         return bounded(function(*arguments))
-    except (ValueError, TypeError, KeyError, IndexError, ArithmeticError, LookupError, AttributeError, EOFError):
+    except _FAILURES:
         return UNKNOWN
 
 
