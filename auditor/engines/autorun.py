@@ -29,8 +29,9 @@ _CLIENTS = frozenset({"curl", "wget", "nc", "ncat", "netcat", "nslookup", "dig",
 _SHELLS = frozenset({"sh", "bash", "zsh", "dash", "cmd", "powershell", "pwsh", "osascript"})
 _APART = re.compile(r"[\s;&|<>()`'\"]")
 _OWN_QUOTES = frozenset({"cmd", "powershell", "pwsh"})
-_LINE_COMMENT = re.compile(r"^[^\S\n]*//.*$", re.MULTILINE)
-_TRAILING_COMMA = re.compile(r",(\s*[}\]])")
+_TEXT = r'"(?:[^"\\\n]|\\.)*"'
+_COMMENT = re.compile(rf"{_TEXT}|(//[^\n]*|/\*.*?(?:\*/|\Z))", re.DOTALL)
+_TRAILING_COMMA = re.compile(rf"{_TEXT}|(,)(?=\s*[}}\]])", re.DOTALL)
 
 
 class AutorunEngine(Engine):
@@ -161,10 +162,15 @@ def _container(data: Any) -> Started:
 
 
 def _json(text: str) -> Any:
+    """JSON as editors read their own: with comments and with commas before a closing bracket."""
     try:
         return json.loads(text)
     except ValueError:
-        return json.loads(_TRAILING_COMMA.sub(r"\1", _LINE_COMMENT.sub("", text)))
+        return json.loads(_TRAILING_COMMA.sub(_but_texts, _COMMENT.sub(_but_texts, text)))
+
+
+def _but_texts(found: re.Match[str]) -> str:
+    return " " if found[1] else found[0]
 
 
 def _find(segment: Segment, *needles: str) -> Location:

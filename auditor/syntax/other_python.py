@@ -11,7 +11,7 @@ from __future__ import annotations
 import ast
 import re
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
@@ -98,8 +98,7 @@ class _Edits:
         while waiting:
             node = waiting.pop()
             handler = _HANDLERS.get(node.type)
-            if handler is None or handler(self, node):
-                waiting.extend(node.children)
+            waiting.extend(node.children if handler is None else handler(self, node))
 
     def replace(self, start: int, end: int, new: bytes) -> None:
         """Put `new` there. Line ends that go with the old come back as joined lines."""
@@ -181,7 +180,7 @@ def _statement(root: Node, row: int) -> Node | None:
         node = inner[0]
 
 
-def _string(edits: _Edits, node: Node) -> bool:
+def _string(edits: _Edits, node: Node) -> Sequence[Node]:
     opening = node.children[0]
     start = edits.data[opening.start_byte : opening.end_byte]
     quote = _QUOTE.search(start)
@@ -196,7 +195,7 @@ def _string(edits: _Edits, node: Node) -> bool:
     joined = b"\n" if len(start) - len(prefix) > 1 else b"" if b"r" in prefix else b"\\\n"
     for part in _fields(node):
         _field(edits, part, joined)
-    return False
+    return ()
 
 
 def _fields(node: Node) -> Iterator[Node]:
@@ -219,105 +218,107 @@ def _field(edits: _Edits, node: Node, joined: bytes) -> None:
         edits.insert(node.end_byte, joined * lines)
 
 
-def _alias(edits: _Edits, node: Node) -> bool:
+def _alias(edits: _Edits, node: Node) -> Sequence[Node]:
     """``type X[T] = int`` is ``X = int``."""
     keyword, left = node.children[0], node.child_by_field_name("left")
     if left is None:
-        return True
+        return node.children
     edits.replace(keyword.start_byte, left.start_byte, b"")
     for child in left.named_children:
         for inner in child.named_children if child.type == "generic_type" else ():
             if inner.type == "type_parameter":
                 edits.replace(inner.start_byte, inner.end_byte, b"")
-    return True
+    return node.children[2:]
 
 
-def _definition(edits: _Edits, node: Node) -> bool:
+def _definition(edits: _Edits, node: Node) -> Sequence[Node]:
     parameters = node.child_by_field_name("type_parameters")
-    if parameters is not None:
-        edits.replace(parameters.start_byte, parameters.end_byte, b"")
-    return True
+    if parameters is None:
+        return node.children
+    edits.replace(parameters.start_byte, parameters.end_byte, b"")
+    return [child for child in node.children if child != parameters]
 
 
-def _except(edits: _Edits, node: Node) -> bool:
+def _except(edits: _Edits, node: Node) -> Sequence[Node]:
     """``except A, B`` is of 3.14, and of 2 with another meaning; what is run is the same."""
     values = node.children_by_field_name("value")
     if len(values) > 1:
         edits.insert(values[0].start_byte, b"(")
         edits.insert(values[-1].end_byte, b")")
-    return True
+    return node.children
 
 
-def _print(edits: _Edits, node: Node) -> bool:
+def _print(edits: _Edits, node: Node) -> Sequence[Node]:
     if not any(child.type == "chevron" for child in node.named_children):
         edits.replace(node.children[0].start_byte, node.children[0].end_byte, b"print(")
         edits.insert(node.end_byte, b")")
-    return True
+    return node.children
 
 
-def _exec(edits: _Edits, node: Node) -> bool:
+def _exec(edits: _Edits, node: Node) -> Sequence[Node]:
     """``exec code in names`` is ``exec(code, names)``."""
     edits.replace(node.children[0].start_byte, node.children[0].end_byte, b"exec(")
     for child in node.children:
         if child.type == "in":
             edits.replace(child.start_byte, child.end_byte, b",")
     edits.insert(node.end_byte, b")")
-    return True
+    return node.children
 
 
-def _raise(edits: _Edits, node: Node) -> bool:
+def _raise(edits: _Edits, node: Node) -> Sequence[Node]:
     for child in node.named_children:
         if child.type == "expression_list":
             edits.insert(child.start_byte, b"(")
             edits.insert(child.end_byte, b")")
-    return True
+    return node.children
 
 
-def _compared(edits: _Edits, node: Node) -> bool:
+def _compared(edits: _Edits, node: Node) -> Sequence[Node]:
     for child in node.children:
         if child.type == "<>":
             edits.replace(child.start_byte, child.end_byte, b"!=")
-    return True
+    return node.children
 
 
-def _number(edits: _Edits, node: Node) -> bool:
+def _number(edits: _Edits, node: Node) -> Sequence[Node]:
     """``0755`` and ``10L`` are of 2."""
     text = edits.data[node.start_byte : node.end_byte]
     number = _OLD_NUMBER.fullmatch(text)
     if number and (text[-1:] in b"lL" or number[1]):
         octal = text.startswith(b"0") and number[1]
         edits.replace(node.start_byte, node.end_byte, b"0o" + octal if octal else text.rstrip(b"lL"))
-    return False
+    return ()
 
 
-def _parameters(edits: _Edits, node: Node) -> bool:
+def _parameters(edits: _Edits, node: Node) -> Sequence[Node]:
     """``def f(a, (b, c))`` is of 2."""
     for child in node.named_children:
         if child.type == "tuple_pattern":
             edits.replace(child.start_byte, child.end_byte, edits.name_for(child.start_byte, child.end_byte))
-    return True
+    return [child for child in node.children if child.type != "tuple_pattern"]
 
 
-def _comprehension(edits: _Edits, node: Node) -> bool:
+def _comprehension(edits: _Edits, node: Node) -> Sequence[Node]:
     """``[*row for row in rows]`` is of 3.15."""
     body = node.child_by_field_name("body")
     if body is not None and body.type in {"list_splat", "dictionary_splat"}:
         edits.replace(body.start_byte, body.children[0].end_byte, b"")
-    return True
+    return node.children
 
 
-def _stray(edits: _Edits, node: Node) -> bool:
+def _stray(edits: _Edits, node: Node) -> Sequence[Node]:
     """What belongs to nothing goes, with the blanks behind it."""
     if node.end_byte - node.start_byte > _LONGEST_STRAY or node.start_point.row != node.end_point.row:
-        return True
+        return node.children
     end = node.end_byte
     while edits.data[end : end + 1] in {b" ", b"\t"}:
         end += 1
     edits.replace(node.start_byte, end, b"")
     edits.left_out.append(node.start_point.row + 1)
-    return False
+    return ()
 
 
+# What each kind of node needs; the answer are the nodes below it that are still to be looked at.
 _HANDLERS: Final = {
     "string": _string,
     "type_alias_statement": _alias,

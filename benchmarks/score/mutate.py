@@ -129,6 +129,12 @@ def _encoded(files: Files) -> Files:
             for path, body in _commands(_encoded_shell)(files).items()}  # fmt: skip
 
 
+def _of_another_version(files: Files) -> Files:
+    """A last line that only newer versions of Python read."""
+    return {path: body + b"\n\ntype Mutated = int | None\n" if path.endswith(".py") else body
+            for path, body in files.items()}  # fmt: skip
+
+
 def _moved(files: Files) -> Files:
     return {f"tests/fixtures/{path}": body for path, body in files.items()}
 
@@ -156,5 +162,6 @@ MUTATIONS: Mapping[str, Callable[[Files], Files]] = {
     "tests": _moved,
     "encode": _encoded,
     "comment": _each_page(_commented),
+    "version": _of_another_version,
     "crlf": _each_page(lambda text: text.replace("\n", "\r\n")),
 }

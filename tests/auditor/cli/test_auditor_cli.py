@@ -83,7 +83,7 @@ def test_worst_comes_first_and_the_capability_profile_follows(home: Path) -> Non
 
 
 def test_what_was_not_read_is_said(home: Path) -> None:
-    assert "is not valid Python" in scan(home, {**CLEAN, "broken.py": "print 'x'\n"}).out
+    assert "is not valid Python" in scan(home, {**CLEAN, "broken.py": "if ) else\n"}).out
 
 
 def test_no_byte_of_the_tool_reaches_a_terminal_raw(home: Path) -> None:

@@ -188,7 +188,7 @@ def test_columns_count_characters() -> None:
 
 
 def test_a_syntax_error_is_a_finding_and_patterns_still_look() -> None:
-    report = audited({"tool.py": "eval(input())\nprint 'python 2'\n"})
+    report = audited({"tool.py": "eval(input())\nif ) else\n"})
     assert "audit-incomplete" in {finding.rule for finding in report.findings}
     assert report.verdict is Verdict.FAIL
 
@@ -241,3 +241,14 @@ def test_a_command_that_callers_complete_is_judged_where_they_do(source: str) ->
 def test_a_harmless_command_that_callers_complete_is_no_finding() -> None:
     source = "import subprocess\ndef gh(*a):\n    return subprocess.run(['gh', *a])\ngh('issue', 'list')\n"
     assert not {rule for rule, at in found(source).items() if at.severity is FAIL}
+
+
+def test_a_decorator_that_fills_a_list_is_followed() -> None:
+    report = audit_code({"a.py": "@self.handlers.append\ndef run():\n    eval(input())\n"})
+    assert {finding.rule for finding in report.findings} >= {"python-eval"}
+    assert "audit-incomplete" not in {finding.rule for finding in report.findings}
+
+
+def test_a_format_that_pack_refuses_is_unknown() -> None:
+    report = audit_code({"a.py": "import struct\nx = struct.pack('<i', 'a')\neval(input())\n"})
+    assert "audit-incomplete" not in {finding.rule for finding in report.findings}

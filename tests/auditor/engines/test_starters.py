@@ -69,3 +69,19 @@ def test_no_shape_of_configuration_breaks_a_reader(data: object) -> None:
         reader = starters.reader_of(path)
         assert reader is not None
         list(reader(data))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{ // note\n  "version": "2.0.0", /* , */\n%s,\n}',
+        '/* " */ {"version": "2.0.0", // {"tasks": []}\n%s /* }',
+        '{"a": "/* no comment */ // ,}",\n%s}',
+    ],
+)
+def test_comments_and_commas_that_editors_allow_hide_nothing(text: str) -> None:
+    task = {"label": "a", "type": "shell", "command": COMMAND, "runOptions": {"runOn": "folderOpen"}}
+    report = audited({".vscode/tasks.json": text.replace("%s", f'"tasks": [{json.dumps(task)}]')})
+    rules = {finding.rule for finding in report.findings}
+    assert ("autorun-editor-task" in rules) == ("/* }" not in text)
+    assert "shell-download-execution" in rules
