@@ -322,7 +322,15 @@ class Names:
                 members.extend(literal.values)
             elif isinstance(literal, ast.List | ast.Tuple):
                 members.extend(literal.elts)
-        return self._union(members, scope) if members else ()
+        key = (id(node), "picked")
+        if key in self._open:  # ``lines = [lines[0], …]``
+            self._cut.add(key)
+            return ()
+        self._open.add(key)
+        answer = self._union(members, scope) if members else ()
+        self._open.discard(key)
+        self._cut.discard(key)
+        return answer
 
 
 def _canonical(name: str) -> str:

@@ -252,3 +252,9 @@ def test_a_decorator_that_fills_a_list_is_followed() -> None:
 def test_a_format_that_pack_refuses_is_unknown() -> None:
     report = audit_code({"a.py": "import struct\nx = struct.pack('<i', 'a')\neval(input())\n"})
     assert "audit-incomplete" not in {finding.rule for finding in report.findings}
+
+
+def test_a_list_that_is_made_of_its_own_parts_ends() -> None:
+    rules = {f.rule for f in audit_code({"a.py": "x = [run]\nx = [x[0], x[1:]]\nx[0](1)\neval(input())\n"}).findings}
+    assert "python-eval" in rules
+    assert "audit-incomplete" not in rules
