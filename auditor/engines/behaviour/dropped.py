@@ -106,6 +106,8 @@ def drops(text: str) -> Iterator[Drop]:
             rf"{_STARTS}[\"'`]?(?:{called})(?![\w/-])[\"'`]?(?!\s*=){_as_module(text, name)}", re.MULTILINE
         )
         for run in start.finditer(text, found.end()):
+            if run[0].endswith("(") and run[0][:-1].strip().isidentifier():
+                continue  # the helper that saves is called, on a line of its own
             yield Drop(found.start(), run.start(), name)
             break
 

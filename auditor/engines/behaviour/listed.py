@@ -21,6 +21,15 @@ _VALUE: Final = re.compile(r"[^\s\"',;:=\[\]{}()]{4,200}")
 _JOINT: Final = re.compile(r"[\"'`][ \t]{0,9}\+?[ \t]{0,9}[\"'`]")
 _LONGEST: Final = 1 << 16
 _SETTINGS: Final = re.compile(r"(?i)\b(?:deny|denied|block\w*|exclud\w*|ignor\w*|forbid\w*|protect\w*|redact\w*)\b")
+_KEY: Final = re.compile(
+    r"^(?P<indent>[ \t]*(?:-[ \t]+)?)(?:\[+(?P<section>[^\]\n]{1,80})\]+[ \t]*$"
+    r"|[\"']?(?P<name>[A-Za-z_][\w .-]{0,60})[\"']?[ \t]*[:=])"
+)
+_DECIDED: Final = re.compile(
+    r"(?i)\b(?:action|effect|decision|policy|verdict|mode|type|permission)[\"']?[ \t]*[:=]"
+    r"[ \t]*[\"']?(?:den|block|forbid|refus|reject)"
+)
+_FOLDER: Final = re.compile(r"~?/?\.(?:ssh|gnupg|aws|kube|password-store|netrc|npmrc|pypirc|git-credentials)")
 _PLACE: Final = re.compile(
     r"[\"'`/~]\.(aws|ssh|kube|docker|gnupg|netrc|npmrc|pypirc|git-credentials|azure|kaggle|config/gcloud|config/gh|terraform\.d)\b"
 )
@@ -97,10 +106,23 @@ def _sends_what_it_reads(file: SourceFile, files: dict[str, SourceFile]) -> Act 
 def _secret(file: SourceFile) -> tuple[int, str] | None:
     """The line and the place of the first secret; None also for a list of what shall be left alone."""
     text = file.text or ""
-    if not secrets().near(text) or _SETTINGS.search(text):
+    if not secrets().near(text):
         return None
-    for number, line in enumerate(text.split("\n"), 1):
+    keys: list[tuple[int, bool]] = []  # of what stands around a line: how far it is indented, whether it spares
+    lines = text.split("\n")
+    for number, line in enumerate(lines, 1):
+        key = _KEY.match(line)
+        if key is not None:
+            keys = [each for each in keys if each[0] < len(key["indent"]) and not key["section"]]
+            keys.append((len(key["indent"]), bool(_SETTINGS.search(key["name"] or key["section"]))))
+        if any(spares for _, spares in keys) or _SETTINGS.search(line) or _refused_near(lines, number):
+            continue
         for found in _VALUE.finditer(line):
-            if "/" in found[0] and secrets().path(found[0]):
+            if secrets().path(found[0]) and ("/" in found[0] or _FOLDER.fullmatch(found[0])):
                 return number, found[0]
     return None
+
+
+def _refused_near(lines: list[str], number: int) -> bool:
+    """True where a setting beside line `number` says what is done with what is named: it is refused."""
+    return any(_DECIDED.search(line) for line in lines[max(number - _NEAR, 0) : number + _NEAR - 1])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -37,6 +37,14 @@ _TASK: Final = re.compile(
 _GYP: Final = re.compile(r"<!@?\((?P<body>(?:[^\"\\\n]|\\.){3,4000}?)\)[ \t]{0,9}[\"']")
 _STRING: Final = re.compile(r"\"((?:[^\"\\\n]|\\.)*)\"")
 _ASSIGNED: Final = re.compile(r"(?:^|[;\s])(\w{1,40})=([\"']?)([\w:/.@%+-]{1,200})\2(?=[\s;]|$)", re.MULTILINE)
+_MAKE_SET: Final = re.compile(
+    r"^(?:(?:export|override)[ \t]+)?(?P<name>[A-Za-z_][\w.-]{0,40})[ \t]*(?:::?:?|\?)?=[ \t]*(?P<value>[^\n]{0,400})$",
+    re.MULTILINE,
+)
+_MAKE_USE: Final = re.compile(r"\$(?:\((?P<round>[\w.-]{1,40})\)|\{(?P<curly>[\w.-]{1,40})\})")
+_MAKE_RUNS: Final = re.compile(r"^\t[^\n]{3,4000}|\$[({]shell[ \t][^\n]{3,4000}|!=[ \t]*[^\n]{3,4000}", re.MULTILINE)
+_DEEPEST: Final = 4  # variables in the values of variables
+_LONGEST: Final = 8_000
 _MOST: Final = 40
 
 
@@ -64,6 +72,8 @@ def scripts(file: SourceFile) -> Iterator[Script]:
         yield from (replace(found, context=Context.SHELL) for found in _found(whole, _GYP, "the build", None))
     elif name.endswith((".yml", ".yaml")):
         yield from _found(whole, _TASK, "a task", Context.SHELL)
+    elif name.endswith(".mk") or name in {"makefile", "gnumakefile"}:
+        yield from _recipes(whole)
     for segment in code_of(file):
         if segment.text.find("#!", 1) > 0:  # a script's own first line is none that it writes
             yield from _found(segment, _HEREDOC, "a script it writes", None)
@@ -81,6 +91,41 @@ def _found(segment: Segment, pattern: re.Pattern[str], via: str, context: Contex
         elif "\n" not in body:
             body = _unescaped(body)
         yield Script(segment, found.start(group), found.start(group) + 1, body, context, via)
+
+
+def _recipes(whole: Segment) -> Iterator[Script]:
+    """What make hands to the shell, with its plain variables put in, where these change anything."""
+    values = {found["name"]: found["value"].strip() for found in _MAKE_SET.finditer(whole.text)}
+    values = {"SHELL": "sh", "CURDIR": ".", **values}
+    for number, found in enumerate(_MAKE_RUNS.finditer(whole.text)):
+        if number >= _MOST:
+            return
+        plain, body = found[0], _make_expanded(found[0], values)
+        called = re.match(r"\$[({]shell[ \t]+", body)
+        if called:
+            body = _closed(body[called.end() :], ")" if plain[1] == "(" else "}")
+        if called or body != plain:
+            body = body.removeprefix("!=").lstrip("\t @-+").replace("$$", "$")
+            yield Script(whole, found.start(), found.start() + 1, body, Context.SHELL, "make")
+
+
+def _make_expanded(text: str, values: Mapping[str, str]) -> str:
+    for _ in range(_DEEPEST):
+        told = _MAKE_USE.sub(lambda found: values.get(found["round"] or found["curly"], found[0]), text)
+        if told == text or len(told) > _LONGEST:
+            break
+        text = told
+    return text
+
+
+def _closed(text: str, end: str) -> str:
+    """`text` up to the bracket that closes what was opened before it."""
+    depth, opening = 0, "(" if end == ")" else "{"
+    for at, character in enumerate(text):
+        depth += (character == opening) - (character == end)
+        if depth < 0:
+            return text[:at]
+    return text
 
 
 def _command(text: str) -> str:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Reach"]
 
-_ADDRESS_KEYS: Final = ("host", "hostname", "url", "baseURL", "uri")
+_ADDRESS_KEYS: Final = ("host", "hostname", "url", "baseURL", "baseUrl", "uri")
 
 
 class Reach:
@@ -38,6 +38,8 @@ class Reach:
             self._connect(node, scope, path, (arguments, position))
         elif path in words.senders:
             self._sent(node, scope, path, arguments)
+        if path in words.clients:
+            self._client(node, scope, words.clients[path], arguments)
         if (position := words.write.get(path)) is not None:
             self._write(node, scope, arguments[position] if position < len(arguments) else None)
         if path in words.credential_calls:
@@ -52,6 +54,12 @@ class Reach:
         if path in words.read or path in words.network:
             for item in arguments[:8]:
                 self._file(node, scope, item)
+
+    def _client(self, node: Node, scope: Scope, service: str, arguments: list[Node]) -> None:
+        """``new Octokit({auth})`` connects to its service, or to the address that it is given."""
+        told = self._addresses(self._value(arguments[0], scope)) if arguments else ()
+        for host in [host_of(text, HOLE) for text in told] or [Host(service)]:
+            self._site.capability("network", host.name, node)
 
     def _is_environment(self, item: Node, scope: Scope) -> bool:
         return any(path in self._words.environment for path in self._value(item, scope).paths)

@@ -45,6 +45,7 @@ class Words:
     sending_programs: frozenset[str]
     shells: frozenset[str]
     sockets: frozenset[str]
+    clients: dict[str, str]
     heads: frozenset[str]
 
     def variable_of(self, path: str) -> str | None:
@@ -75,6 +76,7 @@ def words() -> Words:
         "read",
         "write",
         "credential_calls",
+        "clients",
     )
     names = [name for key in named for name in data[key]]
     names += [name for key in ("environment", "environment_calls", "copiers", "decoders", "send") for name in data[key]]
@@ -85,5 +87,6 @@ def words() -> Words:
         frozenset(data["environment_calls"]), frozenset(data["copiers"]), frozenset(data["harmless"]),
         frozenset(data["decoders"]), frozenset(data["builtins"]), frozenset(data["local_programs"]),
         frozenset(data["sending_programs"]), frozenset(data["shells"]), frozenset(data["sockets"]),
+        data["clients"],
         frozenset(name.partition(".")[0].partition("(")[0] for name in names) | _STRUCTURE,
     )  # fmt: skip

@@ -156,9 +156,14 @@ class _Walk:
                 for item, value in zip(target.elts, source.elts, strict=True):
                     self.bind_target(scope, item, Binding("value", binding.line, value))
                 return
-        kind = "item" if binding.kind == "value" else "opaque"
+        kind = {"value": "item", "element": "part"}.get(binding.kind, "opaque")
+        starred = any(isinstance(item, ast.Starred) for item in target.elts)
         for index, item in enumerate(target.elts):
-            self.bind_target(scope, item, Binding(kind, binding.line, source, index=index))
+            self.bind_target(
+                scope,
+                item,
+                Binding("opaque" if starred and kind == "part" else kind, binding.line, source, index=index),
+            )
 
 
 def feed(found: Collected) -> None:

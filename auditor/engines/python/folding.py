@@ -163,6 +163,8 @@ class Folder:
                 seen.append(self.fold(binding.node, home))
             elif binding.kind == "element" and binding.node is not None:
                 seen.append(_elements(self.fold(binding.node, home)))
+            elif binding.kind == "part" and binding.node is not None:
+                seen.append(_parts(_elements(self.fold(binding.node, home)), binding.index))
             elif binding.kind == "item" and binding.node is not None:
                 seen.append(lift(lambda items, at=binding.index: items[at], self.fold(binding.node, home)))
             elif binding.kind == "param":
@@ -322,6 +324,14 @@ def _elements(value: Value) -> Value:
     if isinstance(value, tuple):
         return one_of(list(value))
     return one_of([item for known in alternatives(value) if isinstance(known, tuple) for item in known] + [UNKNOWN])
+
+
+def _parts(value: Value, index: int) -> Value:
+    """Item `index` of every known alternative, one at a time: a row that has none leaves the others told."""
+    rows = list(alternatives(value))
+    whole = isinstance(value, OneOf) and value.complete
+    found = [row[index] if isinstance(row, tuple | str) and len(row) > index else UNKNOWN for row in rows]
+    return one_of(found if rows and (whole or not isinstance(value, OneOf)) else [*found, UNKNOWN])
 
 
 _FOLDERS: Final[dict[type[ast.AST], Callable[..., Value]]] = {

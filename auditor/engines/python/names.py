@@ -178,6 +178,9 @@ class Names:
             return tuple(f"{name}[{binding.index}]" for name in made if name.endswith("()"))
         if kind == "element" and isinstance(binding.node, ast.List | ast.Tuple | ast.Set):
             return self._union(binding.node.elts, home)
+        if kind == "part" and isinstance(binding.node, ast.List | ast.Tuple | ast.Set):
+            rows = [row.elts for row in binding.node.elts if isinstance(row, ast.Tuple | ast.List)]
+            return self._union([row[binding.index] for row in rows if len(row) > binding.index], home)
         return ()
 
     def _union(self, nodes: list[ast.expr], scope: Scope) -> tuple[str, ...]:

@@ -45,7 +45,8 @@ class TooDeepError(ValueError):
 
 
 class Folder:
-    """Works out one node at a time. `call` judges a call, `define` a method, `shell` a text in backticks."""
+    """Works out one node at a time. `call` judges a call, `define` a method, `shell` a text in backticks,
+    `listing` ``Dir[…]``."""
 
     def __init__(
         self,
@@ -53,11 +54,13 @@ class Folder:
         call: Callable[[Node], Value],
         define: Callable[[Node], None],
         shell: Callable[[Node, Value], Value],
+        listing: Callable[[Node, list[Value]], Value],
     ) -> None:
         self._site = site
         self._call = call
         self._define = define
         self._shell = shell
+        self._listing = listing
         self._depth = 0
         self._documents: dict[int, Node] = {}
 
@@ -239,7 +242,9 @@ class Folder:
         given = [self.value(child) for child in node.named_children[1:]]
         if target.kind == "ENV":
             return self.environment(given[0] if given else UNKNOWN, node)
-        if target.kind in {"Dir", "Hash"} and given:
+        if target.kind == "Dir" and given:
+            return self._listing(node, given)
+        if target.kind == "Hash" and given:
             return given[0]
         index = given[0].text if given else ""
         if target.items is not None and index.lstrip("-").isdecimal() and len(index) < 5:

@@ -20,9 +20,14 @@ __all__ = ["Judge", "TooDeepError"]
 _MOST_CALLS: Final = 100
 _DEEPEST_CALL: Final = 3
 _ITERATING: Final = frozenset(
-    {"each", "map", "each_with_index", "select", "flat_map", "tap", "then", "yield_self", "each_line"}
-)
+    {"each", "map", "each_with_index", "select", "flat_map", "filter_map", "collect", "reject", "each_entry", "tap", "then",
+     "yield_self", "each_line"}
+)  # fmt: skip
 _ITSELF: Final = frozenset({"tap", "then", "yield_self"})
+_ANSWERING: Final = frozenset(
+    {"map", "flat_map", "filter_map", "collect", "then", "yield_self", "open", "inject", "reduce"}
+)
+_MOST_ITEMS: Final = 8  # constants of a list that its block is judged with
 _JOINING: Final = frozenset({"join", "expand_path"})
 _CALLING: Final = frozenset({"call", "()", "[]", "==="})
 
@@ -43,7 +48,7 @@ class Judge:
         self._hooks = frozenset(table["install_hooks"])
         self._execution = Execution(site)
         self._reach = Reach(site, table)
-        self._folder = Folder(site, self._call, self._define, self._backticks)
+        self._folder = Folder(site, self._call, self._define, self._backticks, self._listing)
         self._methods: dict[str, Node] = {}
         self._answers: dict[str, Value] = {}
         self._calls = 0
@@ -64,6 +69,9 @@ class Judge:
         """``curl …`` brings something."""
         return frozenset({"download"}) if text.text.lstrip().startswith(("curl ", "wget ")) else NOTHING
 
+    def _listing(self, node: Node, given: list[Value]) -> Value:
+        return given[0].labelled(self._reach.judge(node, "Dir", "[]", given))
+
     def _call(self, node: Node) -> Value:
         receiver = node.child_by_field_name("receiver")
         method = node.child_by_field_name("method")
@@ -74,8 +82,8 @@ class Judge:
         given = self._given(node)
         owner = self._owner(receiver, target)
         answer = self._answered(node, target, owner, name, given)
-        self._block(node, target, owner, name, given)
-        return answer
+        inside = self._block(node, target, owner, name, given)
+        return answer.labelled(inside) if name in _ANSWERING else answer
 
     def _given(self, node: Node) -> list[Value]:
         arguments = node.child_by_field_name("arguments")
@@ -211,25 +219,37 @@ class Judge:
             return UNKNOWN
         return Value(HOLE, frozenset({"environment"}))
 
-    def _block(self, node: Node, target: Value | None, owner: str, name: str, given: list[Value]) -> None:
+    def _block(self, node: Node, target: Value | None, owner: str, name: str, given: list[Value]) -> frozenset[str]:
+        """Judge the block, once for each of a few constants that it is called with; the labels of what it answers."""
         block = node.child_by_field_name("block")
         if block is None:
-            return
+            return NOTHING
+        names = self._block_parameters(block)
+        each = target is not None and name in _ITERATING - _ITSELF and len(names) == 1
+        items = target.items if target is not None and each else None
+        labels = NOTHING
+        if items is not None and 1 < len(items) <= _MOST_ITEMS and self._inside < _DEEPEST_CALL:
+            self._inside += 1
+            for item in items[1:]:
+                self._site.variables[names[0]] = item
+                labels |= self._folder.statements(block).labels
+            self._inside -= 1
         value = UNKNOWN
         if name in _ITERATING and target is not None:
-            one = target.items[0] if target.items is not None and len(target.items) == 1 else None
+            known = items if items is not None else target.items
+            one = known[0] if known and (items is not None or len(known) == 1) else None
             value = target if name in _ITSELF else one or Value(HOLE, target.labels)
         elif owner in self._network or owner in self._sockets:
             value = Value(HOLE, frozenset({"download"}), kind=owner)
         elif name in {"open", "new"} and given:
             value = Value(HOLE, self._site.origin(given[0], None)[0], kind="file")
-        names = self._block_parameters(block)
         for parameter in names:
             self._site.variables[parameter] = value
         inside = self._folder.statements(block)
         if self._reach.is_written(owner, name, given):
             written = inside.labels | NOTHING.union(*(self._site.variables.get(each, UNKNOWN).labels for each in names))
             self._reach.written(node, given[0], written, self._site.addresses[-1] if self._site.addresses else "")
+        return labels | inside.labels
 
     def _block_parameters(self, block: Node) -> list[str]:
         for child in block.named_children:
