@@ -91,7 +91,7 @@ def _named(segment: Segment) -> Iterator[Recipient]:
 
 def declared_sources(file: SourceFile) -> Iterator[Recipient]:
     """The places outside of the public registries that a manifest takes packages from."""
-    for name, pattern in _sources():
+    for what, name, pattern in _sources():
         if file.text is None or not name.search(file.known_as):
             continue
         whole = Segment(file.path, Context.CONFIG, file.text, anchor=file.place)
@@ -99,7 +99,7 @@ def declared_sources(file: SourceFile) -> Iterator[Recipient]:
             to = found["to"] if "://" in found["to"] else f"https://{found['to']}"
             if not _is_public(to):
                 at = whole.locate(found.start("to"), found.end("to"))
-                yield Recipient("a source", to, at, found[0].strip()[:200])
+                yield Recipient(what, to, at, found[0].strip()[:200])
 
 
 def named_nowhere(found: Recipient, documents: Documents) -> bool:
@@ -123,9 +123,12 @@ def _compiled() -> tuple[PatternSet, tuple[str, ...]]:
 
 
 @cache
-def _sources() -> tuple[tuple[re.Pattern[str], re.Pattern[str]], ...]:
+def _sources() -> tuple[tuple[str, re.Pattern[str], re.Pattern[str]], ...]:
     entries: list[dict[str, Any]] = table("acts")["sources"]
-    return tuple((re.compile(each["file"]), re.compile(each["pattern"], re.MULTILINE)) for each in entries)
+    return tuple(
+        (each.get("what", "a source"), re.compile(each["file"]), re.compile(each["pattern"], re.MULTILINE))
+        for each in entries
+    )
 
 
 @cache

@@ -29,6 +29,8 @@ _CALLERS: Final = frozenset({"call", "apply"})
 _CHOSEN: Final = frozenset({"child_process", "vm", "globalThis", "window", "global"})
 _PAGE: Final = re.compile(r"\b(?:document|window)\.|\baddEventListener\(|</?(?:script|div|button)\b")
 _MAKERS: Final = frozenset({"Function", "AsyncFunction", "GeneratorFunction"})
+_FEEDING: Final = re.compile(r"(?:^|\.)(?:pipe|pipeTo|pipeline|write|end)$")
+_INPUT: Final = re.compile(r"\bstdin\b")
 _MOST_NESTED: Final = 256
 _PASSABLE: Final = frozenset(
     {"identifier", "member_expression", "subscript_expression", "shorthand_property_identifier"}
@@ -44,6 +46,21 @@ class Execution:
         self._value = site.resolver.value
         self._connects = False
         self._bare_shell: Node | None = None
+
+    def fed(self, node: Node, scope: Scope, arguments: list[Node]) -> None:
+        """``fetched.pipe(shell.stdin)``: what comes from elsewhere is typed into a shell."""
+        callee = node.child_by_field_name("function")
+        if self._bare_shell is None or callee is None:
+            return
+        source = self._site.resolver.program.syntax.source
+        fed = bool(_INPUT.search(source(callee))) or any(_INPUT.search(source(each)) for each in arguments[:4])
+        given = [*arguments, callee]
+        if (
+            fed
+            and _FEEDING.search(source(callee))
+            and any("download" in self._site.flow.labels(each, scope) for each in given)
+        ):
+            self._site.report("javascript-downloaded-execution", node, "a shell is given what came from the network")
 
     def joined(self) -> None:
         """After every call: a shell that waits for orders where a socket is opened."""

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from skillkeep.auditor.engines.javascript.resolve import Resolver
-from skillkeep.auditor.engines.javascript.scopes import FUNCTIONS, Binding, Scope
+from skillkeep.auditor.engines.javascript.scopes import FUNCTIONS, THROWN, Binding, Scope
 from skillkeep.auditor.engines.javascript.texts import HOLE
 from skillkeep.auditor.engines.javascript.values import Value
 from skillkeep.auditor.engines.tables import secrets
@@ -103,6 +103,8 @@ class Flow:
     def _bound(self, binding: Binding, into: _Summary) -> None:
         if binding.kind == "import":
             self._imported(".".join((binding.path, *binding.members)), into)
+        elif binding.kind == "caught":
+            into.mentions.add((self._program.top, f".{THROWN}"))
         elif binding.kind in {"parameter", "rest"}:
             sources = list(self._arguments(binding))
             for node, scope in sources:

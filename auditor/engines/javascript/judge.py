@@ -42,6 +42,8 @@ def judge(program: Program, segment: Segment, emit: Emitter, surroundings: Surro
     hands = whole or _RUNNERS.search(text) is not None
     for node, scope in program.calls:
         paths, arguments = _call(node, scope, resolver, (execution, reach))
+        if arguments:
+            execution.fed(node, scope, arguments)
         if arguments and hands:
             execution.handed(paths[0] if paths else "", arguments, scope)
     execution.joined()

@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 from skillkeep.auditor.engines.javascript.declare import Declarations
-from skillkeep.auditor.engines.javascript.scopes import FUNCTIONS, Binding, Scope, is_getter
+from skillkeep.auditor.engines.javascript.scopes import FUNCTIONS, THROWN, Binding, Scope, is_getter
 from skillkeep.auditor.engines.javascript.texts import unescape_name
 
 if TYPE_CHECKING:
@@ -123,6 +123,8 @@ class _Walk:
             "for_in_statement": self._loop,
             "catch_clause": self._catch,
             "return_statement": self._return,
+            "yield_expression": self._return,
+            "throw_statement": self._throw,
             "import_statement": self._import,
             "import_alias": self._rest,
             "export_statement": self._export,
@@ -268,8 +270,13 @@ class _Walk:
     def _catch(self, node: Node, scope: Scope) -> None:
         parameter = node.child_by_field_name("parameter")
         if parameter is not None:
-            self._declare.pattern(parameter, Binding("none", None, scope), scope)
+            self._declare.pattern(parameter, Binding("caught", None, scope), scope)
         self._rest(node, scope, parameter)
+
+    def _throw(self, node: Node, scope: Scope) -> None:
+        for thrown in node.named_children[:1]:
+            self._program.store(THROWN, Binding("value", thrown, scope))
+        self._rest(node, scope)
 
     def _return(self, node: Node, scope: Scope) -> None:
         scope.returns.extend(node.named_children[:1])

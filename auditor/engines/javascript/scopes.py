@@ -8,7 +8,10 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from skillkeep.auditor.syntax.grammars import Node
 
-__all__ = ["FUNCTIONS", "Binding", "Scope", "is_getter"]
+__all__ = ["FUNCTIONS", "THROWN", "Binding", "Scope", "is_getter"]
+
+THROWN: Final = "<thrown>"
+"""Among a program's properties: what it throws."""
 
 FUNCTIONS: Final = frozenset(
     {
@@ -23,8 +26,9 @@ class Binding:
     """One value of a name: an expression read in `scope`, then the `members` of it that a pattern took.
 
     `kind`: ``value``; ``append`` (``+=``); ``element`` of a value; ``part`` that was put into it; ``getter``;
-    ``import`` of `path`; ``parameter`` number `index` of `scope`, or the ``rest`` from there; ``class``; ``none`` for
-    a name without a value. A property's binding has the path ``=`` when it was assigned.
+    ``import`` of `path`; ``parameter`` number `index` of `scope`, or the ``rest`` from there; ``class``; ``caught`` for
+    what is thrown somewhere; ``none`` for a name without a value. A property's binding has the path ``=`` when it was
+    assigned.
     """
 
     kind: str

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any, Final
 
 from skillkeep.auditor.engines.powershell.calls import Call, call_of
@@ -38,6 +39,7 @@ _SAME: Final = frozenset(
         "convertfrom-json",
     }
 )
+_PART: Final = re.compile(r"(\$\{?[\w:]+\}?)[ \t]*(?:\[|\.\w)")
 
 
 class Judge:
@@ -113,6 +115,10 @@ class Judge:
     def _assignment(self, node: Node) -> Value:
         target, right = node.children[0], node.children[-1]
         value = self.statements(right) if right.type != "pipeline" else self._pipeline(right)
+        if (part := _PART.match(self._site.source(target).strip())) is not None:
+            holder = variable_name(part[1])  # ``$table[$name] = …``: the table has the labels from here on
+            self._site.variables[holder] = self._site.variables.get(holder, UNKNOWN).labelled(value.labels)
+            return _EMPTY
         name = variable_name(self._site.source(target).strip().rpartition("]")[2].strip())
         operator = self._site.source(node.children[1]).strip()
         if operator != "=" and len(operator) == 2:

@@ -9,9 +9,10 @@ import ast
 from collections.abc import Callable, Iterable
 from typing import Final
 
-from skillkeep.auditor.engines.python.scopes import Binding, Collected, Function, Scope
+from skillkeep.auditor.engines.python.parts import is_table, part_of, set_attribute
+from skillkeep.auditor.engines.python.scopes import CHOSEN, RAISED, Binding, Collected, Function, Scope
 
-__all__ = ["collect", "feed", "part_of"]
+__all__ = ["collect"]
 
 _SKIPPED: Final = frozenset(
     {
@@ -166,20 +167,6 @@ class _Walk:
             )
 
 
-def feed(found: Collected) -> None:
-    """Note what is put into a thing with the scope that binds its name. Scopes then refer to each other in circles."""
-    for name, part, node, scope in found.stored:
-        bound = scope.lookup(name)
-        if bound is not None:
-            bound[0].fed.setdefault(name, []).append((part, node, scope))
-
-
-def part_of(node: ast.Subscript) -> str:
-    """How a constant key of a subscript is spelled among the parts of a thing; ``[`` for one that is not constant."""
-    key = node.slice
-    return f"[{key.value!r}]" if isinstance(key, ast.Constant) and isinstance(key.value, str | int) else "["
-
-
 def _import(walk: _Walk, scope: Scope, node: ast.Import, _stack: list[ast.AST]) -> bool:
     for alias in node.names:
         walk.found.imports.add(alias.name)
@@ -299,7 +286,13 @@ def _class(walk: _Walk, scope: Scope, node: ast.ClassDef, stack: list[ast.AST]) 
 
 def _handler(walk: _Walk, scope: Scope, node: ast.ExceptHandler, stack: list[ast.AST]) -> bool:
     if node.name:
-        scope.bind(node.name, Binding("opaque", node.lineno))
+        scope.bind(node.name, Binding("caught", node.lineno))
+    return False
+
+
+def _raise(walk: _Walk, scope: Scope, node: ast.Raise, stack: list[ast.AST]) -> bool:
+    if isinstance(node.exc, ast.Call) and (node.exc.args or node.exc.keywords):
+        walk.found.attributes[RAISED].append((Binding("fed", node.lineno, node.exc), scope))
     return False
 
 
@@ -319,10 +312,14 @@ def _called(walk: _Walk, node: ast.Call, scope: Scope) -> None:
     callee = node.func
     if isinstance(callee, ast.Name):
         walk.found.callers[callee.id].append((node, scope))
+        if callee.id == "setattr":
+            set_attribute(walk.found, scope, node)
     elif isinstance(callee, ast.Attribute):
         walk.found.callers[callee.attr].append((node, scope))
         if callee.attr in _FEEDERS and (node.args or node.keywords):
             _fed(walk, scope, callee.value, node)
+            if callee.attr == "update" and is_table(callee.value):
+                walk.found.attributes[CHOSEN].extend((Binding("fed", node.lineno, each), scope) for each in node.args)
     elif isinstance(callee, ast.Call) and isinstance(callee.func, ast.Name):
         walk.found.callers[f"{callee.func.id}()"].append((node, scope))
 
@@ -378,6 +375,7 @@ _HANDLERS: Final[dict[type[ast.AST], Callable[..., bool]]] = {
     ast.Lambda: _function,
     ast.ClassDef: _class,
     ast.ExceptHandler: _handler,
+    ast.Raise: _raise,
     ast.Global: _outer,
     ast.Nonlocal: _outer,
     ast.Return: _return,

@@ -10,6 +10,8 @@ from typing import Any, Final
 from skillkeep.auditor.engines.examples import example_severity
 from skillkeep.auditor.engines.interface import Context
 from skillkeep.auditor.engines.python.flow import Flow, secret_labels
+from skillkeep.auditor.engines.python.inputs import FEEDING, judge_input, judge_program, judge_template
+from skillkeep.auditor.engines.python.loaders import is_safe_loading
 from skillkeep.auditor.engines.python.programs import starts_named_program
 from skillkeep.auditor.engines.python.scopes import Binding, Scope
 from skillkeep.auditor.engines.python.site import Site
@@ -28,9 +30,18 @@ LOOKS: Final = frozenset(
 """Calls that run nothing that is handed to them."""
 
 _ONLY_SYNTAX: Final = 0x400  # ast.PyCF_ONLY_AST: compile() returns a tree and no code
-_SAFE_LOADERS: Final = ("SafeLoader", "CSafeLoader", "BaseLoader", "CBaseLoader")
 _SPREAD_ARGUMENTS: Final = ("os.execl", "os.spawnl", "asyncio.create_subprocess_exec")
-_KINDS: Final = ("code", "shell", "process", "deserialise", "deserialise_file", "import", "import_soft", "native")
+_KINDS: Final = (
+    "code",
+    "template",
+    "shell",
+    "process",
+    "deserialise",
+    "deserialise_file",
+    "import",
+    "import_soft",
+    "native",
+)
 _HOLDERS: Final = frozenset({"value", "import", "element", "item"})
 _HOLDING: Final = frozenset(
     {ast.Name, ast.Attribute, ast.Call, ast.Subscript, ast.IfExp, ast.BoolOp, ast.NamedExpr, ast.Await, ast.List,
@@ -46,7 +57,7 @@ _PROGRAM_FIRST: Final = ("os.execv", "os.spawnv", "os.posix_spawn")
 
 def names_that_run(sinks: dict[str, Any]) -> frozenset[str]:
     """The names of calls that `Execution.judge` has to see; of all others, `Execution.handed_on` is enough."""
-    return frozenset((*(name for kind in _KINDS for name in sinks[kind]), "os.dup2"))
+    return frozenset((*(name for kind in _KINDS for name in sinks[kind]), *FEEDING, "os.dup2"))
 
 
 @cache
@@ -81,12 +92,16 @@ class Execution:
             self._site.report("python-hidden-execution", call, "searches all classes for one that runs code")
         if "os.dup2" in names:
             self._duplicated = call
+        if not FEEDING.isdisjoint(names):
+            judge_input(self._site, self._flow, call, scope)
         self.handed_on(call, scope)
 
     def _dangerous(self, call: ast.Call, scope: Scope, name: str, kind: str) -> None:
         where = self._table[kind][name]
         if kind == "code":
             self._code(call, scope, name, where)
+        elif kind == "template":
+            judge_template(self._site, self._flow, call, scope, self._site.argument(call, where))
         elif kind == "shell":
             self._shell(call, scope, name, self._site.argument(call, where))
         elif kind == "process":
@@ -223,6 +238,7 @@ class Execution:
             completed = list(dropwhile(HOLE_WORD.__eq__, map(as_word, given)))  # the program: below
             if completed:
                 self._site.derive(" ".join(completed), Context.SHELL, place, name)
+        judge_program(self._site, self._flow, call, scope, argument)
         words = self._words(call, scope, name, argument, where)
         if is_joined_shell(call, words):
             self._duplicated = call
@@ -291,15 +307,8 @@ class Execution:
                 else example_severity(self._site.segment, self._site.excerpt(call))
             )
             self._site.report(rule, call, f"{name} runs code that the data{origin} chooses", severity=severity)
-        elif not self._safe_loading(call, scope, name):
+        elif not is_safe_loading(self._site, call, scope, name):
             self._site.report("python-unsafe-load", call, f"{name} can run code that the file chooses")
-
-    def _safe_loading(self, call: ast.Call, scope: Scope, name: str) -> bool:
-        if name == "torch.load":
-            return self._site.keyword(call, "weights_only", scope) is True
-        loader = self._site.argument(call, [1, "Loader"]) if name.startswith("yaml.") else None
-        names = self._site.names.resolve(loader, scope) if loader is not None else ()
-        return bool(names) and all(item.endswith(_SAFE_LOADERS) for item in names)
 
     def _import(self, call: ast.Call, scope: Scope, name: str, where: list[int | str], rule: str) -> None:
         value, layers = self._judged(self._site.argument(call, where), scope)

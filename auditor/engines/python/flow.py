@@ -15,10 +15,11 @@ from functools import cache
 from typing import Any, Final
 
 from skillkeep.auditor.engines.python.callers import arguments_for
-from skillkeep.auditor.engines.python.collect import part_of
+from skillkeep.auditor.engines.python.contents import Contents
 from skillkeep.auditor.engines.python.folding import Folder
 from skillkeep.auditor.engines.python.functions import DECODERS
-from skillkeep.auditor.engines.python.scopes import Binding, Scope
+from skillkeep.auditor.engines.python.parts import part_of
+from skillkeep.auditor.engines.python.scopes import CHOSEN, RAISED, Binding, Scope
 from skillkeep.auditor.engines.python.values import alternatives, texts_of
 from skillkeep.auditor.engines.tables import secrets, table
 
@@ -27,6 +28,7 @@ __all__ = ["Flow", "secret_labels"]
 _NODES: Final = 200_000
 _REACH: Final = 5_000
 _MOST_SHARES: Final = 3
+_DEEPEST: Final = 3  # files whose content comes from files
 _RETURNS: Final = "<returns>"
 _PLAIN: Final = (ast.Constant, ast.Lambda, ast.Compare)  # a comparison tells one bit
 _ASKING: Final = frozenset({"get", "post", "put", "patch", "delete", "head", "options", "request", "stream", "urlopen"})
@@ -82,6 +84,8 @@ class Flow:
         self._environment, self._measures = known.environment, known.measures
         self._downloads, self._replies = known.downloads, known.replies
         self._memo: dict[Key, _Summary] = {}
+        self.contents = Contents(folder)
+        self._inside = 0
         self._left = _NODES * min(len(self._program.sources), _MOST_SHARES)
 
     @property
@@ -117,7 +121,8 @@ class Flow:
             for value in home.returns[:256]:
                 self._read(value, home, summary)
         elif name.startswith("."):
-            for binding, scope in self._names.found(home).attributes[name[1:]][:4096]:
+            stored = self._names.found(home).attributes
+            for binding, scope in [*stored.get(name[1:], ())[:4096], *stored.get(CHOSEN, ())[:64]]:
                 self._bound(binding, scope, summary, getter=True)
         else:
             for binding in home.bindings.get(name, ())[:4096]:
@@ -135,6 +140,8 @@ class Flow:
             if binding.name in {"os.environ", "os.environb"}:
                 into.labels.add("environment")
             self._members(binding.name, home, into)
+        elif binding.kind == "caught":
+            into.mentions[id(home.module), f".{RAISED}", ""] = home.module
         elif binding.kind == "define":
             if getter and isinstance(binding.node, ast.FunctionDef) and binding.node.decorator_list:
                 self._answers(self._names.inner(binding.node, home), into)
@@ -187,7 +194,7 @@ class Flow:
         for name in names:
             self._members(name, scope, into)
         own = self._names.found(scope).attributes
-        if node.attr in own and not self._names.resolve(node.value, scope):
+        if (node.attr in own or CHOSEN in own) and not self._names.resolve(node.value, scope):
             into.mentions[id(scope.module), f".{node.attr}", ""] = scope.module
         if isinstance(node.value, ast.Name):
             self._mention(node.value.id, scope, into, node.attr)
@@ -232,6 +239,7 @@ class Flow:
                 into.labels.add("decoded")
             if (where := sinks["read"].get(name)) is not None:
                 self._path(argument(node, where), scope, into)
+                self._content(argument(node, where), scope, into)
             if name in sinks["credential_calls"]:
                 into.labels.add(f"secret:{sinks['credential_calls'][name]}")
             if (where := sinks["shell"].get(name) or sinks["process"].get(name)) is not None:
@@ -242,6 +250,7 @@ class Flow:
             self._members_called(name, scope, into)
         if isinstance(node.func, ast.Attribute) and node.func.attr in sinks["read_methods"]:
             self._path(node.func.value, scope, into)
+            self._content(node.func.value, scope, into)
         for inner in self._functions(node.func, scope, 0):
             self._answers(inner, into)
         given = [item.value for item in node.keywords if not (starts and item.arg in {"env", "cwd"})]
@@ -281,6 +290,14 @@ class Flow:
     def _path(self, node: ast.AST | None, scope: Scope, into: _Summary) -> None:
         texts = texts_of(self._folder.fold(node, scope)) if node is not None else []
         into.labels.update(f"secret:{what}" for text in texts if (what := secrets().path(text)))
+
+    def _content(self, path: ast.AST | None, scope: Scope, into: _Summary) -> None:
+        """What the program itself has written to the file that it reads."""
+        if self._inside < _DEEPEST:
+            self._inside += 1
+            for node, home in self.contents.of(path, scope)[:64]:
+                self._read(node, home, into)
+            self._inside -= 1
 
     def _output(self, node: ast.AST | None, scope: Scope, into: _Summary) -> None:
         """What a program prints: the environment, or the secret file it is given."""

@@ -12,7 +12,7 @@ from skillkeep.auditor.engines.python.application import HOME_VARIABLES, fold_ca
 from skillkeep.auditor.engines.python.callers import arguments_for
 from skillkeep.auditor.engines.python.names import Names
 from skillkeep.auditor.engines.python.operators import binary, compare
-from skillkeep.auditor.engines.python.scopes import Binding, Scope
+from skillkeep.auditor.engines.python.scopes import CHOSEN, Binding, Scope
 from skillkeep.auditor.engines.python.values import (
     HOLE,
     MAX_ITEMS,
@@ -43,7 +43,7 @@ _CONSTANTS: Final[dict[str, Any]] = {
 _CONSTANT: Final = frozenset({str, bytes, int, float, bool, type(None)})
 _LINE: Final = operator.attrgetter("line")
 # What binds a name to something that its own scope does not tell.
-UNTOLD: Final = frozenset({"param", "rest", "more", "opaque", "define"})
+UNTOLD: Final = frozenset({"param", "rest", "more", "opaque", "define", "caught"})
 CONSTANT_ENDS: Final = frozenset(name.rpartition(".")[2] for name in _CONSTANTS)
 
 
@@ -200,7 +200,7 @@ class Folder:
             for item, home in stored
         ]
         self._open_attributes.discard(key)
-        return one_of(values)
+        return one_of([*values, UNKNOWN] if CHOSEN in self.names.found(scope).attributes else values)
 
     def _binop(self, node: ast.BinOp, scope: Scope) -> Value:
         # A long ``a + b + c`` leans left; walking it in a loop keeps the depth for what is really nested.

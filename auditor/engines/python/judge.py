@@ -11,13 +11,13 @@ from typing import Any, Final
 
 from skillkeep.auditor.engines.interface import Emitter, Segment
 from skillkeep.auditor.engines.python.callers import link_calls
-from skillkeep.auditor.engines.python.collect import feed
 from skillkeep.auditor.engines.python.credentials import COPIERS, Credentials, is_error, names_that_read
 from skillkeep.auditor.engines.python.egress import Egress, names_that_send
 from skillkeep.auditor.engines.python.execution import LOOKS, Execution, names_that_run
 from skillkeep.auditor.engines.python.flow import Flow
 from skillkeep.auditor.engines.python.folding import Folder
 from skillkeep.auditor.engines.python.names import Names
+from skillkeep.auditor.engines.python.parts import feed
 from skillkeep.auditor.engines.python.program import Program, Source
 from skillkeep.auditor.engines.python.scopes import Scope
 from skillkeep.auditor.engines.python.site import Site
@@ -27,8 +27,8 @@ from skillkeep.auditor.engines.tables import table
 __all__ = ["Part", "judge"]
 
 _TABLES: Final = (
-    "code", "shell", "process", "deserialise", "deserialise_file", "import", "import_soft", "native", "network", "send",
-    "read", "write", "credential_calls", "environment", "harmless",
+    "code", "template", "shell", "process", "deserialise", "deserialise_file", "import", "import_soft", "native",
+    "network", "send", "read", "write", "credential_calls", "environment", "harmless",
 )  # fmt: skip
 _LATER: Final = {  # calls that call what they are given, and where it stands among the arguments
     "Thread": 1, "Process": 1, "Timer": 1, "submit": 0, "to_thread": 0, "run_in_executor": 1, "call_soon": 0,

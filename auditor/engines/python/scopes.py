@@ -5,8 +5,15 @@ from __future__ import annotations
 import ast
 from collections import defaultdict
 from dataclasses import dataclass, field
+from typing import Final
 
-__all__ = ["Binding", "Collected", "Function", "Scope"]
+__all__ = ["CHOSEN", "RAISED", "Binding", "Collected", "Function", "Scope"]
+
+CHOSEN: Final = "<chosen>"
+"""Among a file's attributes: what is stored under names that are chosen at run time."""
+
+RAISED: Final = "<raised>"
+"""Among a file's attributes: exceptions that are raised with arguments."""
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 
@@ -16,9 +23,10 @@ class Binding:
     """One thing a name may hold.
 
     `kind`: ``value`` (the node's value), ``import`` (the module or member `name`), ``augment`` (the earlier value
-    with `operator` and the node), ``element`` (an element of the node), ``item`` (item `index` of the node), ``part`` (item
-    `index` of an element of the node), ``param`` (argument `index` of the function `node`), ``rest`` (its arguments from `index` on), ``more`` (its
-    keyword arguments), ``define`` (a function or class), ``fed`` (put into what is there), ``opaque``.
+    with `operator` and the node), ``element`` (an element of the node), ``item`` (item `index` of the node), ``part``
+    (item `index` of an element of the node), ``param`` (argument `index` of the function `node`), ``rest`` (its
+    arguments from `index` on), ``more`` (its keyword arguments), ``define`` (a function or class), ``fed`` (put into
+    what is there), ``caught`` (an exception), ``opaque``.
     """
 
     kind: str

@@ -20,14 +20,15 @@ __all__ = ["Judge", "TooDeepError"]
 _MOST_CALLS: Final = 100
 _DEEPEST_CALL: Final = 3
 _ITERATING: Final = frozenset(
-    {"each", "map", "each_with_index", "select", "flat_map", "filter_map", "collect", "reject", "each_entry", "tap", "then",
-     "yield_self", "each_line"}
+    {"each", "map", "each_with_index", "select", "flat_map", "filter_map", "collect", "reject", "each_entry", "tap",
+     "then", "yield_self", "each_line"}
 )  # fmt: skip
 _ITSELF: Final = frozenset({"tap", "then", "yield_self"})
 _ANSWERING: Final = frozenset(
     {"map", "flat_map", "filter_map", "collect", "then", "yield_self", "open", "inject", "reduce"}
 )
 _MOST_ITEMS: Final = 8  # constants of a list that its block is judged with
+_ANYTHING: Final = frozenset({"", "Kernel", "Object", "self", "Process", "IO", "Open3"})
 _JOINING: Final = frozenset({"join", "expand_path"})
 _CALLING: Final = frozenset({"call", "()", "[]", "==="})
 
@@ -119,6 +120,8 @@ class Judge:
     def _sent(self, node: Node, target: Value | None, owner: str, by: str, given: list[Value]) -> Value:
         """``object.send(:name, arguments)``, ``method(:name)``."""
         name = given[0]
+        if not name.known and "download" in name.labels and owner in _ANYTHING:
+            self._execution.downloaded(node, by)
         if not name.known:
             return Value(HOLE, NOTHING.union(*(value.labels for value in given)))
         if by.endswith("method"):

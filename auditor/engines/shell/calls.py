@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from fnmatch import fnmatchcase
 from typing import Any
 
+from skillkeep.auditor.engines.shell.braces import braced
 from skillkeep.auditor.engines.shell.evaluate import HOLE, Scope
 from skillkeep.auditor.engines.shell.model import Command, Substitution, Word
 from skillkeep.auditor.engines.shell.site import Call
@@ -113,15 +114,23 @@ def _split(words: list[Word], scope: Scope) -> list[Word]:
     first = words[0].literal
     if first is not None and first.startswith("{") and first.endswith("}") and "," in first and not words[0].quoted:
         return [*_words_at(words[0], first[1:-1].split(",")), *words[1:]]
-    if all(word.literal is not None or word.quoted for word in words):
+    spread = any(word.literal is not None and _is_braced(word) for word in words)
+    if not spread and all(word.literal is not None or word.quoted for word in words):
         return words
     split: list[Word] = []
     for word in words:
+        if word.literal is not None and _is_braced(word):
+            split += _words_at(word, braced(word.literal))
+            continue
         text = scope.text(word) if word.literal is None and not word.quoted else ""
         parts = scope.split(text) if HOLE not in text else []
         whole = len(parts) < 2 or any(isinstance(piece, Substitution) for piece in word.pieces)
         split += [word] if whole else _words_at(word, parts)
     return split
+
+
+def _is_braced(word: Word) -> bool:
+    return not word.quoted and "{" in (word.literal or "") and "," in (word.literal or "")
 
 
 def _carried(call: Call, table: dict[str, Any]) -> Iterator[Call]:

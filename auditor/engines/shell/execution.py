@@ -11,6 +11,7 @@ from skillkeep.auditor.engines.interface import Context
 from skillkeep.auditor.engines.network import host_of
 from skillkeep.auditor.engines.shell.dotenv import prints_dotenv
 from skillkeep.auditor.engines.shell.evaluate import HOLE, Known
+from skillkeep.auditor.engines.shell.lists import holds_download, is_run_by_xargs, listed_in
 from skillkeep.auditor.engines.shell.lookup import lookup
 from skillkeep.auditor.engines.shell.model import Command, Script, Substitution, Variable, Word
 from skillkeep.auditor.engines.shell.named_keys import is_start_up_line
@@ -61,6 +62,11 @@ class Execution:
     def judge(self, call: Call, labels: frozenset[str], before: list[Call], printed: Known | None) -> None:
         """Judge `call`, fed by the calls `before` it, which print `printed` when that is known."""
         self._program(call)
+        if "xargs" in call.prefixes:
+            labels |= listed_in(self._site, call)
+            if "download" in labels and is_run_by_xargs(call, self._interpreter(call.name) is not None):
+                self._downloaded(call, before)
+                return
         interpreter = self._interpreter(call.name)
         if call.name == "eval":
             self._eval(call, labels)
@@ -183,7 +189,10 @@ class Execution:
             return
         if decoded or "decoded" in labels:
             self._site.report("shell-decoded-execution", call.command, f"{call.name} runs a text that was hidden")
-        if "download" in labels and word is not None and any(isinstance(p, Substitution) for p in word.pieces):
+        filled = word is not None and holds_download(self._site, word, text)
+        if filled or (
+            "download" in labels and word is not None and any(isinstance(p, Substitution) for p in word.pieces)
+        ):
             self._downloaded(call)
         elif context is Context.SHELL and self._site.files.labels:
             for name in _SEPARATORS.split(text):

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from skillkeep.auditor.engines.interface import Context
 from skillkeep.auditor.engines.shell.acting import Acting
+from skillkeep.auditor.engines.shell.braces import braced
 from skillkeep.auditor.engines.shell.calls import calls_of
 from skillkeep.auditor.engines.shell.evaluate import HOLE
 from skillkeep.auditor.engines.shell.execution import Execution
@@ -248,12 +249,13 @@ class Judge:
         labels = _NOTHING
         for value in loop.values:
             labels |= self._word(value)
-        if len(loop.values) == 1:
+        if len(loop.values) == 1 and "{" not in (loop.values[0].literal or ""):
             self._site.scope.assign(loop.name, loop.values[0], labels, appended=False)
         else:
             self._site.scope.forget(loop.name, labels)
-        for value in loop.values:
-            what = secrets().path(self._site.scope.text(value).replace(HOLE, ""))
+        texts = [(value, text) for value in loop.values for text in braced(self._site.scope.text(value))]
+        for value, text in texts:
+            what = secrets().path(text.replace(HOLE, ""))
             if what is not None:
                 message = f"goes through files that hold secrets: {what}"
                 self._site.report("code-credential-file", value, message, subject=subject_of(what))

@@ -41,9 +41,13 @@ class Reading:
 def read_shell(text: str, name: str = "") -> Reading:
     """Parse `text`, the content of a file called `name`. Raises `TooDeepError` and `UnparsedError`."""
     text = _as_bash(text, name.lower())
-    script, tree, astray = _parsed(text)
-    if astray or (not tree.complete and "<" in text):
-        script, tree, _ = _parsed(_without_placeholders(text))
+    script, tree, statements = _parsed(text)
+    if statements.astray or (not tree.complete and "<" in text):
+        script, tree, statements = _parsed(_without_placeholders(text))
+    if tree.complete and statements.torn:
+        for start in statements.torn[:_MOST_LINES]:
+            script.pipelines += _parsed(text[start : _line_end(text, start)], start)[0].pipelines
+        script.pipelines.sort(key=lambda pipeline: pipeline.commands[0].start)
     if tree.complete:
         return Reading(script, whole=True, lost=False)
     lost = False
@@ -96,8 +100,11 @@ def _undoubled(line: str) -> str:
     return plain + " " * (len(line) - len(plain)) if not plain.endswith("\\") else plain
 
 
-def _parsed(text: str, base: int = 0) -> tuple[Script, Syntax, bool]:
-    """The script, its tree, and whether the grammar went astray. Offsets of the tree are characters of `text`."""
+def _parsed(text: str, base: int = 0) -> tuple[Script, Syntax, Statements]:
+    """The script, its tree, and what read it and tells where the grammar went astray.
+
+    Offsets of the tree are characters of `text`.
+    """
     levels = 0
 
     def again(inner: str, anchor: tuple[int, int]) -> Script:
@@ -111,7 +118,7 @@ def _parsed(text: str, base: int = 0) -> tuple[Script, Syntax, bool]:
 
     tree = _tree(text)
     statements = Statements(text, again, base)
-    return statements.script(tree.root.children), tree, statements.astray
+    return statements.script(tree.root.children), tree, statements
 
 
 def _tree(text: str) -> Syntax:

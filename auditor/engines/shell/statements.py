@@ -5,11 +5,12 @@ Lists, blocks and loops are read with a stack of their own, so that a long scrip
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final
 
 from skillkeep.auditor.engines.shell.model import Command, Loop, Pipeline, Script, Word
-from skillkeep.auditor.engines.shell.words import Words
+from skillkeep.auditor.engines.shell.words import Words, keyed
 
 if TYPE_CHECKING:
     from skillkeep.auditor.syntax.grammars import Node
@@ -33,12 +34,14 @@ _COMPOUND: Final = frozenset(
     }
 )
 _OPERATORS: Final = frozenset({"|", "|&"})
+_LINE_END: Final = re.compile(r"(?<!\\)\n")
 
 
 class Statements:
     """Reads the statements of `text`; see `Words` for `again`, `base` and `anchor`.
 
-    `astray` becomes true where the grammar took text of a following line for this one's.
+    `astray` becomes true where the grammar took text of a following line for this one's; `torn` are the offsets where
+    it took a whole line for more words of the command before it.
     """
 
     def __init__(
@@ -53,6 +56,7 @@ class Statements:
         self._earlier: list[Pipeline] = []
         self._later: list[Command] = []
         self.astray = False
+        self.torn: list[int] = []
 
     def script(self, nodes: Sequence[Node]) -> Script:
         """The statements among `nodes`. Raises `TooDeepError`."""
@@ -117,8 +121,12 @@ class Statements:
 
     def _command(self, node: Node) -> Command:
         command = self._new(node)
+        end = 0
         for child in node.children:
             kind = child.type
+            if end and child.start_byte - end > 0 and _LINE_END.search(self._text, end, child.start_byte):
+                self.torn.append(child.start_byte)
+            end = child.end_byte
             if kind == "variable_assignment":
                 self._assign(child, command)
             elif kind in _REDIRECTS:
@@ -142,7 +150,8 @@ class Statements:
         appended = children[1].type == "+=" if len(children) > 1 else False
         if len(children) > 2 and children[2].type == "array":
             for number, element in enumerate(self._words.array(children[2])):
-                command.assignments.append((f"{name}[{number}]", element, False))
+                key, value = keyed(element) or (str(number), element)
+                command.assignments.append((f"{name}[{key}]", value, False))
         if len(children) > 2:
             value = self._words.word(children[2])
         else:

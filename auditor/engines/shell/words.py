@@ -16,9 +16,10 @@ from skillkeep.auditor.engines.shell.model import Script, Substitution, Variable
 if TYPE_CHECKING:
     from skillkeep.auditor.syntax.grammars import Node
 
-__all__ = ["TooDeepError", "Words"]
+__all__ = ["TooDeepError", "Words", "keyed"]
 
 _DEPTH: Final = 60
+_KEYED: Final = re.compile(r"\[[\"']?([\w.-]{1,60})[\"']?\]=")
 _PLAIN_WORD: Final = re.compile(r"[\w./:@%+,=~\[\]-]+")
 _ONLY_LITERAL: Final = 3  # quote, content, quote
 _ESCAPED: Final = re.compile(r"\\(.)", re.DOTALL)
@@ -278,3 +279,15 @@ def _merged(word: Word) -> Word:
     elif len(merged) == 1 and isinstance(merged[0], str):
         word.literal = merged[0]
     return word
+
+
+def keyed(element: Word) -> tuple[str, Word] | None:
+    """The key and the value of ``[key]=value``, an element of an array in which each has a name."""
+    first = element.literal if element.literal is not None else element.pieces[0] if element.pieces else ""
+    found = _KEYED.match(first) if isinstance(first, str) else None
+    if found is None or not isinstance(first, str):
+        return None
+    rest = first[found.end() :]
+    if element.literal is not None:
+        return found[1], Word(element.start, element.end, [rest], literal=rest, quoted=element.quoted)
+    return found[1], Word(element.start, element.end, [rest, *element.pieces[1:]], quoted=element.quoted)

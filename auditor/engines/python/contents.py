@@ -1,0 +1,113 @@
+"""What a program's files hold: data written to a path, found again by whoever reads or starts that path."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Hashable, Iterator
+from typing import Final
+
+from skillkeep.auditor.engines.python.callers import arguments_for
+from skillkeep.auditor.engines.python.folding import Folder
+from skillkeep.auditor.engines.python.scopes import Binding, Scope
+from skillkeep.auditor.engines.python.values import HOLE
+
+__all__ = ["Contents", "Given"]
+
+_DEEPEST: Final = 8
+_MOST_WRITES: Final = 64
+_MOST_CALLERS: Final = 4
+_WRITING: Final = frozenset({"write", "writelines", "write_text", "write_bytes"})
+_SAME: Final = frozenset({"builtins.str", "os.fspath", "pathlib.Path", "os.path.abspath", "os.path.realpath"})
+_OPENING: Final = frozenset({"builtins.open", "io.open", "codecs.open", "os.fdopen", "aiofiles.open", "os.open"})
+_COPYING: Final = frozenset({"shutil.copyfileobj", "os.write"})
+_KEPT: Final = frozenset({"value", "item", "param"})
+_METHODS: Final = frozenset({"open", "resolve", "absolute", "expanduser", "as_posix", "__enter__"})
+_PARTS: Final = frozenset({"name", "buffer", "file"})
+
+Given = tuple[ast.expr, Scope]
+
+
+class Contents:
+    """The writes of one program, by what tells which file they go to."""
+
+    def __init__(self, folder: Folder) -> None:
+        self._folder = folder
+        self._names = folder.names
+        self._written: dict[Hashable, list[Given]] | None = None
+
+    def of(self, path: ast.AST | None, scope: Scope) -> list[Given]:
+        """The data that the program writes to the file which `path`, or an open file, stands for."""
+        if path is None:
+            return []
+        if self._written is None:
+            self._written = {}
+            for target, data, home in self._writes():
+                for origin in self._origins(target, home, 0):
+                    self._written.setdefault(origin, []).extend((each, home) for each in data)
+        if not self._written:
+            return []
+        return [each for origin in self._origins(path, scope, 0) for each in self._written.get(origin, ())]
+
+    def _writes(self) -> Iterator[tuple[ast.expr, list[ast.expr], Scope]]:
+        count = 0
+        for source in self._names.program.sources:
+            for call, scope in source.found.calls:
+                target, data = self._write(call, scope)
+                if target is not None and any(each.__class__ is not ast.Constant for each in data):
+                    count += 1
+                    yield target, data, scope
+                if count >= _MOST_WRITES:
+                    return
+
+    def _write(self, call: ast.Call, scope: Scope) -> tuple[ast.expr | None, list[ast.expr]]:
+        function = call.func
+        if isinstance(function, ast.Attribute) and function.attr in _WRITING:
+            return function.value, call.args
+        if isinstance(function, ast.Name) and function.id == "print":
+            return next((each.value for each in call.keywords if each.arg == "file"), None), call.args
+        if len(call.args) > 1 and not _COPYING.isdisjoint(names := self._names.resolve(function, scope)):
+            first, second = call.args[:2]
+            return (first, [second]) if "os.write" in names else (second, [first])
+        return None, []
+
+    def _origins(self, node: ast.AST, scope: Scope, depth: int) -> set[Hashable]:
+        """What tells that two expressions stand for one file: its text, or where its name was made."""
+        if depth > _DEEPEST:
+            return set()
+        text = self._folder.fold(node, scope) if isinstance(node, ast.expr) else None
+        if isinstance(text, str) and text and HOLE not in text:
+            return {text.removeprefix("./")}
+        if isinstance(node, ast.Call):
+            return self._of_call(node, scope, depth)
+        if (
+            isinstance(node, ast.Attribute)
+            and node.attr in _PARTS
+            and (made := self._origins(node.value, scope, depth + 1))
+        ):
+            return made
+        if isinstance(node, ast.Attribute):
+            return self._of_bindings(node.attr, self._names.found(scope).attributes.get(node.attr, ()), depth)
+        if isinstance(node, ast.Name) and (bound := scope.lookup(node.id)):
+            pairs = [(each, bound[0]) for each in bound[1]]
+            return self._of_bindings(node.id, pairs, depth) or {(id(bound[0]), node.id)}
+        return set()
+
+    def _of_call(self, node: ast.Call, scope: Scope, depth: int) -> set[Hashable]:
+        names = self._names.resolve(node.func, scope)
+        if node.args and not (_SAME | _OPENING).isdisjoint(names):
+            return self._origins(node.args[0], scope, depth + 1)
+        if isinstance(node.func, ast.Attribute) and node.func.attr in _METHODS:
+            return self._origins(node.func.value, scope, depth + 1)
+        return {id(node)} if any(name.startswith("tempfile.") for name in names) else set()
+
+    def _of_bindings(self, name: str, pairs: list[tuple[Binding, Scope]] | tuple[()], depth: int) -> set[Hashable]:
+        found: set[Hashable] = set()
+        for binding, home in [pair for pair in pairs if pair[0].kind in _KEPT][:_MOST_CALLERS]:
+            if binding.kind == "item":
+                found.add(id(binding.node))
+            elif binding.kind == "param":
+                for given, scope in arguments_for(self._names, binding, home)[:_MOST_CALLERS]:
+                    found |= self._origins(given, scope, depth + 1)
+            elif binding.node is not None:
+                found |= self._origins(binding.node, home, depth + 1) or {(id(home), name)}
+        return found

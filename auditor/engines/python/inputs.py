@@ -1,0 +1,128 @@
+"""Programs that are given what came from the network: as their name, their script, or their input."""
+
+from __future__ import annotations
+
+import ast
+from typing import Final
+
+from skillkeep.auditor.engines.python.flow import Flow
+from skillkeep.auditor.engines.python.scopes import Scope
+from skillkeep.auditor.engines.python.site import Site
+from skillkeep.auditor.engines.python.values import HOLE, alternatives, is_whole
+from skillkeep.auditor.engines.tables import table
+
+__all__ = ["FEEDING", "judge_input", "judge_program", "judge_template"]
+
+FEEDING: Final = frozenset(
+    {
+        f"{made}().{way}"
+        for made in (
+            "subprocess.Popen",
+            "asyncio.create_subprocess_exec",
+            "asyncio.create_subprocess_shell",
+            "os.popen",
+        )
+        for way in ("stdin.write", "stdin.writelines", "communicate", "write", "writelines")
+    }
+)
+"""Methods by which a program that runs already gets its input."""
+
+_ORIGINS: Final = frozenset({"download", "decoded"})
+_INPUT: Final = frozenset({"input", "stdin"})
+_SELF: Final = frozenset({"sys.executable"})
+
+Listed = tuple[list[ast.expr], Scope]
+
+
+def judge_program(site: Site, flow: Flow, call: ast.Call, scope: Scope, argument: ast.expr | None) -> None:
+    """Report a program that `call` starts and that has something to run from the network."""
+    if given := _fed(site, flow, call, scope, argument):
+        site.report("python-downloaded-execution", call, f"a program is started, and {given} came from the network")
+
+
+def judge_input(site: Site, flow: Flow, call: ast.Call, scope: Scope) -> None:
+    """Report an interpreter that runs already and gets its program from the network."""
+    if _fed_later(site, flow, call, scope):
+        site.report("python-downloaded-execution", call, "an interpreter is given what came from the network")
+
+
+def judge_template(site: Site, flow: Flow, call: ast.Call, scope: Scope, argument: ast.expr | None) -> None:
+    """Report a template from the network: its expressions run as it is rendered."""
+    if "download" in flow.labels(argument, scope):
+        site.report("python-downloaded-execution", call, "a template that comes from the network runs its expressions")
+
+
+def _fed(site: Site, flow: Flow, call: ast.Call, scope: Scope, argument: ast.expr | None) -> str:
+    """What a program that `call` starts has from the network, in words; empty when nothing is known of that."""
+    elements, home = _listed(argument, scope)
+    if not elements:
+        return ""
+    first = elements[0]
+    value = site.fold(first, home)
+    if not is_whole(value) and "download" in flow.labels(first, home):
+        return "the program's name"
+    if _written(flow, first, home):
+        return "the program"
+    if not _is_interpreter(site, first, home):
+        return ""
+    rest = [each for each in elements[1:] if not _is_option(each)]
+    if rest and _written(flow, rest[0], home):
+        return "the script"
+    given = [each.value for each in call.keywords if each.arg in _INPUT]
+    if not rest and any(
+        not _ORIGINS.isdisjoint(flow.labels(each, scope) | _content(flow, each, scope)) for each in given
+    ):
+        return "the input"
+    return ""
+
+
+def _fed_later(site: Site, flow: Flow, call: ast.Call, scope: Scope) -> bool:
+    """``shell.stdin.write(fetched)``: an interpreter without a script gets something from elsewhere to run."""
+    labels = frozenset().union(*(flow.labels(each, scope) for each in call.args), frozenset())
+    if _ORIGINS.isdisjoint(labels):
+        return False
+    holder: ast.AST = call.func
+    while isinstance(holder, ast.Attribute):
+        holder = holder.value
+    bound = scope.lookup(holder.id) if isinstance(holder, ast.Name) else None
+    made = [(each.node, bound[0]) for each in bound[1]] if bound else [(holder, scope)]
+    for node, home in made:
+        inner = node.value if isinstance(node, ast.Await) else node
+        if not isinstance(inner, ast.Call) or not inner.args:
+            continue
+        elements, place = _listed(inner.args[0], home)
+        plain = elements or [inner.args[0], *inner.args[1:]]
+        if _is_interpreter(site, plain[0], place) and all(map(_is_option, plain[1:])):
+            return True
+    return False
+
+
+def _listed(node: ast.expr | None, scope: Scope) -> Listed:
+    """The elements of a list of arguments, also of one that a name stands for."""
+    if isinstance(node, ast.Name) and (bound := scope.lookup(node.id)):
+        values = [each.node for each in bound[1] if each.kind == "value"]
+        node, scope = (values[0], bound[0]) if len(values) == 1 else (None, scope)  # type: ignore[assignment]
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
+        return _listed(node.left, scope)
+    return (node.elts, scope) if isinstance(node, ast.List | ast.Tuple) else ([], scope)
+
+
+def _is_option(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value.startswith("-")
+
+
+def _is_interpreter(site: Site, node: ast.expr, scope: Scope) -> bool:
+    if not _SELF.isdisjoint(site.names.resolve(node, scope)):
+        return True
+    known = table("shell")["interpreters"]
+    names = [text for text in alternatives(site.fold(node, scope)) if isinstance(text, str) and HOLE not in text]
+    return any(text.rpartition("/")[2] in known for text in names)
+
+
+def _content(flow: Flow, node: ast.expr, scope: Scope) -> frozenset[str]:
+    return frozenset().union(*(flow.labels(data, home) for data, home in flow.contents.of(node, scope)), frozenset())
+
+
+def _written(flow: Flow, node: ast.expr, scope: Scope) -> bool:
+    """True for a file that the program has filled from the network or a decoder."""
+    return not isinstance(node, ast.Starred) and "download" in _content(flow, node, scope)

@@ -1,0 +1,42 @@
+"""Parts of things: how a constant key is spelled, and what is put into a thing beside the names that hold it."""
+
+from __future__ import annotations
+
+import ast
+from typing import Final
+
+from skillkeep.auditor.engines.python.scopes import CHOSEN, Binding, Collected, Scope
+
+__all__ = ["feed", "is_table", "part_of", "set_attribute"]
+
+_SET: Final = 3  # arguments of `setattr`
+
+
+def feed(found: Collected) -> None:
+    """Note what is put into a thing with the scope that binds its name. Scopes then refer to each other in circles."""
+    for name, part, node, scope in found.stored:
+        bound = scope.lookup(name)
+        if bound is not None:
+            bound[0].fed.setdefault(name, []).append((part, node, scope))
+
+
+def part_of(node: ast.Subscript) -> str:
+    """How a constant key of a subscript is spelled among the parts of a thing; ``[`` for one that is not constant."""
+    key = node.slice
+    return f"[{key.value!r}]" if isinstance(key, ast.Constant) and isinstance(key.value, str | int) else "["
+
+
+def set_attribute(found: Collected, scope: Scope, node: ast.Call) -> None:
+    """``setattr(thing, "name", x)``; with a name chosen at run time, `x` may become any attribute."""
+    if len(node.args) != _SET:
+        return
+    name = node.args[1]
+    known = isinstance(name, ast.Constant) and isinstance(name.value, str)
+    key = str(name.value) if known and isinstance(name, ast.Constant) else CHOSEN
+    found.attributes[key].append((Binding("value" if known else "fed", node.lineno, node.args[2]), scope))
+
+
+def is_table(node: ast.expr) -> bool:
+    """``vars(thing)``, ``thing.__dict__``."""
+    called = isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "vars"
+    return called or (isinstance(node, ast.Attribute) and node.attr == "__dict__")
