@@ -13,6 +13,7 @@ from skillkeep.auditor.engines.behaviour.acts import CODE, Act, Acts, code_of
 from skillkeep.auditor.engines.behaviour.chains import chained
 from skillkeep.auditor.engines.behaviour.documents import Documents
 from skillkeep.auditor.engines.behaviour.dropped import drops
+from skillkeep.auditor.engines.behaviour.handed import handed_over
 from skillkeep.auditor.engines.behaviour.listed import listed, listed_in_code
 from skillkeep.auditor.engines.behaviour.places import unnamed_places
 from skillkeep.auditor.engines.behaviour.recipients import Recipient, declared_sources, named_nowhere, recipients
@@ -104,6 +105,7 @@ class BehaviourEngine(Engine):
         for path, line, found_at, act in chain(listed(tree), listed_in_code(tree, emit.notes.get("spelled", ()))):
             message = f"{act.path} reads what this list names and sends something: {act.text.strip()[:60]}"
             emit.finding("behaviour-listed-secrets", Location(path, line), found_at, message)
+        _handed(tree, emit)
         sent_to: list[Recipient] = emit.notes.get("recipients", [])
         for found in sent_to:
             if named_nowhere(found, documents):
@@ -194,6 +196,16 @@ def _tampered(tree: SourceTree, acts: list[Act], emit: Emitter) -> None:
         if taken and (taken.kind == "secret" or any(file.path in remote for file in program)):
             message = f"{patch.text.strip()[:60]} is replaced, and {taken.text.strip()[:40]} is taken"
             emit.finding("behaviour-tampered-library", Location(patch.path, patch.line), patch.text, message)
+
+
+def _handed(tree: SourceTree, emit: Emitter) -> None:
+    """What one script fetches and saves, another one runs."""
+    for segment, start, name, by, source in handed_over(tree):
+        shown = segment.text[start : start + 120].strip().split("\n")[0]
+        severity = Severity.WARN if saves_installer(source, name) else example_severity(segment)
+        message = f"{name} is fetched and saved by {by}, and run here"
+        at = segment.locate(start, start + 1)
+        emit.finding("behaviour-dropped-program", at, shown, message, segment=segment, severity=severity)
 
 
 def _redirected(tree: SourceTree, documents: Documents, emit: Emitter) -> None:

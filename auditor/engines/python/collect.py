@@ -9,7 +9,7 @@ import ast
 from collections.abc import Callable, Iterable
 from typing import Final
 
-from skillkeep.auditor.engines.python.parts import is_table, part_of, set_attribute
+from skillkeep.auditor.engines.python.parts import is_table, is_written_down, part_of, set_attribute
 from skillkeep.auditor.engines.python.scopes import CHOSEN, RAISED, Binding, Collected, Function, Scope
 
 __all__ = ["collect"]
@@ -328,7 +328,8 @@ def _fed(walk: _Walk, scope: Scope, holder: ast.expr, call: ast.Call) -> None:
     """``box.append(x)`` puts `x` into the box, ``session.headers.update(x)`` into the session's headers."""
     given = (*call.args, *(item.value for item in call.keywords))
     if isinstance(holder, ast.Name):
-        walk.found.stored.extend((holder.id, "", item, scope) for item in given)
+        told = getattr(call.func, "attr", "") != "update" or all(map(is_written_down, given))
+        walk.found.stored.extend((holder.id, "" if told else "[", item, scope) for item in given)
     elif isinstance(holder, ast.Attribute):
         walk.found.attributes[holder.attr].extend((Binding("fed", item.lineno, item), scope) for item in given)
         if isinstance(holder.value, ast.Name):

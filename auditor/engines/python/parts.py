@@ -7,7 +7,7 @@ from typing import Final
 
 from skillkeep.auditor.engines.python.scopes import CHOSEN, Binding, Collected, Scope
 
-__all__ = ["feed", "is_table", "part_of", "set_attribute"]
+__all__ = ["feed", "is_table", "is_written_down", "part_of", "set_attribute"]
 
 _SET: Final = 3  # arguments of `setattr`
 
@@ -40,3 +40,12 @@ def is_table(node: ast.expr) -> bool:
     """``vars(thing)``, ``thing.__dict__``."""
     called = isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "vars"
     return called or (isinstance(node, ast.Attribute) and node.attr == "__dict__")
+
+
+def is_written_down(node: ast.expr) -> bool:
+    """True for constants, and for tables and lists of them."""
+    if isinstance(node, ast.Dict):
+        return all(map(is_written_down, node.values)) and None not in node.keys
+    if isinstance(node, ast.List | ast.Tuple | ast.Set):
+        return all(map(is_written_down, node.elts))
+    return isinstance(node, ast.Constant)

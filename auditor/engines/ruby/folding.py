@@ -217,6 +217,12 @@ class Folder:
     def _assigned(self, node: Node, kind: str) -> Value:
         target, right = node.children[0], node.children[-1]
         value = self.value(right)
+        if target.type == "left_assignment_list":
+            parts = value.items or ()
+            for at, child in enumerate(each for each in target.named_children if each.type in _NAMES):
+                one = parts[at] if at < len(parts) else Value(HOLE, value.labels)
+                self._site.variables[self._site.source(child)] = one
+            return value
         if target.type not in _NAMES:
             return self._kept_elsewhere(target, value)
         name = self._site.source(target)
