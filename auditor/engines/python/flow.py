@@ -20,7 +20,7 @@ from skillkeep.auditor.engines.python.folding import Folder
 from skillkeep.auditor.engines.python.functions import DECODERS
 from skillkeep.auditor.engines.python.parts import part_of
 from skillkeep.auditor.engines.python.scopes import CHOSEN, RAISED, Binding, Scope
-from skillkeep.auditor.engines.python.values import alternatives, texts_of
+from skillkeep.auditor.engines.python.values import alternatives, is_whole, texts_of
 from skillkeep.auditor.engines.tables import secrets, table
 
 __all__ = ["Flow", "secret_labels"]
@@ -28,6 +28,8 @@ __all__ = ["Flow", "secret_labels"]
 _NODES: Final = 200_000
 _REACH: Final = 5_000
 _MOST_SHARES: Final = 3
+_WORD: Final = 3  # letters: of shorter texts a program could be put together
+_MOST_CHOICES: Final = 64
 _DEEPEST: Final = 3  # files whose content comes from files
 _RETURNS: Final = "<returns>"
 _PLAIN: Final = (ast.Constant, ast.Lambda, ast.Compare)  # a comparison tells one bit
@@ -208,7 +210,8 @@ class Flow:
             self._mention(node.value.id, scope, into, part_of(node))
         else:
             stack.append(node.value)
-        stack.append(node.slice)
+        if not _is_choice(self._folder.fold(node.value, scope)):
+            stack.append(node.slice)
 
     def _one_variable(self, node: ast.Call | ast.Subscript, scope: Scope, into: _Summary) -> bool:
         """True when `node` reads exactly one variable of the environment."""
@@ -307,6 +310,13 @@ class Flow:
             if words and words[0].rpartition("/")[2] in self._table["environment_programs"]:
                 into.labels.add("environment")
             into.labels.update(f"secret:{what}" for word in words if (what := secrets().path(word.strip("'\""))))
+
+
+def _is_choice(table: Any) -> bool:
+    """True for a short table of whole commands that are written down: whoever chooses one writes none of them."""
+    rows = table.values() if isinstance(table, dict) else table if isinstance(table, tuple) else ()
+    told = [isinstance(row, tuple) or (isinstance(row, str) and len(row) > _WORD) for row in rows]
+    return 0 < len(told) <= _MOST_CHOICES and all(told) and is_whole(table)
 
 
 def argument(call: ast.Call, where: list[int | str]) -> ast.expr | None:
