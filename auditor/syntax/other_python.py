@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["python_tree"]
 
 _MOST_LEFT_OUT: Final = 16  # statements; each costs a parse of all
+_MOST_LOST: Final = 3  # of so many lines with something on them, one at most
 _LONGEST_STRAY: Final = 100  # bytes of what belongs to nothing and is taken out
 _OLD_NUMBER: Final = re.compile(rb"0*(?:([0-7]+)|[1-9]\d*|0[xXbBoO]\w+?)[lL]?", re.ASCII)
 _QUOTE: Final = re.compile(rb"[\"'`]")
@@ -66,6 +67,8 @@ def _translated(text: str) -> tuple[ast.Module, tuple[int, ...]]:
             data = shorter
             left_out.append(line)
         else:
+            if len(set(left_out)) * _MOST_LOST > len(text.split("\n")) - text.count("\n\n"):
+                raise UnparsedError("it is no Python")
             if edits.held:
                 _Filling(edits.held).visit(tree)
             return tree, tuple(left_out)
