@@ -156,7 +156,7 @@ class _Walk:
                 for item, value in zip(target.elts, source.elts, strict=True):
                     self.bind_target(scope, item, Binding("value", binding.line, value))
                 return
-        kind = "item" if binding.kind == "value" else "opaque"
+        kind = {"value": "item", "element": "part"}.get(binding.kind, "opaque")
         for index, item in enumerate(target.elts):
             self.bind_target(scope, item, Binding(kind, binding.line, source, index=index))
 

@@ -31,7 +31,7 @@ _ONLY_SYNTAX: Final = 0x400  # ast.PyCF_ONLY_AST: compile() returns a tree and n
 _SAFE_LOADERS: Final = ("SafeLoader", "CSafeLoader", "BaseLoader", "CBaseLoader")
 _SPREAD_ARGUMENTS: Final = ("os.execl", "os.spawnl", "asyncio.create_subprocess_exec")
 _KINDS: Final = ("code", "shell", "process", "deserialise", "deserialise_file", "import", "import_soft", "native")
-_HOLDERS: Final = frozenset({"value", "import", "element", "item"})
+_HOLDERS: Final = frozenset({"value", "import", "element", "item", "part"})
 _HOLDING: Final = frozenset(
     {ast.Name, ast.Attribute, ast.Call, ast.Subscript, ast.IfExp, ast.BoolOp, ast.NamedExpr, ast.Await, ast.List,
      ast.Tuple, ast.Set}

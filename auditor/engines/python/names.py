@@ -178,6 +178,9 @@ class Names:
             return tuple(f"{name}[{binding.index}]" for name in made if name.endswith("()"))
         if kind == "element" and isinstance(binding.node, ast.List | ast.Tuple | ast.Set):
             return self._union(binding.node.elts, home)
+        if kind == "part" and isinstance(binding.node, ast.List | ast.Tuple | ast.Set):
+            rows = [row.elts for row in binding.node.elts if isinstance(row, ast.List | ast.Tuple)]
+            return self._union([row[binding.index] for row in rows if binding.index < len(row)], home)
         return ()
 
     def _union(self, nodes: list[ast.expr], scope: Scope) -> tuple[str, ...]:

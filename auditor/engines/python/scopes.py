@@ -16,9 +16,10 @@ class Binding:
     """One thing a name may hold.
 
     `kind`: ``value`` (the node's value), ``import`` (the module or member `name`), ``augment`` (the earlier value
-    with `operator` and the node), ``element`` (an element of the node), ``item`` (item `index` of the node),
-    ``param`` (argument `index` of the function `node`), ``rest`` (its arguments from `index` on), ``more`` (its
-    keyword arguments), ``define`` (a function or class), ``fed`` (put into what is there), ``opaque``.
+    with `operator` and the node), ``element`` (an element of the node), ``item`` (item `index` of the node), ``part``
+    (that item of each of its elements), ``param`` (argument `index` of the function `node`), ``rest`` (its arguments
+    from `index` on), ``more`` (its keyword arguments), ``define`` (a function or class), ``fed`` (put into what is
+    there), ``opaque``.
     """
 
     kind: str
