@@ -52,7 +52,7 @@ def is_own_address(url: str, words: frozenset[str]) -> bool:
         ending in table("shell")["plain_endings"]
         and f"{name}.{ending}" not in _hosts_of_anybody()
         and len(name) >= _SHORTEST_NAMES.get(ending, _SHORTEST_NAME)
-        and name.upper() in words
+        and name.replace("-", "").upper() in words
     )
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from typing import Final
 
 from skillkeep.auditor.engines.tables import table
@@ -30,33 +29,58 @@ _RUNNING: Final = frozenset(  # besides interpreters: they run what they are giv
     }
     | {"su", "runuser", "script", "expect", "nsenter", "chroot", "crontab", "make"}
 )
-_STARTS: Final = re.compile(  # it names the program of a later command
-    rf"(?:[;&(\n!]|\bexec|\b(?:sudo|nohup|time|then|do|else)|-exec(?:dir)?|-ok)\s*[\"']?[^\s\"';&]*{HOLE}"
+_STARTS: Final = re.compile(  # it names a program that the one before it starts
+    rf"(?:\b(?:exec|sudo|nohup|time|then|do|else)|-exec(?:dir)?|-ok)\s+[\"']?[^\s\"';&]*{HOLE}"
 )
+_SEPARATORS: Final = frozenset("|;&()\n{}!")
+_SCRIPT: Final = re.compile(r"[\"']?[^\s\"'|;&]*/[\w-]+\.(?:py|js|mjs|cjs|ts|sh|rb)[\"']?")
+_RUNNERS: Final = frozenset({"python", "python3", "node", "bash", "sh", "ruby"})  # of a script that is a file
 
 
 def is_argument(text: str) -> bool:
-    """True for ``codesign --verify "${path}"``: the program is written down, and each unknown part is one quoted word.
+    """True for ``codesign --verify "${path}" | head``: programs are written down, each unknown part is one quoted word.
 
-    A quote in the text still breaks out, which is a weakness and no hidden command.
+    A quote in the text still breaks out, which is a weakness and no hidden command. The program may be an interpreter
+    (``python "${here}/read.py" "${path}"``) where a script's name is written down and nothing is piped into it.
     """
-    words = text.split()
-    interpreters = table("shell")["interpreters"].keys() | _RUNNING
-    if not words or HOLE in words[0] or any(word.strip("\"'").rpartition("/")[2] in interpreters for word in words):
+    if any(mark in text for mark in ("`", "$(", "<(", "eval ")) or _STARTS.search(text):
         return False
-    if any(mark in text for mark in ("|", "`", "$(", "eval ")):
-        return False
-    return not _STARTS.search(text) and all(_quoted_holes(text))
+    commands = _commands(text)
+    return bool(commands) and all(_is_plain(words, fed=fed) for fed, words in commands or ())
 
 
-def _quoted_holes(text: str) -> Iterator[bool]:
-    """For each hole whether it stands between quotes."""
-    mark = ""
+def _is_plain(words: list[str], *, fed: bool) -> bool:
+    """True for a command whose program is written down and runs nothing that it is given, but a script by its name."""
+    if HOLE in words[0]:
+        return False
+    running = table("shell")["interpreters"].keys() | _RUNNING
+    names = [word.strip("\"'").rpartition("/")[2] for word in words]
+    if not fed and names[0] in _RUNNERS and len(words) > 1 and _SCRIPT.fullmatch(words[1]):
+        return True
+    return not any(name in running for name in names)
+
+
+def _commands(text: str) -> list[tuple[bool, list[str]]] | None:
+    """Whether it is fed by a pipe, and the words, quotes and all, of each simple command.
+
+    None where something unknown stands outside of quotes.
+    """
+    commands: list[tuple[bool, list[str]]] = [(False, [])]
+    word = mark = before = ""
     escaped = False
-    for character in text:
-        if character == HOLE:
-            yield mark != ""
-        elif escaped:
+    for character in (*text, "\n"):
+        if character == HOLE and not mark:
+            return None
+        if not mark and not escaped and (character.isspace() or character in _SEPARATORS):
+            commands[-1][1].extend([word] if word else [])
+            word = ""
+            if not character.isspace() or character == "\n":
+                commands.append((character == "|" and before != "|", []))
+            before = character
+            continue
+        word += character
+        before = character
+        if escaped:
             escaped = False
         elif character == "\\" and mark != "'":
             escaped = True
@@ -64,3 +88,4 @@ def _quoted_holes(text: str) -> Iterator[bool]:
             mark = ""
         elif not mark and character in "\"'":
             mark = character
+    return None if mark else [(fed, words) for fed, words in commands if words]

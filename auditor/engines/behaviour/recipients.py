@@ -10,6 +10,7 @@ from itertools import islice
 from typing import Any, Final
 
 from skillkeep.auditor.engines.behaviour.documents import Documents
+from skillkeep.auditor.engines.installers import is_installer
 from skillkeep.auditor.engines.interface import Context, Segment, SourceFile
 from skillkeep.auditor.engines.network import host_of
 from skillkeep.auditor.engines.tables import table
@@ -103,8 +104,8 @@ def declared_sources(file: SourceFile) -> Iterator[Recipient]:
 
 
 def named_nowhere(found: Recipient, documents: Documents) -> bool:
-    """True when no document names the recipient, its domain or its host."""
-    if documents.silent or documents.holds(found.to):
+    """True when no document names the recipient, its domain or its host; what vendors document names itself."""
+    if documents.silent or documents.holds(found.to) or (found.what in _RUN and is_installer(found.to)):
         return False
     if found.what == "an address":
         return not documents.names(found.to.rpartition("@")[2], exact=True)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 
 from skillkeep.auditor.engines.javascript.resolve import Resolver
 from skillkeep.auditor.engines.javascript.scopes import FUNCTIONS, THROWN, Binding, Scope
-from skillkeep.auditor.engines.javascript.texts import HOLE
+from skillkeep.auditor.engines.javascript.texts import HOLE, NUMBERS
 from skillkeep.auditor.engines.javascript.values import Value
 from skillkeep.auditor.engines.tables import secrets
 
@@ -30,7 +30,6 @@ _NAMES: Final = frozenset({"identifier", "shorthand_property_identifier"})
 _MEMBERS: Final = frozenset({"member_expression", "subscript_expression"})
 _CALLS: Final = frozenset({"call_expression", "new_expression"})
 _INERT: Final = frozenset({"string", "number", "regex", "type_annotation", "type_arguments", "comment", "class"})
-_NUMBERS: Final = frozenset({"parseInt", "parseFloat", "Number", "Number.parseInt", "Number.parseFloat", "Date.now"})
 _OWN_MODULES: Final = frozenset({"path", "os", "url", "util", "file"})
 
 Key = tuple[Scope, str]
@@ -250,7 +249,7 @@ class Flow:
         if path in words.network:  # an answer is not what was sent to get it
             into.labels |= {"download", "outside"}
             return True
-        if path in _NUMBERS:  # a number holds no command and no secret
+        if path in NUMBERS:  # a number holds no command and no secret
             return True
         if path in words.decoders:
             into.labels.add("decoded")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from skillkeep.auditor.engines.javascript.calls import Calls
 from skillkeep.auditor.engines.javascript.names import Names
 from skillkeep.auditor.engines.javascript.scopes import FUNCTIONS, Scope
-from skillkeep.auditor.engines.javascript.texts import HOLE, arithmetic, number_of, string_value, unescape
+from skillkeep.auditor.engines.javascript.texts import HOLE, NUMBERS, arithmetic, number_of, string_value, unescape
 from skillkeep.auditor.engines.javascript.values import UNKNOWN, Value, joined, text_value, union
 from skillkeep.auditor.engines.javascript.words import Words
 
@@ -31,6 +31,7 @@ _WRAPPERS: Final = frozenset(
 )  # fmt: skip
 _LINKS: Final = frozenset({"member_expression", "subscript_expression", "call_expression"}) | _WRAPPERS
 _MOST_ITEMS: Final = 20_000
+_A_NUMBER: Final = text_value("10", number=True)  # stands for one that is not known
 
 
 class Resolver:
@@ -209,10 +210,26 @@ class Resolver:
             start, end = syntax.span(child)
             parts.append(text_value(unescape(syntax.text[at:start])))
             inner = child.named_children
-            parts.append(self.value(inner[0], scope) if inner else UNKNOWN)
+            part = self.value(inner[0], scope) if inner else UNKNOWN
+            parts.append(_A_NUMBER if not part.texts and inner and self._is_number(inner[0], scope) else part)
             at = end
         parts.append(text_value(unescape(syntax.text[at : syntax.offset(node.end_byte) - 1])))
         return joined(parts)
+
+    def _is_number(self, node: Node, scope: Scope) -> bool:
+        """True for what is a number whatever it is made of: no command and no secret fits into it."""
+        if node.type == "identifier":
+            bound = scope.lookup(self.program.name(node))
+            return bound is not None and all(
+                each.kind == "value"
+                and each.node is not None
+                and not each.members
+                and each.node.type == "call_expression"
+                and self._is_number(each.node, each.scope)
+                for each in bound[1]
+            )
+        called = node.child_by_field_name("function") if node.type == "call_expression" else None
+        return called is not None and not NUMBERS.isdisjoint(self.value(called, scope).paths)
 
     def _array(self, node: Node, scope: Scope) -> Value:
         items: list[Value] = []

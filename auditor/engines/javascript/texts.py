@@ -16,6 +16,7 @@ __all__ = [
     "BYTE_ENCODINGS",
     "HOLE",
     "MAX_TEXT",
+    "NUMBERS",
     "arithmetic",
     "character",
     "decode",
@@ -30,6 +31,7 @@ __all__ = [
 HOLE: Final = "\uf8ff"
 MAX_TEXT: Final = 1 << 18
 BYTE_ENCODINGS: Final = frozenset({"base64", "hex", "base64url"})
+NUMBERS: Final = frozenset({"parseInt", "parseFloat", "Number", "Number.parseInt", "Number.parseFloat", "Date.now"})
 _ESCAPE: Final = re.compile(r"\\(?:u\{([0-9a-fA-F]{1,6})\}|u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|(\r\n|.))", re.DOTALL)
 _PLAIN: Final = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", "v": "\v", "0": "\0", "\n": "", "\r\n": "",
                  "\u2028": "", "\u2029": ""}  # fmt: skip

@@ -42,7 +42,7 @@ _KINDS: Final = (
     "import_soft",
     "native",
 )
-_HOLDERS: Final = frozenset({"value", "import", "element", "item"})
+_HOLDERS: Final = frozenset({"value", "import", "element", "item", "part"})
 _HOLDING: Final = frozenset(
     {ast.Name, ast.Attribute, ast.Call, ast.Subscript, ast.IfExp, ast.BoolOp, ast.NamedExpr, ast.Await, ast.List,
      ast.Tuple, ast.Set}

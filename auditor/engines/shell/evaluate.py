@@ -212,4 +212,6 @@ class Scope:
             return None
         name = words[0].rpartition("/")[2]
         text = filtered(words, known.text)
-        return Known(text, known.decoded or name in DECODING) if text is not None else None
+        if text is None:
+            return None
+        return Known(text, known.decoded or (name in DECODING and text.strip() != known.text.strip()))

@@ -134,7 +134,9 @@ class Execution:
             return
         said = self._site.segment.text[first.start : first.end]
         told = _COMMAND_LIKE.search(said) and not _PLACEHOLDERS.fullmatch(said)
-        severity = None if said[:1] != "`" or told else Severity.WARN
+        alone = self._site.segment.provenance[:1] == ("inline code",) and self._site.segment.text.strip() == said
+        named = alone and said[:2] == "$(" and not _COMMAND_LIKE.search(f"`{said[2:]}")  # a page tells what to write
+        severity = None if (said[:1] != "`" or told) and not named else Severity.WARN
         message = "the output of a command is run as a command"
         self._site.report("shell-substituted-command", call.command, message, severity=severity)
 
