@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import chain
 from typing import Final
 
 __all__ = ["DESCRIBED", "described"]
@@ -14,6 +15,12 @@ _SERVES: Final = re.compile(
     r"(?i)\bmcp\b|fastmcp|modelcontextprotocol|list_?tools|register_?tool|add_?tool|input_?schema|\.tool\(|@tool\b"
     r"|\bTool\(|function_declarations|\"type\": ?\"function\""
 )
+_SPOKEN: Final = (  # one of these is in what `_SERVES` matches, in lower case
+    "mcp", "modelcontextprotocol", "listtools", "list_tools", "registertool", "register_tool", "addtool", "add_tool",
+    "inputschema", "input_schema", ".tool(", "@tool", "tool(", "function_declarations", '"type":"function"',
+    '"type": "function"',
+)  # fmt: skip
+_ALSO_LETTERS: Final = "\u0130\u0131\u017f\u212a"  # a pattern without case takes these for an i, an s and a k
 _NAMED: Final = re.compile(  # a key, a keyword, a constant, or the first arguments of a call
     r"(?:(?i:\b\w*(?:description|instructions))[\"']?\s*(?::\s*\w+\s*)?[:=]\s*|\.describe\(\s*|\bWithDescription\(\s*"
     r"|\.(?:tool|registerTool|addTool|prompt|registerPrompt)\(\s*[\"'`][\w./ -]{1,80}[\"'`]\s*,\s*)"
@@ -30,13 +37,17 @@ def described(code: str, runs: Iterator[re.Match[str]]) -> Iterator[tuple[re.Mat
 
     A text that is joined to one before it belongs to that. Only programs that speak of tools have any.
     """
-    serves: bool | None = None
+    first = next(runs, None)
+    if first is None:
+        return
+    if not _serves(code):
+        yield from ((run, False) for run in chain((first,), runs))
+        return
     end, before = 0, False
-    for run in runs:
-        serves = _SERVES.search(code) is not None if serves is None else serves
+    for run in chain((first,), runs):
         start = run.start()
         near = code[max(end, start - _BEFORE) : start]
-        is_text = serves and not run[0].startswith(("#", "//"))
+        is_text = not run[0].startswith(("#", "//"))
         before = is_text and (
             (before and bool(_JOINED.match(near)))
             or bool(_NAMED.search(code, max(0, start - _BEFORE), start))
@@ -44,3 +55,12 @@ def described(code: str, runs: Iterator[re.Match[str]]) -> Iterator[tuple[re.Mat
         )
         end = run.end()
         yield run, before
+
+
+def _serves(code: str) -> bool:
+    """True when `code` speaks of tools that a server has; where none of the words stands the pattern is not asked."""
+    if code.isascii() or not any(letter in code for letter in _ALSO_LETTERS):
+        plain = code.lower()
+        if not any(word in plain for word in _SPOKEN):
+            return False
+    return _SERVES.search(code) is not None
