@@ -50,6 +50,8 @@ def declared_names(files: Iterable[SourceFile]) -> frozenset[str]:
             continue
         if file.path.rpartition("/")[2].lower() in _TEMPLATES:
             names.update(_variables(file.text))
+        if file.is_program:
+            continue
         for segment in file.of(Context.INSTRUCTION, Context.METADATA):
             names.update(_variables(_without_comments(segment.text)))
         for segment in file.of(Context.FENCED):
@@ -71,7 +73,7 @@ def named_services(files: Iterable[SourceFile]) -> frozenset[str]:
     """
     names: set[str] = set()
     for file in files:
-        if file.text is None:
+        if file.text is None or file.is_program:
             continue
         for segment in file.of(Context.INSTRUCTION):
             told = _without_comments(segment.text)

@@ -11,7 +11,8 @@ import re
 from dataclasses import dataclass, replace
 
 from skillkeep.auditor.collect import Derived
-from skillkeep.auditor.engines.interface import Context, Segment, SourceFile
+from skillkeep.auditor.disguised import disguised_languages
+from skillkeep.auditor.engines.interface import CODE, Context, Segment, SourceFile
 from skillkeep.auditor.frontmatter import parse_frontmatter
 from skillkeep.auditor.interface import Location
 from skillkeep.auditor.languages import (
@@ -25,11 +26,8 @@ from skillkeep.auditor.languages import (
 from skillkeep.auditor.markdown import Fence, code_blocks, cut_at_fences, without_blocks, without_fences
 from skillkeep.auditor.notebook import Cell, cells_of
 
-__all__ = ["CODE", "Decoded", "cut_file", "decode", "derived_file", "source_file"]
+__all__ = ["Decoded", "cut_file", "decode", "derived_file", "source_file"]
 
-CODE = frozenset(
-    {Context.PYTHON, Context.JAVASCRIPT, Context.TYPESCRIPT, Context.SHELL, Context.POWERSHELL, Context.RUBY}
-)
 _LONE_CR = re.compile(r"\r(?!\n)")
 _PROMPT = re.compile(r"^([ \t]*)(?:[$%❯](?=[ \t])|>(?=[ \t]+/\w))", re.MULTILINE)
 _PLAIN_LABELS = frozenset({"", "text", "txt", "plain", "plaintext", "none"})
@@ -84,6 +82,8 @@ def source_file(path: str, data: bytes, decoded: Decoded, executable: bool) -> S
         return SourceFile(path, data, None, executable, (_name_segment(path),))
     text = decoded.text
     contexts = languages_of_file(path, text, executable)
+    if not CODE.intersection(contexts):
+        contexts += disguised_languages(text)
     segments = [_name_segment(path)]
     if Context.INSTRUCTION in contexts:
         segments += _instruction_segments(path, text)

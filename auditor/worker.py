@@ -202,7 +202,7 @@ def _digest(audit: _Audit, view: TreeView) -> str:
 
 
 def _looked_up(tree: SourceTree) -> frozenset[str]:
-    return looked_up_pages(_Texts({file.path: file for file in tree.files}))
+    return looked_up_pages(_Texts({file.path: file for file in tree.files if not file.is_program}))
 
 
 class _Texts(Mapping[str, str]):

@@ -17,10 +17,9 @@ from functools import cache
 from typing import ClassVar, Final
 
 from skillkeep.auditor.engines.inflate import INFLATERS, MAX_INFLATED
-from skillkeep.auditor.engines.interface import Context, Emitter, Engine, Mark, Segment, SourceFile
+from skillkeep.auditor.engines.interface import CODE, Context, Emitter, Engine, Mark, Segment, SourceFile
 from skillkeep.auditor.languages import sniff
 from skillkeep.auditor.patterns import PatternSet
-from skillkeep.auditor.sources import CODE
 
 __all__ = ["ENGINE", "DecoderEngine"]
 

@@ -51,6 +51,11 @@ class Context(StrEnum):
     TEXT = "text"  # anything else that decodes
 
 
+CODE: Final = frozenset(
+    {Context.PYTHON, Context.JAVASCRIPT, Context.TYPESCRIPT, Context.SHELL, Context.POWERSHELL, Context.RUBY}
+)
+
+
 class Mark(NamedTuple):
     """Where a line of a segment's text stands: its line and column in the file, and its line in the cell it is of."""
 
@@ -162,6 +167,11 @@ class SourceFile:
     def whole(self) -> bool:
         """True for a file of the tree or of a container, False for a piece of text found inside a file."""
         return not self.depth or bool(self.name)
+
+    @property
+    def is_program(self) -> bool:
+        """True where all of it is code of some language, whatever its name says."""
+        return any(each.context in CODE and not each.provenance for each in self.segments)
 
     @property
     def known_as(self) -> str:

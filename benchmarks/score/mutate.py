@@ -135,6 +135,17 @@ def _of_another_version(files: Files) -> Files:
             for path, body in files.items()}  # fmt: skip
 
 
+def _of_other_endings(files: Files) -> Files:
+    """Scripts below names of texts, as everything else then calls them."""
+    renamed = {path: re.sub(r"\.(?:py|m?js|sh|rb)$", ".txt", path) for path in files}
+    names = {old.rpartition("/")[2]: new.rpartition("/")[2] for old, new in renamed.items() if old != new}
+    if not names:
+        return files
+    found = re.compile("|".join(re.escape(name) for name in sorted(names, key=len, reverse=True)).encode())
+    return {renamed[path]: found.sub(lambda name: names[name[0].decode()].encode(), body)
+            for path, body in files.items()}  # fmt: skip
+
+
 def _moved(files: Files) -> Files:
     return {f"tests/fixtures/{path}": body for path, body in files.items()}
 
@@ -163,5 +174,6 @@ MUTATIONS: Mapping[str, Callable[[Files], Files]] = {
     "encode": _encoded,
     "comment": _each_page(_commented),
     "version": _of_another_version,
+    "ending": _of_other_endings,
     "crlf": _each_page(lambda text: text.replace("\n", "\r\n")),
 }

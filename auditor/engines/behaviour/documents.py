@@ -82,7 +82,7 @@ def _told(files: Iterable[SourceFile]) -> str:
     told: list[str] = []
     size = 0
     for file in files:
-        for each in file.of(Context.INSTRUCTION, Context.METADATA, Context.FENCED):
+        for each in () if file.is_program else file.of(Context.INSTRUCTION, Context.METADATA, Context.FENCED):
             told.append(_COMMENT.sub(" ", each.text) if "<!--" in each.text else each.text)
             size += len(told[-1]) + 1
         if size > _MOST_TEXT:

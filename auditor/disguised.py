@@ -1,0 +1,102 @@
+"""Programs below names of texts and data: ``python3 notes.txt`` runs what is in the file, whatever it is called.
+
+A text is a program where all of it is one: it parses whole, or nearly each of its lines is a command, and it says
+things that programs say. Prose, data and pages with examples in them are none, and most are told by their first line.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from skillkeep.auditor.engines.interface import Context
+from skillkeep.auditor.languages import looks_like
+from skillkeep.auditor.syntax import UnparsedError, parse
+from skillkeep.auditor.syntax.other_python import python_tree
+
+__all__ = ["disguised_languages"]
+
+_FIRST: Final = re.compile(
+    r"(?:import|from|def|class|async|with|if|for|while|try|assert|print|exec|eval|const|let|var|export|function|await"
+    r"|module|require(?:_relative)?|using|param|begin|puts|set|source|return|throw|switch|case|unless|until|trap|echo"
+    r"|curl|wget|sudo|cd|mkdir|chmod|git|npm|pip3?|python3?|node|rm|cat|eval|local|declare|readonly)\b(?!\s*[,:.!?])"
+    r"|@\w|[rRbBfFuU]{0,2}(?:'|\")|[;!(\[{$&.]|(?:Invoke|New|Set|Get|Start|Write|Import|Add)-[A-Z]"
+    r"|[\w.\[\]]+\s*(?:[-+*/|&?]*=|\(|:\s*[\w\[\]., |]+=)"
+)
+_NOTE: Final = re.compile(r"\s*(?:(?:#|//)[^\n]*|/\*.*?\*/)?[ \t]*(?:\n|\Z)", re.DOTALL)
+_MOST_NOTES: Final = 400
+_LONGEST_FIRST: Final = 400
+_RUBY: Final = re.compile(
+    r"^[ \t]*(?:require(?:_relative)?[ (]['\"]|(?:def|module|class)[ \t]+[A-Za-z_]|puts[ (]|[\w.:]+\.each\b)"
+    r"|\b(?:Net::HTTP|URI\.open|Kernel\.|ENV\[|ENV\.|File\.(?:read|write|open)|Open3\.|IO\.popen|`[a-z]+ )",
+    re.MULTILINE,
+)
+_SHELL_LINE: Final = re.compile(
+    r"[ \t]*(?:(?:if|then|elif|else|fi|for|while|until|do|done|case|esac|function|local|export|set|trap|return|exit"
+    r"|shift|declare|readonly|unset|source|eval|exec|read|test|wait|true|false|break|continue|curl|wget|bash|sh|sudo|npm|npx"
+    r"|pip3?|git|chmod|chown|echo|printf|cat|mkdir|rm|cp|mv|ln|cd|tar|unzip|grep|sed|awk|tr|xargs|find|base64|openssl|ssh|scp|nc"
+    r"|crontab|python3?|node|ruby|perl|docker|brew|apt(?:-get)?|systemctl|launchctl|nohup|sleep|kill|jq|tee|touch)\b"
+    r"|\w+\+?=|\w+\(\)|[\[{}()$.\"'/~|&;!:)-]|\w+\)|EOF|\w+\|)"
+)
+_POWERSHELL_LINE: Final = re.compile(
+    r"[ \t]*(?:\$[\w:{(]|[A-Z]\w+-[A-Z]\w+|(?:if|else|elseif|foreach|for|while|function|param|try|catch|finally|return|"
+    r"switch|throw|using|begin|process|end|iex|iwr|irm|powershell|pwsh|curl|wget|reg|schtasks)\b|[&.{}()\[\]|@\"'+-])"
+)
+_LINES_OF_CODE: Final = 0.85
+
+
+def disguised_languages(text: str) -> tuple[Context, ...]:
+    """The languages that all of `text` is a program in; mostly none, which mostly the first line tells."""
+    at = 0
+    for _ in range(_MOST_NOTES):
+        note = _NOTE.match(text, at)
+        if note is None or note.end() == at:
+            break
+        at = note.end()
+    if not _FIRST.match(text[at : at + _LONGEST_FIRST].lstrip()):
+        return ()
+    return tuple(context for context, reads in _READERS if reads(text))
+
+
+def _is_python(text: str) -> bool:
+    try:
+        return looks_like(Context.PYTHON, text) and not python_tree(text)[1]
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return False
+
+
+def _is_javascript(text: str) -> bool:
+    return looks_like(Context.JAVASCRIPT, text) and _parses(Context.TYPESCRIPT, text)
+
+
+def _is_ruby(text: str) -> bool:
+    return bool(_RUBY.search(text)) and _parses(Context.RUBY, text)
+
+
+def _parses(context: Context, text: str) -> bool:
+    try:
+        return parse(context, text).complete
+    except UnparsedError:
+        return False
+
+
+def _is_shell(text: str) -> bool:
+    return looks_like(Context.SHELL, text) and _lines(_SHELL_LINE, text)
+
+
+def _is_powershell(text: str) -> bool:
+    return looks_like(Context.POWERSHELL, text) and _lines(_POWERSHELL_LINE, text)
+
+
+def _lines(line: re.Pattern[str], text: str) -> bool:
+    said = [each for each in text.split("\n") if each.strip() and not each.lstrip().startswith("#")]
+    return sum(bool(line.match(each)) for each in said) >= _LINES_OF_CODE * len(said)
+
+
+_READERS: Final = (
+    (Context.PYTHON, _is_python),
+    (Context.TYPESCRIPT, _is_javascript),
+    (Context.RUBY, _is_ruby),
+    (Context.SHELL, _is_shell),
+    (Context.POWERSHELL, _is_powershell),
+)
