@@ -36,7 +36,7 @@ _SHELL_LINE: Final = re.compile(
     r"|shift|declare|readonly|unset|source|eval|exec|read|test|wait|true|false|break|continue|curl|wget|bash|sh|sudo|npm|npx"
     r"|pip3?|git|chmod|chown|echo|printf|cat|mkdir|rm|cp|mv|ln|cd|tar|unzip|grep|sed|awk|tr|xargs|find|base64|openssl|ssh|scp|nc"
     r"|crontab|python3?|node|ruby|perl|docker|brew|apt(?:-get)?|systemctl|launchctl|nohup|sleep|kill|jq|tee|touch)\b"
-    r"|\w+\+?=|\w+\(\)|[\[{}()$.\"'/~|&;!:)-]|\w+\)|EOF|\w+\|)"
+    r"|\w+\+?=|\w+\(\)|[{}()$.\"'/~|&;!:]|\[\[? |--?\w|\w+\)|EOF|\w+\|)"
 )
 _POWERSHELL_LINE: Final = re.compile(
     r"[ \t]*(?:\$[\w:{(]|[A-Z]\w+-[A-Z]\w+|(?:if|else|elseif|foreach|for|while|function|param|try|catch|finally|return|"

@@ -21,7 +21,8 @@ _SUFFIXES: dict[Context, str] = {
     Context.POWERSHELL: "ps1 psm1 psd1 bat cmd",
     Context.RUBY: "rb gemspec rake ru",
     Context.INSTRUCTION: (
-        "md mdx markdown mdc mkd rst adoc txt prompt skill cursorrules windsurfrules clinerules goosehints"
+        "md mdx markdown mdc mkd rst adoc asciidoc asc txt text org tex textile wiki log prompt skill cursorrules "
+        "windsurfrules clinerules goosehints"
     ),
     Context.CONFIG: (
         "json jsonc json5 jsonl yaml yml toml ini cfg conf env xml plist properties service timer desktop npmrc "
@@ -117,6 +118,8 @@ def languages_of_file(path: str, text: str, executable: bool) -> tuple[Context, 
         found.append(context)
     if not found:
         found.extend(sniff(text) if executable or not suffix or suffix in _NO_TEXTS else ())
+    if not found and not suffix:
+        return (Context.INSTRUCTION,)  # an agent that is sent to ``notes`` reads them as it reads ``notes.md``
     return tuple(found) or (Context.TEXT,)
 
 
