@@ -218,7 +218,7 @@ def test_an_environment_that_could_not_be_written_down_is_not_left_half_made(hom
         "try: Environments(Home.resolve(os.environ), SandboxSettings()).open(sys.argv[1])\n"
         "except SkillkeepError as error: print(error.code, os.listdir('/proc/self/fd') == before)\n"
     )
-    command = [sys.executable, "-c", script, str(project)]
+    command = [sys.executable, "-P", "-c", script, str(project)]  # not the folder it is called from
     done = subprocess.run(command, env=environment(home), capture_output=True, text=True, check=False)
     assert done.stdout == "io_error True\n", done.stderr
     assert runner(home, "env", "list", "--json").json["environments"] == []
