@@ -7,10 +7,11 @@ things that programs say. Prose, data and pages with examples in them are none, 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import Final
 
 from skillkeep.auditor.engines.interface import Context
-from skillkeep.auditor.languages import looks_like
+from skillkeep.auditor.languages import sniff
 from skillkeep.auditor.syntax import UnparsedError, parse
 from skillkeep.auditor.syntax.other_python import python_tree
 
@@ -19,7 +20,7 @@ __all__ = ["disguised_languages"]
 _FIRST: Final = re.compile(
     r"(?:import|from|def|class|async|with|if|for|while|try|assert|print|exec|eval|const|let|var|export|function|await"
     r"|module|require(?:_relative)?|using|param|begin|puts|set|source|return|throw|switch|case|unless|until|trap|echo"
-    r"|curl|wget|sudo|cd|mkdir|chmod|git|npm|pip3?|python3?|node|rm|cat|eval|local|declare|readonly)\b(?!\s*[,:.!?])"
+    r"|curl|wget|sudo|cd|mkdir|chmod|git|npm|pip3?|python3?|node|rm|cat|local|declare|readonly)\b(?!\s*[,:.!?])"
     r"|@\w|[rRbBfFuU]{0,2}(?:'|\")|[;!(\[{$&.]|(?:Invoke|New|Set|Get|Start|Write|Import|Add)-[A-Z]"
     r"|[\w.\[\]]+\s*(?:[-+*/|&?]*=|\(|:\s*[\w\[\]., |]+=)"
 )
@@ -55,18 +56,19 @@ def disguised_languages(text: str) -> tuple[Context, ...]:
         at = note.end()
     if not _FIRST.match(text[at : at + _LONGEST_FIRST].lstrip()):
         return ()
-    return tuple(context for context, reads in _READERS if reads(text))
+    looks = sniff(text)
+    return tuple(context for context, alike, reads in _READERS if (alike is None or alike in looks) and reads(text))
 
 
 def _is_python(text: str) -> bool:
     try:
-        return looks_like(Context.PYTHON, text) and not python_tree(text)[1]
+        return not python_tree(text)[1]
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return False
 
 
 def _is_javascript(text: str) -> bool:
-    return looks_like(Context.JAVASCRIPT, text) and _parses(Context.TYPESCRIPT, text)
+    return _parses(Context.TYPESCRIPT, text)
 
 
 def _is_ruby(text: str) -> bool:
@@ -81,11 +83,11 @@ def _parses(context: Context, text: str) -> bool:
 
 
 def _is_shell(text: str) -> bool:
-    return looks_like(Context.SHELL, text) and _lines(_SHELL_LINE, text)
+    return _lines(_SHELL_LINE, text)
 
 
 def _is_powershell(text: str) -> bool:
-    return looks_like(Context.POWERSHELL, text) and _lines(_POWERSHELL_LINE, text)
+    return _lines(_POWERSHELL_LINE, text)
 
 
 def _lines(line: re.Pattern[str], text: str) -> bool:
@@ -93,10 +95,11 @@ def _lines(line: re.Pattern[str], text: str) -> bool:
     return sum(bool(line.match(each)) for each in said) >= _LINES_OF_CODE * len(said)
 
 
-_READERS: Final = (
-    (Context.PYTHON, _is_python),
-    (Context.TYPESCRIPT, _is_javascript),
-    (Context.RUBY, _is_ruby),
-    (Context.SHELL, _is_shell),
-    (Context.POWERSHELL, _is_powershell),
+# A language, the one whose typical lines have to occur, and what tells whether all of it is that.
+_READERS: Final[tuple[tuple[Context, Context | None, Callable[[str], bool]], ...]] = (
+    (Context.PYTHON, Context.PYTHON, _is_python),
+    (Context.TYPESCRIPT, Context.JAVASCRIPT, _is_javascript),
+    (Context.RUBY, None, _is_ruby),
+    (Context.SHELL, Context.SHELL, _is_shell),
+    (Context.POWERSHELL, Context.POWERSHELL, _is_powershell),
 )

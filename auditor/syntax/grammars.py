@@ -14,9 +14,9 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from tree_sitter import Language, Node
+    from tree_sitter import Language, Node, Point
 
-__all__ = ["GRAMMARS", "Node", "UnparsedError", "bare_tree"]
+__all__ = ["GRAMMARS", "Node", "Point", "UnparsedError", "bare_tree"]
 
 GRAMMARS: Final = ("javascript", "typescript", "tsx", "shell", "powershell", "ruby", "python")
 MOST_BYTES: Final = 8 << 20

@@ -13,12 +13,13 @@ import re
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 from skillkeep.auditor.syntax.grammars import UnparsedError, bare_tree
 
 if TYPE_CHECKING:
-    from skillkeep.auditor.syntax.grammars import Node
+    from skillkeep.auditor.syntax.grammars import Node, Point
 
 __all__ = ["python_tree"]
 
@@ -113,15 +114,18 @@ class _Edits:
         end, old = self.at.get(place, (place, b""))
         self.at[place] = (end, new + old)
 
-    def name_for(self, start: int, end: int) -> bytes:
-        """A name that no text has, for the expression that stands there."""
-        name = f"held_{len(self.held)}_"
-        while name.encode() in self.data:
-            name += "_"
-        line = self.data.count(b"\n", 0, start) + 1
-        column = start - (self.data.rfind(b"\n", 0, start) + 1)
-        self.held[name] = _Held(self.data[start:end].decode(), line, column)
+    def name_for(self, start: int, end: int, place: Point) -> bytes:
+        """A name that the text has not, for the expression that stands there."""
+        name = f"{self._prefix}{len(self.held)}"
+        self.held[name] = _Held(self.data[start:end].decode(), place.row + 1, place.column)
         return name.encode()
+
+    @cached_property
+    def _prefix(self) -> str:
+        prefix = "held_"
+        while prefix.encode() in self.data:
+            prefix += "_"
+        return prefix
 
 
 @dataclass(frozen=True)
@@ -216,7 +220,7 @@ def _field(edits: _Edits, node: Node, joined: bytes) -> None:
         return
     start, end = opening.end_byte, behind.start_byte
     lines = edits.data.count(b"\n", start, end)
-    edits.at[start] = (end, edits.name_for(start, end))
+    edits.at[start] = (end, edits.name_for(start, end, opening.end_point))
     if lines and joined:
         edits.insert(node.end_byte, joined * lines)
 
@@ -297,7 +301,8 @@ def _parameters(edits: _Edits, node: Node) -> Sequence[Node]:
     """``def f(a, (b, c))`` is of 2."""
     for child in node.named_children:
         if child.type == "tuple_pattern":
-            edits.replace(child.start_byte, child.end_byte, edits.name_for(child.start_byte, child.end_byte))
+            name = edits.name_for(child.start_byte, child.end_byte, child.start_point)
+            edits.replace(child.start_byte, child.end_byte, name)
     return [child for child in node.children if child.type != "tuple_pattern"]
 
 

@@ -59,7 +59,7 @@ def read_bytecode(data: bytes) -> Bytecode:
 
 
 def names_of_source(text: str) -> SourceNames | None:
-    """The names and texts of Python source, or None when it cannot be parsed."""
+    """The names and texts of Python source, or None when this interpreter cannot parse it as it stands."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

@@ -5,11 +5,11 @@ from __future__ import annotations
 import ast
 import re
 import tomllib
-import warnings
 from collections.abc import Iterator
 from typing import Any, Final
 
 from skillkeep.auditor.engines.dependencies.model import Ecosystem, Named, source_of
+from skillkeep.auditor.syntax.other_python import python_tree
 
 __all__ = ["inline_metadata", "pipfile", "pyproject", "requirement", "requirements", "setup_cfg", "setup_py"]
 
@@ -121,9 +121,7 @@ def setup_cfg(text: str) -> Iterator[Named]:
 def setup_py(text: str) -> Iterator[Named]:
     """The literal requirement lists of a ``setup.py``, read and not run."""
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            tree = ast.parse(text)
+        tree, _ = python_tree(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return
     for node in ast.walk(tree):

@@ -19,6 +19,7 @@ _MOST_CALLERS: Final = 4
 _WRITING: Final = frozenset({"write", "writelines", "write_text", "write_bytes"})
 _SAME: Final = frozenset({"builtins.str", "os.fspath", "pathlib.Path", "os.path.abspath", "os.path.realpath"})
 _OPENING: Final = frozenset({"builtins.open", "io.open", "codecs.open", "os.fdopen", "aiofiles.open", "os.open"})
+_ALIKE: Final = _SAME | _OPENING
 _COPYING: Final = frozenset({"shutil.copyfileobj", "os.write"})
 _KEPT: Final = frozenset({"value", "item", "param"})
 _METHODS: Final = frozenset({"open", "resolve", "absolute", "expanduser", "as_posix", "__enter__"})
@@ -94,7 +95,7 @@ class Contents:
 
     def _of_call(self, node: ast.Call, scope: Scope, depth: int) -> set[Hashable]:
         names = self._names.resolve(node.func, scope)
-        if node.args and not (_SAME | _OPENING).isdisjoint(names):
+        if node.args and not _ALIKE.isdisjoint(names):
             return self._origins(node.args[0], scope, depth + 1)
         if isinstance(node.func, ast.Attribute) and node.func.attr in _METHODS:
             return self._origins(node.func.value, scope, depth + 1)

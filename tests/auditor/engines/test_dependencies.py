@@ -39,6 +39,7 @@ tool.poetry.dependencies = {python = "^3", e = "^1"}
         ("setup.cfg", "[options]\ninstall_requires =\n    a>=1\n    b\n", {"pypi/a", "pypi/b"}),
         ("setup.py", "from setuptools import setup\nsetup(install_requires=['a>=1'], extras_require={'x': ['b']})\n",
          {"pypi/a", "pypi/b"}),
+        ("setup.py", "from setuptools import setup\nprint 'x'\nsetup(install_requires=['a'])\n", {"pypi/a"}),
         ("Pipfile", '[packages]\na = "*"\nb = {version = "==1"}\n', {"pypi/a", "pypi/b"}),
         ("package.json", '{"dependencies": {"a": "1"}, "devDependencies": {"@s/b": "^2"}}', {"npm/a", "npm/@s/b"}),
         ("Gemfile", "source 'https://rubygems.org'\ngem 'a', '~> 1'\n", {"gem/a"}),
