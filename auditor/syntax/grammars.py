@@ -10,7 +10,7 @@ from __future__ import annotations
 import resource
 import sys
 import time
-from functools import cache
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
@@ -23,6 +23,8 @@ MOST_BYTES: Final = 8 << 20
 _SECONDS: Final = 1.0
 _SECONDS_A_BYTE: Final = 1e-6  # ordinary code takes a sixth of it
 _MEMORY_KIB: Final = 256 << 10
+_WINDOW: Final = 1 << 14  # bytes
+_EXACT: Final = 1 << 6  # bytes; of fewer there is a view of each size
 
 
 class UnparsedError(Exception):
@@ -35,13 +37,39 @@ def bare_tree(grammar: str, data: bytes) -> Node:
 
     if len(data) > MOST_BYTES:
         raise UnparsedError("it is too large to be parsed")
-    view = memoryview(data)
     meter = _Meter(len(data))
     parser = tree_sitter.Parser(_language(grammar))
+    window = _WINDOWS.pop() if _WINDOWS else _Window()
     try:
-        return parser.parse(lambda offset, _point: view[offset:], progress_callback=meter.spent).root_node
+        return parser.parse(partial(window.of, data), progress_callback=meter.spent).root_node
     except ValueError as error:  # what the binding raises for a parse that was stopped
         raise UnparsedError("its structure is too costly to be parsed") from error
+    finally:
+        _WINDOWS.append(window)
+
+
+class _Window:
+    """What a parser reads a text through, piece by piece.
+
+    The binding never lets go of a buffer that it was handed (0.26.1 takes a reference for each call). So it is only
+    ever handed the same few: what it keeps does not grow with what was parsed.
+    """
+
+    def __init__(self) -> None:
+        whole = memoryview(bytearray(_WINDOW))
+        sizes = (*range(_EXACT), *(1 << bit for bit in range(_EXACT.bit_length() - 1, _WINDOW.bit_length())))
+        self._views = {size: whole[:size] for size in sizes}
+
+    def of(self, data: bytes, offset: int, _point: object) -> memoryview:
+        """The bytes from `offset` on, at most so many as there is a view of: never less than a character."""
+        piece = data[offset : offset + _WINDOW]
+        size = len(piece) if len(piece) < _EXACT else 1 << (len(piece).bit_length() - 1)
+        view = self._views[size]
+        view[:] = piece[:size]
+        return view
+
+
+_WINDOWS: Final[list[_Window]] = []  # that no parser reads through
 
 
 class _Meter:
