@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from importlib import import_module
 from itertools import islice
-from typing import Any
+from typing import Any, Protocol
 from weakref import WeakSet
 
 from skillkeep.auditor.errors import AuditError
 from skillkeep.auditor.prefilter import pieces, widened
 
-__all__ = ["Hit", "Pattern", "PatternSet", "SievedSet", "check_pattern", "forget_compiled"]
+__all__ = ["Hit", "Pattern", "PatternSet", "SievedSet", "check_pattern", "forget_compiled", "forgets"]
 
 _MAX_MEMORY = 1 << 19  # of each; a pattern may have half as much again as the largest of today
 _MAX_SIEVE = 4 << 20  # of each part; enough for some megabytes of code, more of it takes three times as long
@@ -46,7 +46,7 @@ class PatternSet:
         self.spelled = tuple(patterns)
         self._regexps: dict[int, Any] = {}
         self._wider: dict[int, Any] = {}
-        _sets.add(self)
+        forgets(self)
         self._ends = ["\\A" in pattern or "\\z" in pattern for pattern in patterns]
 
     @cached_property
@@ -100,12 +100,22 @@ class PatternSet:
         self._wider.clear()
 
 
-_sets: WeakSet[PatternSet] = WeakSet()
+class _Keeper(Protocol):
+    def forget(self) -> None:
+        """Drop what is compiled."""
+
+
+_keepers: WeakSet[_Keeper] = WeakSet()
+
+
+def forgets(keeper: _Keeper) -> None:
+    """Have `keeper` forget with all others, as long as it lives. It makes again what it is asked for later."""
+    _keepers.add(keeper)
 
 
 def forget_compiled() -> None:
     """Give back the memory of patterns that the files of a large tree have had compiled."""
-    for each in _sets:
+    for each in _keepers:
         each.forget()
 
 

@@ -26,14 +26,12 @@ class FileStore:
 
     def __init__(self, cut: Cut, most_bytes: int = CUT_BYTES) -> None:
         self.files: list[SourceFile] = []
+        self.packed = 0
+        """How many were packed: none unless the tree is large."""
         self._cut = cut
+        self._contexts: dict[frozenset[Context], frozenset[Context]] = {}  # there are few
         self._room = most_bytes
         self._open: tuple[_PackedFile, SourceFile] | None = None
-
-    @property
-    def is_packing(self) -> bool:
-        """Whether a file was packed: the tree is large."""
-        return any(isinstance(file, _PackedFile) for file in self.files)
 
     def unpacked(self) -> Iterator[SourceFile]:
         """The files that are kept as they were cut."""
@@ -44,11 +42,14 @@ class FileStore:
         for segment in file.segments:
             segment.forget()
         size = _size(file)
-        packed = size > self._room and file.text is not None
-        if not packed:
+        if size <= self._room or file.text is None:
             self._room -= size
-        self.files.append(_PackedFile(file, self) if packed else file)
-        return packed
+            self.files.append(file)
+            return False
+        self.packed += 1
+        contexts = frozenset(segment.context for segment in file.segments)
+        self.files.append(_PackedFile(file, self, self._contexts.setdefault(contexts, contexts)))
+        return True
 
     def opened(self, packed: _PackedFile) -> SourceFile:
         """The file as it was; the last one asked for stays open."""
@@ -65,14 +66,14 @@ class _PackedFile(SourceFile):
     _contexts: frozenset[Context]
     _head: bytes
 
-    def __init__(self, file: SourceFile, store: FileStore) -> None:
+    def __init__(self, file: SourceFile, store: FileStore, contexts: frozenset[Context]) -> None:
         set_field = object.__setattr__
         for name in ("path", "executable", "depth", "name"):
             set_field(self, name, getattr(file, name))
         set_field(self, "_packed", zlib.compress(file.data, _LEVEL))
         set_field(self, "_store", store)
         set_field(self, "_head", file.head)
-        set_field(self, "_contexts", frozenset(segment.context for segment in file.segments))
+        set_field(self, "_contexts", contexts)
 
     @property
     def data(self) -> bytes:

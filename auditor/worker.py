@@ -33,12 +33,14 @@ from skillkeep.auditor.watch import TooSlowError, Watch
 from skillkeep.auditor.wire import FILE_MARK, options_from, plain
 from skillkeep.digest import sha256_bytes
 from skillkeep.errors import SkillkeepError
+from skillkeep.kernel.process import give_memory_back
 from skillkeep.manifest import Manifest, ManifestEntry
 from skillkeep.tree import EntryKind, TreeEntry, TreeLimits, TreeView
 
 __all__ = ["read_tree", "scan"]
 
 _GARBAGE = 50_000  # objects
+_MAKES_ROOM = 1000  # files that were packed
 
 
 @dataclass
@@ -76,8 +78,8 @@ def read_tree(
     with TreeView.open(root, limits) as view, audit.watch.ticking(), _rare_collection():
         for number, entry in enumerate(view.files()):
             _one(audit, view, number, entry, skip)
-        if audit.store.is_packing:
-            forget_compiled()
+        if audit.store.packed:
+            _make_room()
         _observed(audit, observations)
         tree = SourceTree(
             root, tuple(audit.store.files), options, frozenset(audit.declared), view.entries, view.unread,
@@ -140,6 +142,15 @@ def _one(audit: _Audit, view: TreeView, number: int, entry: TreeEntry, skip: fro
         _drain(audit)
         if audit.store.keep(file):
             audit.named |= named_services([file])
+            if not audit.store.packed % _MAKES_ROOM:
+                _make_room()
+
+
+def _make_room() -> None:
+    """Give back what a large tree's files have had made: automata, garbage, and what the C library holds in reserve."""
+    forget_compiled()
+    gc.collect()
+    give_memory_back()
 
 
 def _judge(audit: _Audit, file: SourceFile) -> None:

@@ -18,7 +18,7 @@ from skillkeep.auditor.engines.interface import Context, Emitter, Engine, Mark, 
 from skillkeep.auditor.engines.tables import table
 from skillkeep.auditor.interface import Severity
 from skillkeep.auditor.pages import is_told_by_name
-from skillkeep.auditor.patterns import Pattern
+from skillkeep.auditor.patterns import Pattern, forget_compiled
 
 __all__ = ["ENGINE", "IntentionEngine"]
 
@@ -47,6 +47,7 @@ _FEW_WORDS: Final = 3
 _BLOCKS: Final = (".yaml", ".yml")  # their texts need no quotes
 _MOST: Final = 40
 _TOGETHER: Final = 1 << 16  # characters of texts that are read together, roughly
+_KEPT_FOR: Final = 64  # times so many: automata grow with every text that is met
 
 
 class IntentionEngine(Engine):
@@ -65,7 +66,9 @@ class IntentionEngine(Engine):
     def scan_tree(self, tree: SourceTree, emit: Emitter) -> None:
         """Judge every file by the nearest ``SKILL.md``. Texts are read together, many at a time."""
         topics = _Topics(tree)
-        for pieces in _together(tree.files):
+        for number, pieces in enumerate(_together(tree.files), 1):
+            if not number % _KEPT_FOR:
+                forget_compiled()
             for read in _read(pieces):
                 if read.found or read.reading.doubtful:
                     _report(read, partial(topics.of, read.piece.segment.path), emit)

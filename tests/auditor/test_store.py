@@ -32,7 +32,7 @@ def test_files_are_packed_only_when_there_is_no_room() -> None:
     assert list(store.unpacked()) == files[: packed.index(True)]
     assert store.files[0] is files[0]
     assert store.files[-1] is not files[-1]
-    assert store.is_packing
+    assert store.packed
     assert [file.path for file in store.files] == [file.path for file in files]
 
 
@@ -56,7 +56,7 @@ def test_what_is_no_text_is_kept_as_it_is() -> None:
     store = FileStore(cut_file, most_bytes=0)
     store.keep(file)
     assert store.files == [file]
-    assert not store.is_packing
+    assert not store.packed
 
 
 def test_what_a_packed_file_begins_with_is_told_without_unpacking_it() -> None:

@@ -330,7 +330,8 @@ def weights() -> Weights:
     """The weights that this version ships."""
     kept: Mapping[str, Any] = shipped().plain("learned/intent.json")
     scale = kept["scale"]
-    known = {name: weight / scale for name, weight in kept["weights"].items()}
+    scaled = {weight: weight / scale for weight in set(kept["weights"].values())}  # of many words the same
+    known = {name: scaled[weight] for name, weight in kept["weights"].items()}
     return Weights(
         kept["bias"], kept["blocking"], kept["doubtful"], kept["plain"], kept["suspect"], known, kept["certain"]
     )

@@ -9,7 +9,7 @@ from typing import Any, Final
 from skillkeep.auditor.engines.intent.chunks import WORD
 from skillkeep.auditor.engines.intent.lookup import Lookup, Part, allows, alternatives, derive
 from skillkeep.auditor.engines.intent.meanings import meanings
-from skillkeep.auditor.patterns import Pattern
+from skillkeep.auditor.patterns import Pattern, forgets
 from skillkeep.auditor.prefilter import widened
 from skillkeep.auditor.ruleset import INTENT_REQUIREMENTS, shipped
 
@@ -44,6 +44,12 @@ class Words:
         self._spelled: dict[str, Sequence[str]] = {}
         self.lookup = Lookup(derived)
         self._shares: list[float] = derived["shares"]
+        forgets(self)
+
+    def forget(self) -> None:
+        """Drop what was compiled, with its automata; it is made again when it is looked for."""
+        self._compiled.clear()
+        self._alternatives.clear()
 
     def share(self, names: str) -> float:
         """The share of texts that may hold a word of the classes joined by ``|``, roughly."""
