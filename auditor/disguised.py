@@ -27,10 +27,20 @@ _FIRST: Final = re.compile(
 _NOTE: Final = re.compile(r"\s*(?:(?:#|//)[^\n]*|/\*.*?\*/)?[ \t]*(?:\n|\Z)", re.DOTALL)
 _MOST_NOTES: Final = 400
 _LONGEST_FIRST: Final = 400
-_RUBY: Final = re.compile(
-    r"^[ \t]*(?:require(?:_relative)?[ (]['\"]|(?:def|module|class)[ \t]+[A-Za-z_]|puts[ (]|[\w.:]+\.each\b)"
-    r"|\b(?:Net::HTTP|URI\.open|Kernel\.|ENV\[|ENV\.|File\.(?:read|write|open)|Open3\.|IO\.popen|`[a-z]+ )",
-    re.MULTILINE,
+_RUBY: Final = (  # words of which one is in every match, and the pattern: most data hold none
+    (
+        ("require", "def", "module", "class", "puts", ".each"),
+        re.compile(
+            r"^[ \t]*(?:require(?:_relative)?[ (]['\"]|(?:def|module|class)[ \t]+[A-Za-z_]|puts[ (]|[\w.:]+\.each\b)",
+            re.MULTILINE,
+        ),
+    ),
+    (
+        ("Net::HTTP", "URI.open", "Kernel.", "ENV", "File.", "Open3.", "IO.popen", "`"),
+        re.compile(
+            r"\b(?:Net::HTTP|URI\.open|Kernel\.|ENV\[|ENV\.|File\.(?:read|write|open)|Open3\.|IO\.popen|`[a-z]+ )"
+        ),
+    ),
 )
 _SHELL_LINE: Final = re.compile(
     r"[ \t]*(?:(?:if|then|elif|else|fi|for|while|until|do|done|case|esac|function|local|export|set|trap|return|exit"
@@ -72,7 +82,8 @@ def _is_javascript(text: str) -> bool:
 
 
 def _is_ruby(text: str) -> bool:
-    return bool(_RUBY.search(text)) and _parses(Context.RUBY, text)
+    said = any(any(word in text for word in words) and pattern.search(text) for words, pattern in _RUBY)
+    return said and _parses(Context.RUBY, text)
 
 
 def _parses(context: Context, text: str) -> bool:

@@ -79,7 +79,7 @@ def read_tree(
         for number, entry in enumerate(view.files()):
             _one(audit, view, number, entry, skip)
         if audit.store.packed:
-            _make_room()
+            forget_compiled()
         _observed(audit, observations)
         tree = SourceTree(
             root, tuple(audit.store.files), options, frozenset(audit.declared), view.entries, view.unread,

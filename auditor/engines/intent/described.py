@@ -29,6 +29,8 @@ _NAMED: Final = re.compile(  # a key, a keyword, a constant, or the first argume
 _DECORATED: Final = re.compile(  # the text that a function begins with, whose decorator makes it a tool
     r"@(?:\w+\.)*(?:tool|prompt|resource)\b[^@]{0,200}?\bdef \w{1,80}\([^@]{0,400}:[ \t]*\n[ \t]*[a-zA-Z]{0,2}\Z"
 )
+_CALLED: Final = (".describe(", "WithDescription(", "ool(", "rompt(")  # what `_NAMED` matches has one of these,
+_KEYS: Final = ("description", "instructions")  # or one of these in lower case
 _JOINED: Final = re.compile(r"[\s+.]*[a-zA-Z]{0,2}\Z")
 
 
@@ -50,11 +52,25 @@ def described(code: str, runs: Iterator[re.Match[str]]) -> Iterator[tuple[re.Mat
         is_text = not run[0].startswith(("#", "//"))
         before = is_text and (
             (before and bool(_JOINED.match(near)))
-            or bool(_NAMED.search(code, max(0, start - _BEFORE), start))
-            or bool(_DECORATED.search(code, max(0, start - 2 * _BEFORE), start))
+            or _is_named(code, max(0, start - _BEFORE), start)
+            or _is_decorated(code, max(0, start - 2 * _BEFORE), start)
         )
         end = run.end()
         yield run, before
+
+
+def _is_named(code: str, begin: int, end: int) -> bool:
+    """True when a name of a description stands right before `end`. The pattern is asked where one of its words is."""
+    window = code[begin:end]
+    if window.isascii() and not any(call in window for call in _CALLED):
+        plain = window.lower()
+        if not any(key in plain for key in _KEYS):
+            return False
+    return _NAMED.search(code, begin, end) is not None
+
+
+def _is_decorated(code: str, begin: int, end: int) -> bool:
+    return code.find("@", begin, end) >= 0 and _DECORATED.search(code, begin, end) is not None
 
 
 def _serves(code: str) -> bool:
