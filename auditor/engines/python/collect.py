@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable
 from typing import Final
 
 from skillkeep.auditor.engines.python.parts import is_table, is_written_down, part_of, set_attribute
+from skillkeep.auditor.engines.python.reduce import Reducer
 from skillkeep.auditor.engines.python.scopes import CHOSEN, RAISED, Binding, Collected, Function, Scope
 
 __all__ = ["collect"]
@@ -66,6 +67,8 @@ class _Walk:
     def __init__(self, tree: ast.Module) -> None:
         module = Scope("module", None, tree)
         self.found = Collected(module)
+        self.plainly = Reducer(tree)
+        self.found.plain = self.plainly.changed
         self.queue: list[tuple[Scope, list[ast.AST]]] = [(module, list(tree.body))]
 
     def run(self) -> Collected:
@@ -83,6 +86,7 @@ class _Walk:
         handlers, skipped = _HANDLERS, _SKIPPED
         pop, push, extend = stack.pop, stack.append, stack.extend
         children, texts, calls = _CHILDREN, self.found.texts, self.found.calls
+        plainly = self.plainly
         attribute, constant, call, keyword = ast.Attribute, ast.Constant, ast.Call, ast.keyword
         while stack:
             node = pop()
@@ -98,6 +102,7 @@ class _Walk:
                     texts.append(node)  # type: ignore[arg-type]
                 continue
             if kind is call:
+                plainly(node)  # type: ignore[arg-type]
                 calls.append((node, scope))  # type: ignore[arg-type]
                 _called(self, node, scope)  # type: ignore[arg-type]
                 push(node.func)  # type: ignore[attr-defined]

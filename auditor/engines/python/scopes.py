@@ -90,3 +90,4 @@ class Collected:
     import_guards: list[tuple[int, int]] = field(default_factory=list)  # lines of ``try`` that expect ImportError
     imports: set[str] = field(default_factory=set)  # modules as they are written, and names taken from them
     stored: list[tuple[str, str, ast.expr, Scope]] = field(default_factory=list)  # name, part, what is put there
+    plain: list[ast.Call] = field(default_factory=list)  # calls that were written in a roundabout way

