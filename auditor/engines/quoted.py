@@ -8,7 +8,7 @@ from typing import Final
 from skillkeep.auditor.engines.tables import table
 from skillkeep.auditor.engines.values import HOLE
 
-__all__ = ["is_argument"]
+__all__ = ["is_argument", "is_known_program"]
 
 _RUNNING: Final = frozenset(  # besides interpreters: they run what they are given
     {
@@ -34,6 +34,8 @@ _STARTS: Final = re.compile(  # it names a program that the one before it starts
 )
 _SEPARATORS: Final = frozenset("|;&()\n{}!")
 _SCRIPT: Final = re.compile(r"[\"']?[^\s\"'|;&]*/[\w-]+\.(?:py|js|mjs|cjs|ts|sh|rb)[\"']?")
+_PYTHONS: Final = frozenset({"python", "python3"})
+_MODULES: Final = frozenset({"http.server", "json.tool", "venv"})  # they run nothing that they are given
 _RUNNERS: Final = frozenset({"python", "python3", "node", "bash", "sh", "ruby"})  # of a script that is a file
 
 
@@ -49,13 +51,26 @@ def is_argument(text: str) -> bool:
     return bool(commands) and all(_is_plain(words, fed=fed) for fed, words in commands or ())
 
 
+def is_known_program(text: str) -> bool:
+    """True where every program is written down and runs nothing that it is given, whatever its arguments say.
+
+    It tells nothing about what an unknown part outside of quotes could start: ask that only of text that is one's own.
+    """
+    return is_argument(re.sub(rf"(?<=[\s=:])([^\s\"'|;&()<>]*{HOLE}[^\s\"'|;&()<>]*)", r'"\1"', text))
+
+
 def _is_plain(words: list[str], *, fed: bool) -> bool:
     """True for a command whose program is written down and runs nothing that it is given, but a script by its name."""
     if HOLE in words[0]:
-        return False
+        return not fed and bool(_SCRIPT.fullmatch(words[0]))
     running = table("shell")["interpreters"].keys() | _RUNNING
     names = [word.strip("\"'").rpartition("/")[2] for word in words]
+    skipped = 2 if names[:2] == ["start", "/b"] or names[:2] == ["start", "b"] else 1 if names[0] == "nohup" else 0
+    if 0 < skipped < len(words):
+        return _is_plain(words[skipped:], fed=fed)
     if not fed and names[0] in _RUNNERS and len(words) > 1 and _SCRIPT.fullmatch(words[1]):
+        return True
+    if not fed and names[0] in _PYTHONS and len(words) > 2 and words[1] == "-m" and words[2] in _MODULES:
         return True
     return not any(name in running for name in names)
 

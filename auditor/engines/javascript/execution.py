@@ -13,7 +13,7 @@ from skillkeep.auditor.engines.javascript.site import Site
 from skillkeep.auditor.engines.javascript.texts import HOLE
 from skillkeep.auditor.engines.javascript.values import UNKNOWN, Value
 from skillkeep.auditor.engines.javascript.words import Words
-from skillkeep.auditor.engines.quoted import is_argument
+from skillkeep.auditor.engines.quoted import is_argument, is_known_program
 from skillkeep.auditor.engines.tables import subject_of
 from skillkeep.auditor.interface import Severity
 from skillkeep.auditor.syntax import walk
@@ -169,8 +169,16 @@ class Execution:
             if plain:
                 for text in unknown:
                     self._site.derive(text.replace(HOLE, "NOT_KNOWN"), Context.SHELL, node, path)
-            severity = Severity.WARN if plain else None
+            severity = Severity.WARN if plain or self._is_chosen_here(unknown, node, scope, argument) else None
             self._unknown("javascript-shell-command", message, node, scope, (argument, value), severity)
+
+    def _is_chosen_here(self, texts: list[str], node: Node, scope: Scope, argument: Node) -> bool:
+        """True where programs that run nothing are written down, and no stranger's text reaches the rest."""
+        if not all(map(is_known_program, texts)) or "stranger" in self._site.flow.labels(argument, scope):
+            return False
+        for text in texts:
+            self._site.derive(text.replace(HOLE, "NOT_KNOWN"), Context.SHELL, node, "a command with parts made here")
+        return True
 
     def _is_listed_elsewhere(self, argument: Node, scope: Scope) -> bool:
         """True for what a loop takes out of a list that came, all or in part, from the network."""

@@ -4,11 +4,12 @@ Each name, property and function is summarised once: the labels that its values 
 mention. A question walks that graph, so its cost is the number of names in reach. It follows assignments, parts put
 into lists and objects, calls of the file's functions, their parameters, and functions handed to a call.
 Labels: ``secret:<what>``, ``environment`` (all of it), ``download``, ``decoded``, ``outside`` (anything that the file
-itself does not decide).
+itself does not decide), ``stranger`` (what is neither the file's own nor of its command line).
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
@@ -31,6 +32,11 @@ _MEMBERS: Final = frozenset({"member_expression", "subscript_expression"})
 _CALLS: Final = frozenset({"call_expression", "new_expression"})
 _INERT: Final = frozenset({"string", "number", "regex", "type_annotation", "type_arguments", "comment", "class"})
 _OWN_MODULES: Final = frozenset({"path", "os", "url", "util", "file"})
+_OF_THE_MACHINE: Final = frozenset({"fs", "child_process"})  # what they read or print is labelled apart
+_COMMAND_LINE: Final = re.compile(r"process\.(?:argv|cwd|platform|execPath|pid)\b")
+_LISTING: Final = re.compile(r"fs\.(?:promises\.)?readdir(?:Sync)?")  # names of files are no text of a stranger
+
+_UNSEEN: Final = frozenset({"outside", "stranger"})
 
 Key = tuple[Scope, str]
 
@@ -115,8 +121,9 @@ class Flow:
 
     def _imported(self, path: str, into: _Summary) -> None:
         into.labels |= self.resolver.surroundings.labels(path)
-        if path.partition(".")[0].partition(":")[0] not in _OWN_MODULES:
-            into.labels.add("outside")
+        module = path.partition(".")[0].partition(":")[0]
+        if module not in _OWN_MODULES:
+            into.labels |= {"outside"} if module in _OF_THE_MACHINE else _UNSEEN
 
     def _arguments(self, binding: Binding) -> Iterator[tuple[Node, Scope]]:
         """The expressions that may become a parameter; what cannot be seen is marked by the caller's absence."""
@@ -156,7 +163,7 @@ class Flow:
             elif kind == "pair":
                 queue.extend(filter(None, (node.child_by_field_name("value"),)))
             elif kind == "this":
-                into.labels.add("outside")
+                into.labels |= _UNSEEN
             elif kind not in _INERT and kind not in FUNCTIONS:
                 queue.extend(node.named_children)
 
@@ -170,14 +177,14 @@ class Flow:
         elif name in self._words.environment:
             into.labels.add("environment")
         elif name not in self._words.builtins:
-            into.labels.add("outside")
+            into.labels |= _UNSEEN
 
     def _parameter(self, function: Scope, into: _Summary) -> None:
         """A parameter whose callers are not all in sight may hold anything."""
         if function.call is None:
             callers = self.resolver.names.callers(function)
             if callers is None or not callers[1]:
-                into.labels.add("outside")
+                into.labels |= _UNSEEN
 
     def _member(self, node: Node, scope: Scope, into: _Summary) -> list[Node]:
         if self._of_paths(self.resolver.value(node, scope), into):
@@ -190,7 +197,7 @@ class Flow:
             if stored:
                 into.mentions.add((self._program.top, f".{name}"))
             if target.type == "this":
-                into.labels |= set() if stored else {"outside"}
+                into.labels |= set() if stored else _UNSEEN
                 return []
         return [each for each in (target, index) if each is not None]
 
@@ -200,13 +207,16 @@ class Flow:
         for path in value.paths:
             name = self._words.variable_of(path)
             if name is not None:
-                into.labels |= {f"secret:{name}", "outside"} if secrets().variable(name) else {"outside"}
+                into.labels |= {f"secret:{name}", *_UNSEEN} if secrets().variable(name) else _UNSEEN
                 done = True
             elif path in self._words.environment:
-                into.labels |= {"environment", "outside"}
+                into.labels |= {"environment", *_UNSEEN}
                 done = True
             elif path.startswith("file:"):
                 into.labels |= self.resolver.surroundings.labels(path)
+            elif _COMMAND_LINE.match(path):
+                into.labels.add("outside")
+                done = True
         return done
 
     def _called(self, node: Node, scope: Scope, into: _Summary) -> list[Node]:
@@ -217,6 +227,12 @@ class Flow:
             return []
         for function in value.functions:
             into.mentions.add((function, _RETURNS))
+            if (
+                target is not None
+                and target.type == "identifier"
+                and self._program.name(target) in self._words.builtins
+            ):
+                into.labels |= _UNSEEN  # a ``Number`` of its own only looks as if it made numbers
         rest = [argument for argument in arguments if argument.type not in FUNCTIONS]
         for argument in arguments:
             if (handed := self._program.functions.get(argument.id)) is not None:
@@ -247,7 +263,7 @@ class Flow:
         """Labels of a call of a known path; True when its arguments do not matter any more."""
         words = self._words
         if path in words.network:  # an answer is not what was sent to get it
-            into.labels |= {"download", "outside"}
+            into.labels |= {"download", *_UNSEEN}
             return True
         if path in NUMBERS:  # a number holds no command and no secret
             return True
@@ -259,10 +275,11 @@ class Flow:
         if path in words.read:
             found = {what for text in first.texts if (what := secrets().path(text.replace(HOLE, "")))}
             into.labels |= {f"secret:{what}" for what in found} | {"outside"}
+            into.labels |= set() if _LISTING.fullmatch(path) else _UNSEEN
         if path in words.credential_calls:
-            into.labels |= {f"secret:{words.credential_calls[path]}", "outside"}
+            into.labels |= {f"secret:{words.credential_calls[path]}", *_UNSEEN}
         if path in words.environment_calls:
-            into.labels |= {f"secret:{name}" for name in first.known if secrets().variable(name)} | {"outside"}
+            into.labels |= {f"secret:{name}" for name in first.known if secrets().variable(name)} | _UNSEEN
             return True
         if path in words.shell or path in words.process:
             self._output(first, into)
@@ -275,4 +292,4 @@ class Flow:
         """What a program of this machine prints is the file's own choice, when the command is."""
         programs = [text.split()[0].rpartition("/")[2] for text in command.texts if text.strip()]
         if not programs or not self._words.local_programs.issuperset(programs):
-            into.labels.add("outside")
+            into.labels |= _UNSEEN

@@ -15,7 +15,7 @@ from skillkeep.auditor.engines.shell.lists import holds_download, is_run_by_xarg
 from skillkeep.auditor.engines.shell.lookup import lookup
 from skillkeep.auditor.engines.shell.model import Command, Script, Substitution, Variable, Word
 from skillkeep.auditor.engines.shell.named_keys import is_start_up_line
-from skillkeep.auditor.engines.shell.outputs import data_files, is_own, is_setting
+from skillkeep.auditor.engines.shell.outputs import data_files, is_completion, is_own, is_setting
 from skillkeep.auditor.engines.shell.site import FED_PUBLIC_KEY, Call, ShellSite
 from skillkeep.auditor.interface import Severity
 
@@ -47,6 +47,7 @@ _LONGEST_NAME: Final = 255  # of a file; the pattern is quadratic
 _MOST_REQUESTS: Final = 200  # the newest, among which a pipeline's own are
 _COMMANDS: Final = re.compile(r"^[^\w\n]*\w[^\n]*[|;&]|\$\(|`", re.MULTILINE)
 _SEPARATORS: Final = re.compile(r"[\s;|&()\"'`]+")
+_APPENDED: Final = re.compile(r"[;|&`\n]+[ \t]*|\$\(")
 _LEFT_OUT: Final = re.compile(r"\$\(cat[ \t]*<<-?[ \t]*(['\"]?)(\w{1,20})\1[ \t\n]*(?:\.\.\.|…)[ \t\n]*\2[ \t\n]*\)")
 
 
@@ -167,6 +168,9 @@ class Execution:
         else:
             self._site.bare_interpreter = self._site.bare_interpreter or reads_input
             self._script_file(call, operands, labels)
+            for text in call.arguments if context is Context.JAVASCRIPT else ():
+                if found := _APPENDED.search(text):  # the script may pass it on to a shell
+                    self._site.derive(text[found.end() :].strip("`()"), Context.SHELL, call.command, "an argument")
 
     @staticmethod
     def _code_option(call: Call, options: list[str]) -> int | None:
@@ -300,6 +304,10 @@ class Execution:
         return isinstance(piece, Substitution) and self._prints_setting(piece.script, labels)
 
     def _prints_setting(self, script: Script, labels: frozenset[str]) -> bool:
+        commands = [command for pipeline in script.pipelines for command in pipeline.commands]
+        if len(commands) == 1 and len(commands[0].words) == 1 and not labels:
+            asked = [(name, self._site.scope.text(value)) for name, value, _ in commands[0].assignments]
+            return is_completion(self._site.scope.text(commands[0].words[0]), asked)
         if labels or any(len(pipeline.commands) != 1 for pipeline in script.pipelines):
             return False
         first, *others = ([self._site.scope.text(word) for word in each.commands[0].words] for each in script.pipelines)

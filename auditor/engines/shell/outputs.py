@@ -10,11 +10,11 @@ from skillkeep.auditor.engines.shell.evaluate import HOLE
 from skillkeep.auditor.engines.shell.printing import PLAIN_NAME
 from skillkeep.auditor.engines.shell.site import Call
 
-__all__ = ["data_files", "is_own", "is_setting"]
+__all__ = ["data_files", "is_completion", "is_own", "is_setting"]
 
 _READERS: Final = frozenset({"cat", "head", "tail", "tac", "sed", "awk", "tr", "rev", "base64", "xxd", "strings", "dd"})
 _RUNNERS: Final = frozenset({"bash", "sh", "python", "python3", "node", "ruby"})
-_BESIDE: Final = re.compile(r"(?:\./)?(?:[\w-]+/){0,6}[\w-]+\.(?:sh|bash|py|js|mjs|rb)")
+_BESIDE: Final = re.compile(rf"(?:\./|{HOLE}/)?(?:[\w-]+/){{0,6}}[\w-]+\.(?:sh|bash|py|js|mjs|rb)")
 _SETTING_WORDS: Final = frozenset(
     {
         "--env",
@@ -28,12 +28,14 @@ _SETTING_WORDS: Final = frozenset(
         "completions",
         "activate",
         "print-env",
+        "signin",
         "-Mlocal::lib",
         "--bash",
         "--zsh",
         "--fish",
     }
 )
+_COMPLETION: Final = re.compile(r"(?:bash|zsh|fish)_source|source_(?:bash|zsh|fish)|source")
 _CUTTERS: Final = _READERS | {"grep", "egrep", "cut", "perl", "zcat", "gunzip"}
 _DATA_FILE: Final = re.compile(
     r"(?i)^[\w~./-]{1,200}\.(?:png|jpe?g|gif|ico|svg|webp|bmp|pdf|md|rst|txt|csv|tsv|json|html?|dat|bin|ttf|woff2?|mp3|wav|mp4|lock)$"
@@ -52,6 +54,13 @@ def is_setting(words: Sequence[str]) -> bool:
     if not words or not PLAIN_NAME.fullmatch(words[0]) or words[0] in _READERS or HOLE in "".join(words):
         return False
     return not _SETTING_WORDS.isdisjoint(words[1:])
+
+
+def is_completion(program: str, asked: Sequence[tuple[str, str]]) -> bool:
+    """True for ``_HASS_CLI_COMPLETE=bash_source hass-cli``: click's words for its own program's completions."""
+    variable = f"_{program.upper().replace('-', '_')}_COMPLETE"
+    plain = PLAIN_NAME.fullmatch(program) is not None and program not in _READERS
+    return plain and len(asked) == 1 and asked[0][0] == variable and _COMPLETION.fullmatch(asked[0][1]) is not None
 
 
 def is_own(words: Sequence[str]) -> bool:

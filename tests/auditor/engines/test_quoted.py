@@ -1,0 +1,46 @@
+"""What can only be an argument of a program that is written down."""
+
+from __future__ import annotations
+
+import pytest
+
+from skillkeep.auditor.engines.quoted import is_argument, is_known_program
+from skillkeep.auditor.engines.values import HOLE
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"tar -czf notes.tgz {HOLE}",
+        f"node scripts/extract.js {HOLE}",
+        f'"{HOLE}/scripts/run.sh" {HOLE}',
+        f"git -C {HOLE} status 2>/dev/null",
+    ],
+)
+def test_a_program_that_is_written_down_is_known(text: str) -> None:
+    assert is_known_program(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        HOLE,
+        f"{HOLE} --version",
+        f"sh -c {HOLE}",
+        f"tar x | {HOLE}",
+        f"ssh host {HOLE}",
+        f"find . -exec {HOLE}",
+        f"cat {HOLE} | node scripts/run.js | sh",
+        f"cat notes | {HOLE}/run.sh",
+        f"python3 -m timeit {HOLE}",
+    ],
+)
+def test_a_program_that_is_made_or_runs_what_it_is_given_is_not(text: str) -> None:
+    assert not is_known_program(text)
+
+
+def test_a_module_that_serves_files_runs_nothing_between_quotes() -> None:
+    assert is_argument(f'nohup python3 -m http.server 8080 --directory "{HOLE}" > a.log 2>&1 &')
+    assert is_argument(f'start /b python -m http.server 8080 --directory "{HOLE}"')
+    assert not is_argument(f'nohup {HOLE} "a"')
+    assert not is_argument(f'cat a | nohup python3 -m http.server "{HOLE}" | sh')
