@@ -13,6 +13,7 @@ from skillkeep.auditor.interface import Capability
 __all__ = ["Services", "hosts_by_place", "services"]
 
 _SHORTEST = 3
+_BOT = frozenset({"BOT_TOKEN", "BOT_API_TOKEN"})
 
 
 @dataclass(frozen=True)
@@ -49,9 +50,9 @@ class Services:
         so that ``OPEN_BANKING_IO_KEY`` fits ``api.open-banking.io``.
         """
         words = self.words(variable)
-        if not words:
-            return False
         host = host.lower().rstrip(".")
+        if not words:  # that service alone has bots whose token stands in the address
+            return variable.upper() in _BOT and host == "api.telegram.org"
         if variable in self.logins:
             return _is_below(host, self.logins[variable])
         listed = self.shared.get(words[0]) or self.known_as.get(words[0])

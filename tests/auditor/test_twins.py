@@ -99,6 +99,9 @@ def test_the_hostile_twin_blocks(hostile: dict[str, str | bytes]) -> None:
         ("PLANT_KEY", "plant.example.com", False),
         ("API_KEY", "api.example.com", False),
         ("DB_PASSWORD", "db.com", False),
+        ("BOT_TOKEN", "api.telegram.org", True),
+        ("BOT_TOKEN", "api.telegram.org.example", False),
+        ("ACCESS_TOKEN", "api.telegram.org", False),
     ],
 )
 def test_a_variable_belongs_to_the_service_it_is_named_after(variable: str, host: str, owned: bool) -> None:

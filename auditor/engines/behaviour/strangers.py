@@ -14,6 +14,7 @@ from skillkeep.auditor.engines.behaviour.acts import Act
 from skillkeep.auditor.engines.behaviour.documents import Documents
 from skillkeep.auditor.engines.interface import SourceTree
 from skillkeep.auditor.engines.network import host_of
+from skillkeep.auditor.engines.tables import table
 from skillkeep.auditor.interface import Capability
 from skillkeep.auditor.services import services
 
@@ -28,7 +29,9 @@ _PRIVATE: Final = frozenset({"secret", "identity", "clipboard", "screen", "keys"
 READS: Final = frozenset({"local", "coin_key", *_PRIVATE})
 _NEAR: Final = 12  # lines between what is read and the request
 _LOCAL: Final = re.compile(
-    r"^(?:\*$|localhost|127\.|0\.0\.0\.0|\[?::1|10\.|192\.168\.|172\.(?:1[6-9]|2\d|3[01])\.|host\.docker\.|.*\.local$)"
+    r"^(?:\*$|localhost|127\.|(?:22[4-9]|23\d)\.\d+\.\d+\.\d+$|255\.255\.255\.255$"  # groups in one's own network
+    r"|100\.(?:6[4-9]|[7-9]\d|1[01]\d|12[0-7])\.\d+\.\d+$|"  # a provider's or an overlay's own (RFC 6598)
+    r"0\.0\.0\.0|\[?::1|10\.|192\.168\.|172\.(?:1[6-9]|2\d|3[01])\.|host\.docker\.|.*\.local$)"
 )
 _EXAMPLES: Final = frozenset(  # made for examples: they keep nothing, and nobody reads what is sent
     {"jsonplaceholder.typicode.com", "httpbin.org", "reqres.in", "dummyjson.com", "postman-echo.com"}
@@ -49,8 +52,7 @@ def strangers(tree: SourceTree, acts: Sequence[Act], documents: Documents) -> It
                 continue
             read = act if act.kind == _LOGIN else _read_near(act, acts)
             private = read is not None and read.kind in _PRIVATE
-            plain = not private and _is_beside_send(act, acts)
-            if plain and _is_own_service(tree, act.path, each.value):
+            if not private and _is_expected(tree, act, acts, each.value):
                 continue
             if documents.silent and not private:
                 continue
@@ -62,6 +64,16 @@ def strangers(tree: SourceTree, acts: Sequence[Act], documents: Documents) -> It
                 yield act, each, f'it says "{documents.promise[:60]}", and sends something to {each.value}'
             else:
                 yield act, each, f"something is sent to {each.value}, which no document names"
+
+
+def _is_expected(tree: SourceTree, act: Act, acts: Sequence[Act], host: str) -> bool:
+    """True for what nobody's secret went into and where no stranger reads it: a public node, the user's own account."""
+    return _is_public_node(host) or (_is_beside_send(act, acts) and _is_own_service(tree, act.path, host))
+
+
+def _is_public_node(host: str) -> bool:
+    """True for a node of a public chain that answers anybody and is run for all: a stranger reads nothing there."""
+    return any(host == each or host.endswith(f".{each}") for each in table("acts")["public_nodes"])
 
 
 def _is_beside_send(act: Act, acts: Sequence[Act]) -> bool:

@@ -22,6 +22,8 @@ _ASKING_VERSION: Final = frozenset({("--version",), ("-V",), ("--help",), ("-h",
 _OBJECT: Final = re.compile(r"\s*[\[{][\s\[{]*\"")  # JSON to be sent; no program takes an address that begins so
 _QUIET: Final = frozenset({"-s", "-S", "-sS", "-f", "-L", "-fsSL", "-sL", "-i", "-v"})
 _VALUED: Final = frozenset({"-H", "--header", "-X", "--request"})
+_FIELDS: Final = frozenset({"-d", "--data", "--data-raw", "--data-urlencode", "-F", "--form"})
+_FIELD: Final = re.compile(r"[a-z_]{2,30}=")  # ``text=… https://…``: an address in it is not connected to
 _HEADERS: Final = frozenset({"-H", "--header", "-u", "--user"})
 _JOINING: Final = ("-e", "-c", "--exec", "--sh-exec", "-lvpe", "-ce", "-lve", "-nve", "-ne")
 _REMOTE_NAME: Final = re.compile(r"-[a-zA-Z]*O|--remote-name(?:-all)?")
@@ -81,8 +83,9 @@ class Connecting:
 
     def _hosts(self, call: Call, program: dict[str, Any]) -> list[Host]:
         found: list[Host] = []
-        for argument in call.arguments:
-            if _OBJECT.match(argument):
+        fields = call.name == "curl"
+        for before, argument in pairwise(("", *call.arguments)):
+            if _OBJECT.match(argument) or (fields and before in _FIELDS and _FIELD.match(argument)):
                 continue
             if "://" in argument:
                 address = argument[max(argument.find("http"), 0) :] if "=" in argument[:8] else argument
