@@ -103,6 +103,26 @@ def test_the_metadata_service_may_be_asked_where_the_machine_stands() -> None:
 
 
 @pytest.mark.parametrize(
+    ("own", "strange"),
+    [
+        ("ffmpeg -i ${x} -y ${y}", "${x} -y ${y}"),
+        ("node scripts/read.js ${x}", "node -e ${x}"),
+        ("tar -czf a.tgz ${names.join(' ')}", "tar -czf a.tgz ${process.env.FOLDER}"),
+        ("tar -czf a.tgz ${x}", "tar -czf a.tgz ${fs.readFileSync(y)}"),
+        ("file ${Number(x)} ${y}", "file ${String(x)} ${y}"),
+    ],
+)
+def test_words_of_the_command_line_go_to_a_program_that_is_written_down(own: str, strange: str) -> None:
+    code = (
+        "const fs = require('fs');\nconst { execSync } = require('child_process');\n"
+        "const String = (text) => text;\nconst names = fs.readdirSync('notes');\n"
+        "const [x, y] = process.argv.slice(2);\nexecSync(`COMMAND`);\n"
+    )
+    assert verdict("a.js", code.replace("COMMAND", own)) is Verdict.WARN
+    assert verdict("a.js", code.replace("COMMAND", strange)) is Verdict.FAIL
+
+
+@pytest.mark.parametrize(
     ("honest", "hostile"),
     [
         ("ffmpeg -i '{x}' -y '{y}'", "ffmpeg -i {x} -y {y}"),
@@ -122,7 +142,8 @@ def test_a_quoted_argument_of_a_written_program_is_no_hidden_command(honest: str
         "const { execSync } = require('child_process');\nconst [x, y] = process.argv.slice(2);\nexecSync(`COMMAND`);\n"
     )
     assert verdict("a.js", script.replace("COMMAND", honest.replace("{", "${"))) is Verdict.WARN
-    assert verdict("a.js", script.replace("COMMAND", hostile.replace("{", "${"))) is Verdict.FAIL
+    handed = "const { execSync } = require('child_process');\nmodule.exports = (x, y) => execSync(`COMMAND`);\n"
+    assert verdict("a.js", handed.replace("COMMAND", hostile.replace("{", "${"))) is Verdict.FAIL
     fetched = (
         "import os, urllib.request\nx = y = urllib.request.urlopen('https://c.example.invalid/').read().decode()\n"
     )

@@ -307,7 +307,8 @@ class Execution:
         commands = [command for pipeline in script.pipelines for command in pipeline.commands]
         if len(commands) == 1 and len(commands[0].words) == 1 and not labels:
             asked = [(name, self._site.scope.text(value)) for name, value, _ in commands[0].assignments]
-            return is_completion(self._site.scope.text(commands[0].words[0]), asked)
+            if is_completion(self._site.scope.text(commands[0].words[0]), asked):
+                return True
         if labels or any(len(pipeline.commands) != 1 for pipeline in script.pipelines):
             return False
         first, *others = ([self._site.scope.text(word) for word in each.commands[0].words] for each in script.pipelines)
