@@ -9,6 +9,7 @@ from typing import Any, Final
 from skillkeep.auditor.engines.installers import is_installer
 from skillkeep.auditor.engines.interface import Context
 from skillkeep.auditor.engines.network import host_of
+from skillkeep.auditor.engines.shell.appended import appended
 from skillkeep.auditor.engines.shell.dotenv import prints_dotenv
 from skillkeep.auditor.engines.shell.evaluate import HOLE, Known
 from skillkeep.auditor.engines.shell.lists import holds_download, is_run_by_xargs, listed_in
@@ -47,7 +48,6 @@ _LONGEST_NAME: Final = 255  # of a file; the pattern is quadratic
 _MOST_REQUESTS: Final = 200  # the newest, among which a pipeline's own are
 _COMMANDS: Final = re.compile(r"^[^\w\n]*\w[^\n]*[|;&]|\$\(|`", re.MULTILINE)
 _SEPARATORS: Final = re.compile(r"[\s;|&()\"'`]+")
-_APPENDED: Final = re.compile(r"[;|&`\n]+[ \t]*|\$\(")
 _LEFT_OUT: Final = re.compile(r"\$\(cat[ \t]*<<-?[ \t]*(['\"]?)(\w{1,20})\1[ \t\n]*(?:\.\.\.|…)[ \t\n]*\2[ \t\n]*\)")
 
 
@@ -84,6 +84,11 @@ class Execution:
             self._installed(call)
         elif call.program is not None:
             self._filled(call, call.program)
+            self._appended(call)
+
+    def _appended(self, call: Call) -> None:
+        for text in appended(call):
+            self._site.derive(text, Context.SHELL, call.command, "an argument")
 
     def fed_function(self, call: Call, labels: frozenset[str], before: list[Call]) -> None:
         """A function of the script that is fed something, where the script holds a shell that runs its input."""
@@ -168,9 +173,8 @@ class Execution:
         else:
             self._site.bare_interpreter = self._site.bare_interpreter or reads_input
             self._script_file(call, operands, labels)
-            for text in call.arguments if context is Context.JAVASCRIPT else ():
-                if found := _APPENDED.search(text):  # the script may pass it on to a shell
-                    self._site.derive(text[found.end() :].strip("`()"), Context.SHELL, call.command, "an argument")
+            if context is Context.JAVASCRIPT:
+                self._appended(call)
 
     @staticmethod
     def _code_option(call: Call, options: list[str]) -> int | None:
