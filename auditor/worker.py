@@ -22,6 +22,7 @@ from skillkeep.auditor.engines.interface import Engine, SourceFile, SourceTree
 from skillkeep.auditor.interface import AuditOptions, EngineRun, LedgerEntry, Location, Observation
 from skillkeep.auditor.logins import kept_logins, not_by_program, own_logins
 from skillkeep.auditor.own_installers import own_installers, own_pages
+from skillkeep.auditor.own_keys import own_keys
 from skillkeep.auditor.own_settings import own_entries, self_hosted
 from skillkeep.auditor.pages import looked_up_pages
 from skillkeep.auditor.patterns import forget_compiled
@@ -255,11 +256,14 @@ def _answer(audit: _Audit, tree: SourceTree, digest: str) -> dict[str, Any]:
         own |= kept_logins(collector.raws, collector.capabilities, named)
         own |= implied(collector.raws, collector.capabilities, named, tree.declared)
         texts = tree.texts()
-        own |= self_hosted(
-            collector.raws,
-            collector.capabilities,
-            lambda path: (texts[path].text or "") if path in texts else "//not.read",
-        )
+
+
+        def text_of(path: str) -> str:
+            return (texts[path].text or "") if path in texts else "//not.read"
+
+        own |= self_hosted(collector.raws, collector.capabilities, text_of)
+        programs = (file.text or "" for file in texts.values() if file.is_program)
+        own |= own_keys(collector.raws, collector.capabilities, text_of, programs)
         own |= own_entries(collector.raws, collector.capabilities, named)
         own |= own_installers(collector.raws, named)
         own |= own_pages(collector.raws, named, (file.text or "" for file in tree.texts().values()))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from skillkeep.auditor.engines.intent.chinese import is_han, is_told_in_chinese
 from skillkeep.auditor.engines.intent.sentences import EXCUSE, FLAG, HEADING
 
 __all__ = ["is_told"]
@@ -164,6 +165,8 @@ def is_told(text: str, place: tuple[int, int], lead: str = "") -> bool:
     if passive and not _PASSIVE.search(clause):
         return False
     if not text.isascii() and end - start < _SHORT and _NOT_AFTER.search(text[end : end + 40]):
+        return False
+    if is_han(text, start) and not is_told_in_chinese(text, start, end):
         return False
     if _NEGATED.search(clause.rpartition(", ")[2]) and not _AFFIRMED.search(clause):
         return False

@@ -1,0 +1,64 @@
+"""Whether a verb of a Chinese sentence is an order, or is forbidden, limited, possible, or told of the tool itself.
+
+Chinese verbs have one form, so that what stands around them tells an order from a description: ``仅将密钥发送到`` ("send
+the key only to"), ``令牌会保存在`` ("the token is stored in"), ``加密算法`` ("an algorithm that encrypts").
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+__all__ = ["is_han", "is_told_in_chinese"]
+
+_HAN: Final = re.compile(r"[\u4e00-\u9fff]")
+_KANA: Final = re.compile(r"[\u3040-\u30ff]")
+_REACH: Final = 90
+_SEND: Final = "发送"  # the table's words begin with the character before this one
+_CLAUSE: Final = re.compile(r"[，。；：！？;!?]|[,.:](?:\s|$)")
+_WILL: Final = r"(?<![机社大工协])会(?![话話议議员員社计計])"
+_NEVER: Final = re.compile(
+    r"(?:绝不|决不|从不|永不|绝对不|永远不|并不|不会|不将|不把|不在|不向|不应该?|避免|防止|杜绝|拒绝|无法)"
+    r"(?!通知|告知|打扰|惊动|显示|让|提示|询问)[^，。；！？]{0,50}$"
+)
+_ONLY: Final = re.compile(r"(?<!不)(?:仅应?|只(?!要|需|有)(?:能|会|可|应|应该)?|只能)[^，。；！？]{0,50}$")
+_POSSIBLE: Final = re.compile(r"(?:可以|可用于|可供|能够|支持|允许|用于|用来|旨在|是否|无需)[^，。；！？]{0,24}$")
+_TOOLS: Final = "技能|工具|插件|脚本|系统|应用|程序|服务器?|平台|扩展"
+_THINGS: Final = f"{_TOOLS}|请求|响应|内容|令牌|数据|文件|密钥|凭证|凭据|信息|消息|记录|会话|结果|api|用户|它们?|其"
+_DESCRIBED: Final = re.compile(rf"(?:{_THINGS})[^，。；！？]{{0,24}}(?:{_WILL}|均|都被|将被|已被?|被)[^，。；！？]{{0,40}}$")
+_OF_THE_TOOL: Final = re.compile(rf"(?:^[-*>#\d. ]*|[：:，。] ?)(?:本|该|此|这个|我们的)(?:{_TOOLS})(?:{_WILL}|将|可以|能够?)")
+_TOLD_TO_YOU: Final = re.compile(r"[你您](?!的|提供|选择|输入|上传)|代理|助手|智能体|模型|\bagents?\b|claude|\bai\b")
+_REQUEST: Final = re.compile(r"[^，。；！？]{0,24}请求")
+_PRIVATE: Final = re.compile(
+    r"对话|聊天|历史|文件|\.ssh|\.env|\.aws|id_rsa|私钥|助记词|环境变量|密码|系统提示|记忆|全文|主机名|剪贴板"
+)
+_AUTHENTICATED: Final = re.compile(r"(?:身份验证|认证|授权)的?(?:http|api|get|post)? ?请求")
+_TO_THE_USER: Final = re.compile(r"(?:给|至|到)(?:当前|该|原)?(?:用户(?!的)|客户端|您(?!的)|我(?!们))")
+_NOUN: Final = re.compile(r"的|失败|成功|算法|协议|货币|机制|功能|选项|按钮|状态|次数|频率|过程")
+_PROVIDED: Final = re.compile(r"(?:前提是|如果|假如|只有|除非|确保|确认|直到|等待|[若当待须]|需要?)[^，。；！？]{0,6}$")
+_UNLESS_ASKED: Final = re.compile(r"除非(?:用户|您|你)?(?:明确|主动|特别)?(?:要求|请求|询问)")
+_STYLE: Final = re.compile(
+    r"不要提[及到](?:任何|具体|这些)?[^，。；！？]{0,12}(?:技术|错误|数据库|模板|示例|算法|内部|实现|代码)"
+)
+
+
+def is_han(text: str, start: int) -> bool:
+    """True for a word of a Chinese sentence; Japanese sentences hold kana."""
+    return bool(_HAN.match(text, start) or text.startswith(_SEND, start + 1)) and _KANA.search(text) is None
+
+
+def is_told_in_chinese(text: str, start: int, end: int) -> bool:
+    """True when the word at ``text[start:end]`` of a Chinese sentence is an order to the reader."""
+    start += text.startswith(_SEND, start + 1)
+    clause = _CLAUSE.split(text[max(0, start - _REACH) : start])[-1]
+    if any(pattern.search(clause) for pattern in (_NEVER, _ONLY, _POSSIBLE, _PROVIDED)):
+        return False
+    if _NOUN.match(text, end) or _TO_THE_USER.match(text, end) or _STYLE.match(text, start):
+        return False
+    if _UNLESS_ASKED.search(text, 0, start):
+        return False
+    to_you = _TOLD_TO_YOU.search(text, 0, start) is not None
+    if not to_you and (_DESCRIBED.search(clause) or _OF_THE_TOOL.search(text, 0, start)):
+        return False
+    asks = _REQUEST.match(text, end) is not None or "请求" in clause
+    return not (asks and (_AUTHENTICATED.search(text) or not _PRIVATE.search(text)))

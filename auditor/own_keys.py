@@ -1,0 +1,95 @@
+"""Undeclared keys that are a tool's own: nobody else's key has such a name, or the service's own library gets it, and
+none of them is seen to be put into what is sent.
+
+A program of an API reads that API's key, and many authors forget to write its name down. A thief takes keys that lie on
+many machines (`Services.is_shared`), or sends what he finds as data.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
+
+from skillkeep.auditor.collect import Raw
+from skillkeep.auditor.engines.network import host_of
+from skillkeep.auditor.engines.tables import table
+from skillkeep.auditor.interface import Capability
+from skillkeep.auditor.services import hosts_by_place, services
+
+__all__ = ["own_keys"]
+
+_READ = "code-credential-env"
+_SENT = "code-credential-sent"
+_VALUABLE = frozenset({"PRIVATE", "PASSWORD", "PASSWD", "ROOT", "MASTER", "SIGNING", "ENCRYPTION", "ADMIN"})
+_IMPORT = re.compile(
+    r"^[ \t]*(?:from[ \t]+(?P<python>[\w.]+)[ \t]+import\b|import[ \t]+(?P<module>[\w.]+))"
+    r"|\b(?:from|require\(|import\()[ \t]*[\"'](?P<script>@?[\w./-]+)[\"']",
+    re.MULTILINE,
+)
+_MOST_IMPORTS = 2_000
+_HOST = re.compile(r"//([\w-]{1,60}(?:\.[\w-]{1,60}){1,6})")
+_LOGIN = re.compile(r"(?i)\bheaders\b|\bauth\s*=|authorization|bearer|x-[\w-]*(?:key|token)|(?:\s-H|--header)\s")
+_CARGO = re.compile(r"\b(?:data|json|params|files|content)\s*=|\bbody\s*:|\s(?:-d|--data\S*|-F|--form)\s")
+
+
+def own_keys(
+    raws: Sequence[Raw], capabilities: Iterable[Capability], text_of: Callable[[str], str], programs: Iterable[str]
+) -> frozenset[str]:
+    """Variables that may be taken for the tool's own.
+
+    `text_of` a path; `programs` are the texts of the tool's programs. Both are read when needed.
+    """
+    asked = {raw.subject for raw in raws if raw.subject and raw.finding.rule == _READ}
+    if not asked:
+        return frozenset()
+    known, places = services(), hosts_by_place(capabilities)
+    sent: dict[str, list[Raw]] = {}
+    for raw in raws:
+        if raw.finding.rule == _SENT and raw.subject in asked:
+            sent.setdefault(raw.subject, []).append(raw)
+    shared = {name for name in asked if known.is_shared(name)}
+    own = {name for name in asked - shared if _VALUABLE.isdisjoint(name.upper().split("_"))}
+    kept = {name for name in own if all(_is_login(name, raw, places, text_of) for raw in sent.get(name, ()))}
+    handed = shared - sent.keys()
+    if handed:
+        imported = _imported(programs)
+        kept |= {name for name in handed if not imported.isdisjoint(_modules(name))}
+    return frozenset(kept)
+
+
+def _is_login(
+    name: str, raw: Raw, places: Mapping[tuple[str, int], set[str]], text_of: Callable[[str], str]
+) -> bool:
+    """True where a key goes into a header, to the key's own service or to a host that only the user's settings tell.
+
+    Of the latter the file must not name another one to fall back on.
+    """
+    path, shown = raw.finding.location.path, raw.finding.excerpt
+    if not _LOGIN.search(shown) or _CARGO.search(shown):
+        return False
+    reached = set(places.get((path, raw.finding.location.line), {"*"}))
+    if "*" in reached:
+        reached |= {found[1] for found in _HOST.finditer(text_of(path))}
+    return all(host == "*" or host_of(host).local or services().owns(name, host) for host in reached)
+
+
+def _imported(programs: Iterable[str]) -> frozenset[str]:
+    """The words of what the programs import, in upper case: ``google.genai`` is GOOGLE and GENAI."""
+    words: set[str] = set()
+    for text in programs:
+        for number, found in enumerate(_IMPORT.finditer(text)):
+            if number >= _MOST_IMPORTS:
+                break
+            words.update(word for word in re.split(r"[^A-Za-z0-9]+", found[found.lastgroup or 0].upper()) if word)
+    return frozenset(words)
+
+
+def _modules(name: str) -> frozenset[str]:
+    words = [word for word in services().words(name) if word in services().shared]
+    return frozenset(words).union(*(_libraries().get(word, ()) for word in words))
+
+
+@cache
+def _libraries() -> dict[str, tuple[str, ...]]:
+    return {word: tuple(modules) for word, modules in table("services")["libraries"].items()}
