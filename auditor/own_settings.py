@@ -37,7 +37,27 @@ _ENTRY = re.compile(
     r"|\bsecret-tool lookup service [\"']?(?P<tool>[\w-]{3,40})(?=[\s\"')|;&]|$)"
 )
 _CHOOSING = re.compile(r"(?<=\s)-[a-ln-z]*s\b|(?<=\s)-l\b")
-_STORES = ("pass", "security", "secret-tool")
+_STORES = ("pass", "security", "secret-tool", "keyring")
+_NAME = r"[\"'](?P<name>[\w .{}$<>-]{3,60})[\"']"
+_STORED = {
+    "pass": (
+        re.compile(r"\bpass show [\"']?(?P<name>[\w/.-]{3,80})"),
+        re.compile(r"\bpass insert (?:-\w+ )*[\"']?(?P<name>[\w/.-]{3,80})"),
+    ),
+    "security": (
+        re.compile(rf"find-(?:generic|internet)-password\b[^\n|;&]{{0,80}}?-s[\"', ]+{_NAME}"),
+        re.compile(rf"add-(?:generic|internet)-password\b[^\n|;&]{{0,160}}?-s[\"', ]+{_NAME}"),
+    ),
+    "secret-tool": (
+        re.compile(r"\bsecret-tool lookup service [\"']?(?P<name>[\w-]{3,40})"),
+        re.compile(r"\bsecret-tool store\b[^\n|;&]{0,80}? service [\"']?(?P<name>[\w-]{3,40})"),
+    ),
+    "keyring": (
+        re.compile(rf"\bget_password\(\s*{_NAME}"),
+        re.compile(rf"\bset_password\(\s*{_NAME}"),
+    ),
+}
+"""Of each store how an entry is read and how one is put into it."""
 
 
 def self_hosted(
@@ -69,11 +89,13 @@ def self_hosted(
     return frozenset(kept)
 
 
-def own_entries(raws: Sequence[Raw], capabilities: Iterable[Capability], named: frozenset[str]) -> frozenset[str]:
+def own_entries(
+    raws: Sequence[Raw], capabilities: Iterable[Capability], named: frozenset[str], text_of: Callable[[str], str]
+) -> frozenset[str]:
     """Password stores of which only entries of the tool's own service are read, which go to that service alone.
 
     `named` are words of the tool's own name and description, marked by ``=``. What is not seen to be sent may meet no
-    stranger among all hosts of the tool.
+    stranger among all hosts of the tool. An entry that the same file puts there is its own, unless others have that name.
     """
     listed = list(capabilities)
     places = hosts_by_place(listed)
@@ -87,7 +109,23 @@ def own_entries(raws: Sequence[Raw], capabilities: Iterable[Capability], named: 
         hosts = set().union(*reached) if sent else away
         if entries and all(_is_own(entry, named, hosts) for entry in entries):
             found.add(store)
+        elif reads and all(_is_stored(raw, store, text_of(raw.finding.location.path)) for raw in reads):
+            found.add(store)
     return frozenset(found)
+
+
+def _is_stored(read: Raw, store: str, text: str) -> bool:
+    """True where the file stores the entry that it reads, under a name that is nobody else's."""
+    reading, storing = _STORED[store]
+    names = {match["name"] for match in reading.finditer(read.finding.excerpt)}
+    stored = {match["name"] for match in storing.finditer(text)} if names else set()
+    return bool(names) and names <= stored and not any(map(_is_of_others, names))
+
+
+def _is_of_others(entry: str) -> bool:
+    words = [word for word in re.split(r"[^A-Za-z0-9]+", entry.upper()) if word]
+    known = services()
+    return not words or {"SAFE", "STORAGE"} <= set(words) or any(known.is_shared(f"{word}_KEY") for word in words)
 
 
 def _entries(shown: str, store: str) -> set[str]:

@@ -22,6 +22,7 @@ _VERDICTS = {Severity.INFO: Verdict.PASS, Severity.WARN: Verdict.WARN, Severity.
 _MOST_LISTED = 100
 _MOST_NEAR = 20
 _SENT = "code-credential-sent"
+_DOCUMENTS = (".docx", ".odt", ".rtf", ".pdf", ".pptx", ".xlsx")  # templates and letters, which speak to somebody else
 _LEARNED = frozenset({"intent-learned", "intent-certain"})
 _SECRET_RULES = frozenset({_SENT, "code-credential-env", "code-credential-store"})
 _LOGIN = re.compile(r"(?i)(?:\s-H|--header|\s-u|--user|authorization|bearer|\bx-[\w-]+|api-?key|-token\b)[^\n]{0,80}$")
@@ -86,7 +87,7 @@ def _is_weak(found: Finding, looked_up: Callable[[], frozenset[str]]) -> bool:
         return True
     path, (shown, never_shown, in_data) = found.location.path, _in_pages()
     if found.rule in table("verdict")["certain"]:
-        return False
+        return path.lower().endswith(_DOCUMENTS) and path in looked_up()
     if found.engine == "intent" and is_of_reference(path):
         return True
     if found.rule in table("verdict")["weak_in_pages"] and not is_told_by_name(path):

@@ -23,6 +23,7 @@ from skillkeep.auditor.interface import AuditOptions, EngineRun, LedgerEntry, Lo
 from skillkeep.auditor.logins import kept_logins, not_by_program, own_logins
 from skillkeep.auditor.own_installers import own_installers, own_pages
 from skillkeep.auditor.own_keys import own_keys
+from skillkeep.auditor.own_schedules import told_schedules
 from skillkeep.auditor.own_settings import own_entries, self_hosted
 from skillkeep.auditor.pages import looked_up_pages
 from skillkeep.auditor.patterns import forget_compiled
@@ -264,7 +265,8 @@ def _answer(audit: _Audit, tree: SourceTree, digest: str) -> dict[str, Any]:
         own |= self_hosted(collector.raws, collector.capabilities, text_of)
         programs = (file.text or "" for file in texts.values() if file.is_program)
         own |= own_keys(collector.raws, collector.capabilities, text_of, programs)
-        own |= own_entries(collector.raws, collector.capabilities, named)
+        own |= told_schedules(collector.raws, texts.values, text_of)
+        own |= own_entries(collector.raws, collector.capabilities, named, text_of)
         own |= own_installers(collector.raws, named)
         own |= own_pages(collector.raws, named, (file.text or "" for file in tree.texts().values()))
     settled = settle(collector.raws, told | own, audit.rulebook, partial(_looked_up, tree))

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from typing import Final
 
 from skillkeep.auditor.engines.tables import table
 from skillkeep.auditor.engines.values import HOLE
 
-__all__ = ["is_argument", "is_known_program"]
+__all__ = ["is_argument", "is_known_program", "is_weakness"]
 
 _RUNNING: Final = frozenset(  # besides interpreters: they run what they are given
     {
@@ -31,6 +32,15 @@ _RUNNING: Final = frozenset(  # besides interpreters: they run what they are giv
 )
 _STARTS: Final = re.compile(  # it names a program that the one before it starts
     rf"(?:\b(?:exec|sudo|nohup|time|then|do|else)|-exec(?:dir)?|-ok)\s+[\"']?[^\s\"';&]*{HOLE}"
+)
+_STARTERS: Final = frozenset(
+    {"start", "open", "xdg-open", "explorer", "setsid", "nice", "timeout", "stdbuf", "doas", "strace", "unbuffer", "rundll32"}
+    | {"msiexec", "mshta", "regsvr32", "installutil", "wscript", "cscript", "npx", "bunx", "uvx", "pipx", "schtasks", "reg"}
+)
+_BRINGS: Final = re.compile(  # code from elsewhere
+    r"\b(?:pip3?|npm|yarn|pnpm|bun|uv|gem|cargo|go|brew|apt(?:-get)?|conda|choco|winget)\b"
+    r"|\b(?:docker|podman)(?:-compose)?\s+(?:run|exec|compose|build|pull|load|up)\b"
+    r"|\bkubectl\s+(?:exec|run|apply|create)\b|\bgit\s+(?:-c\b|clone|submodule|config|pull|fetch)"
 )
 _SEPARATORS: Final = frozenset("|;&()\n{}!")
 _SCRIPT: Final = re.compile(r"[\"']?[^\s\"'|;&]*/[\w-]+\.(?:py|js|mjs|cjs|ts|sh|rb)[\"']?")
@@ -57,6 +67,22 @@ def is_known_program(text: str) -> bool:
     It tells nothing about what an unknown part outside of quotes could start: ask that only of text that is one's own.
     """
     return is_argument(re.sub(rf"(?<=[\s=:])([^\s\"'|;&()<>]*{HOLE}[^\s\"'|;&()<>]*)", r'"\1"', text))
+
+
+def is_weakness(text: str) -> bool:
+    """True where a stranger's text in a shell command is a weakness of an honest one, and no way to hide another.
+
+    Its programs are written down, run nothing that they are given, and talk to no other machine: a text with a
+    semicolon in it still breaks out (CWE-78), but nothing in the file says that it is to. docs/adr/0014.
+    """
+    words = re.split(r"[\s|;&()\"'/]+", text.lower())
+    return is_known_program(text) and _handing().isdisjoint(words) and not _BRINGS.search(text)
+
+
+@cache
+def _handing() -> frozenset[str]:
+    """Programs that hand on what they are given: to other machines, to the system that opens it, or to be run."""
+    return _STARTERS.union(table("javascript")["sending_programs"])
 
 
 def _is_plain(words: list[str], *, fed: bool) -> bool:

@@ -69,7 +69,7 @@ class ShellEngine(Engine):
             site.held = frozenset(taken)
             for name, secret in taken.items():
                 site.scope.labels[name] = frozenset({f"secret:{secret}"})
-        Judge(site, table("shell")).script(reading.script)
+        Judge(site, table("shell")).whole(reading.script)
         _bombs(segment, emit)
         if site.scope.exhausted:
             emit.incomplete(segment.path, "its words are too costly to be worked out")

@@ -88,6 +88,7 @@ _NEVER: Final = re.compile(
     r"(?! (?:forget|fail|hesitate|neglect|omit|skip))"
     r"|[❌✗✘🚫⛔])[^.;!?]{0,70}$"
 )
+_IN_A_QUESTION: Final = re.compile(r"[^.;:!?()]{0,80}\?\)")  # "(will the agent follow it?)"
 _PURPOSE: Final = re.compile(r"^[-*>#\d.) ]*to (?:\w+ )?$")
 _CONDITION: Final = re.compile(r"\W*(?:when(?:ever)?|if|once|should|as soon as|in case)\b[^,]{3,80}, ")
 _ONLY: Final = re.compile(r"\bonly (?:\w+ )?$")
@@ -181,6 +182,7 @@ def is_told(text: str, place: tuple[int, int], lead: str = "") -> bool:
     return not (
         _THREAT.search(text[:start])
         or text.endswith("?")
+        or _IN_A_QUESTION.match(text, end)
         or _quoted(text, start)
         or _is_subject(text, start)
         or (text.startswith("not ", start) and _DOES.search(clause))

@@ -13,7 +13,7 @@ from skillkeep.auditor.engines.javascript.site import Site
 from skillkeep.auditor.engines.javascript.texts import HOLE
 from skillkeep.auditor.engines.javascript.values import UNKNOWN, Value
 from skillkeep.auditor.engines.javascript.words import Words
-from skillkeep.auditor.engines.quoted import is_argument, is_known_program
+from skillkeep.auditor.engines.quoted import is_argument, is_known_program, is_weakness
 from skillkeep.auditor.engines.tables import subject_of
 from skillkeep.auditor.interface import Severity
 from skillkeep.auditor.syntax import walk
@@ -31,6 +31,9 @@ _PAGE: Final = re.compile(r"\b(?:document|window)\.|\baddEventListener\(|</?(?:s
 _MAKERS: Final = frozenset({"Function", "AsyncFunction", "GeneratorFunction"})
 _FEEDING: Final = re.compile(r"(?:^|\.)(?:pipe|pipeTo|pipeline|write|end)$")
 _INPUT: Final = re.compile(r"\bstdin\b")
+_OWN_SCRIPT: Final = re.compile(  # below the tool's own folder, wherever an agent keeps its tools
+    rf"(?:(?:[\w.~{HOLE}-]*/)*(?:skills|plugins)/|{HOLE}/|\.{{1,2}}/)?(?!/)(?:[\w.-]+/){{0,8}}[\w.-]+\.[cm]?js"
+)
 _MOST_NESTED: Final = 256
 _PASSABLE: Final = frozenset(
     {"identifier", "member_expression", "subscript_expression", "shorthand_property_identifier"}
@@ -77,6 +80,8 @@ class Execution:
             self.judge(node, scope, base, arguments[1:])
         elif path == "Reflect.apply" and len(arguments) == 3:
             self._applied(node, scope, arguments)
+        elif path == "Reflect.construct":
+            self._constructed(node, scope, path, arguments)
         elif path in words.code or self._is_maker(path):
             self._code(node, scope, path, _pick(arguments, words.code.get(path, -1)))
         elif path in words.template:
@@ -111,6 +116,12 @@ class Execution:
         for path in self._value(arguments[0], scope).paths:
             self.judge(node, scope, path, listed)
 
+    def _constructed(self, node: Node, scope: Scope, path: str, arguments: list[Node]) -> None:
+        """``Reflect.construct(Function, [parameters, body])``; bundlers make objects of any class so."""
+        made = self._value(arguments[0], scope).paths if arguments else ()
+        if any(each in self._words.code or self._is_maker(each) for each in made):
+            self._code(node, scope, path, _pick(arguments, 1))
+
     def _code(self, node: Node, scope: Scope, path: str, argument: Node | None) -> None:
         if argument is None:
             return
@@ -121,7 +132,19 @@ class Execution:
             self._site.derive(text, Context.JAVASCRIPT, node, path)
         if not value.texts or len(value.known) < len(value.texts):
             message = f"{path} runs text that is made at run time"
-            self._unknown("javascript-eval", message, node, scope, (argument, value))
+            severity = Severity.WARN if self._reads_script(argument, scope) else None
+            self._unknown("javascript-eval", message, node, scope, (argument, value), severity)
+
+    def _reads_script(self, argument: Node, scope: Scope) -> bool:
+        """True for a script of the tool, read by its written name: it is audited itself, as one that is required is."""
+        target = argument.child_by_field_name("function") if argument.type == "call_expression" else None
+        given = argument.child_by_field_name("arguments") if target is not None else None
+        if target is None or given is None or not given.named_children:
+            return False
+        if not any(path in self._words.read for path in self._value(target, scope).paths):
+            return False
+        names = self._value(given.named_children[0], scope).texts
+        return bool(names) and all(map(_OWN_SCRIPT.fullmatch, names))
 
     def _unknown(
         self,
@@ -173,8 +196,10 @@ class Execution:
             self._unknown("javascript-shell-command", message, node, scope, (argument, value), severity)
 
     def _is_chosen_here(self, texts: list[str], node: Node, scope: Scope, argument: Node) -> bool:
-        """True where programs that run nothing are written down, and no stranger's text reaches the rest."""
-        if not all(map(is_known_program, texts)) or "stranger" in self._site.flow.labels(argument, scope):
+        """True where programs that run nothing are written down; of those that send, no stranger's text may be a part."""
+        if not all(map(is_known_program, texts)):
+            return False
+        if not all(map(is_weakness, texts)) and "stranger" in self._site.flow.labels(argument, scope):
             return False
         for text in texts:
             self._site.derive(text.replace(HOLE, "NOT_KNOWN"), Context.SHELL, node, "a command with parts made here")

@@ -143,7 +143,7 @@ class Reach:
         if name in _REGISTRY and self._run_keys.search(call.line):
             self._site.report("code-persistence", node, "a key of the registry is set that runs something later")
         elif name in _SCHEDULING or (name == "schtasks" and "/create" in call.line.lower()):
-            self._site.report("code-persistence", node, f"{name} installs a scheduled job")
+            self._site.report("code-persistence", node, f"{name} installs a scheduled job", subject="scheduled-job")
         elif name in {"new-service"} or (name == "sc" and "create" in call.line.lower()):
             self._site.report("code-persistence", node, f"{name} installs a service", severity=Severity.WARN)
         elif _WMI.search(call.line):

@@ -18,7 +18,7 @@ from skillkeep.auditor.engines.python.site import Site
 from skillkeep.auditor.engines.python.streams import is_joined_shell
 from skillkeep.auditor.engines.python.values import HOLE, HOLE_WORD, UNKNOWN, Value, alternatives, as_word, is_whole
 from skillkeep.auditor.engines.python.wrapped import wrapped_commands
-from skillkeep.auditor.engines.quoted import is_argument
+from skillkeep.auditor.engines.quoted import is_argument, is_weakness
 from skillkeep.auditor.engines.tables import table
 from skillkeep.auditor.interface import Severity
 
@@ -222,7 +222,7 @@ class Execution:
         known = next((item for item in alternatives(value) if isinstance(item, str)), "")
         shape = f": {known.replace(HOLE, '…')[:120]}" if known.strip(HOLE) else ""
         texts = list(alternatives(value))
-        plain = all(isinstance(item, str) and is_argument(item) for item in texts)
+        plain = all(isinstance(item, str) and (is_argument(item) or is_weakness(item)) for item in texts)
         for item in texts if plain else ():
             self._site.derive(str(item).replace(HOLE, "NOT_KNOWN"), Context.SHELL, argument or call, name)
         message = f"{name} has a shell run a command made at run time{shape}"

@@ -114,7 +114,7 @@ class Changing:
     def _persists(self, call: Call) -> None:
         name, command = call.name, call.command
         if name == "crontab" and not call.has("-l", "-r", "-e") and call.arguments:
-            self._site.report("code-persistence", command, "crontab installs a scheduled job")
+            self._site.report("code-persistence", command, "crontab installs a scheduled job", subject=name)
         elif name == "launchctl" and call.has("load", "bootstrap", "enable"):
             message = "launchctl starts something at every login"
             self._site.report("code-persistence", command, message, severity=Severity.WARN)

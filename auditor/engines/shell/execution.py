@@ -340,7 +340,7 @@ class Execution:
         elif "decoded" in labels:
             self._site.report("shell-decoded-execution", call.command, f"{message}, out of a decoder")
         else:
-            self._site.report(rule, call.command, message, severity=severity)
+            self._site.doubt(rule, call.command, message, severity)
 
     def _filled(self, call: Call, word: Word) -> None:
         """Run the file that `word` names, if the script has filled it from elsewhere."""

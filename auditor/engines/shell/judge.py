@@ -43,7 +43,23 @@ class Judge:
         self._telling = lookup().telling
         self._acting = Acting(site.functions)
         self._called: dict[tuple[object, ...], frozenset[str]] = {}
+        self._untold: set[str] = set()  # functions of which a call was not judged
+        self._called_at: dict[str, set[int]] = {}
         self._depth = 0
+
+    def whole(self, script: Script) -> None:
+        """Judge a script to its end: what its functions do with their arguments is told by those who call them."""
+        self.script(script)
+        for name, reports in self._site.doubts.items():
+            if name in self._untold or not self._is_told(name):
+                for report in reports:
+                    report()
+
+    def _is_told(self, name: str) -> bool:
+        """True when a function is named where it is defined, once, and where it is called, and nowhere else."""
+        places = self._called_at.get(name, ())
+        named = re.findall(rf"(?<![\w-]){re.escape(name)}(?![\w-])", self._site.segment.text)
+        return bool(places) and len(named) == 1 + len(places)
 
     def script(self, script: Script, flowing: frozenset[str] = _NOTHING, before: Sequence[Call] = ()) -> frozenset[str]:
         """Judge every pipeline, fed with `flowing` by the calls `before`; the labels of what the script prints."""
@@ -131,7 +147,9 @@ class Judge:
         assert command.body is not None
         if command.function:
             self._site.printed_by.setdefault(command.function, _NOTHING)
+            outer, self._site.defining = self._site.defining, command.function
             self._site.printed_by[command.function] |= self.script(command.body)
+            self._site.defining = outer
             return _NOTHING
         own = self._words(command, flowing, before)
         if command.loop is not None:
@@ -147,16 +165,21 @@ class Judge:
     def _function(self, call: Call, flowing: frozenset[str], before: list[Call]) -> frozenset[str]:
         """A function of the script: judged again with these arguments when they tell something."""
         known = self._site.printed_by.get(call.name)
+        self._called_at.setdefault(call.name, set()).add(call.command.start)
         arguments = [(text, self._labels(word)) for text, word in zip(call.arguments, call.words, strict=False)]
         key = (call.name, flowing, *arguments)
-        if key in self._called or not (known is None or self._tells(call.name, flowing, arguments)):
+        telling = known is None or call.name in self._site.doubts or self._tells(call.name, flowing, arguments)
+        if key in self._called or not telling:
             return self._called.get(key) or known or _NOTHING
         if self._depth >= _DEEPEST_CALL or len(self._called) >= _MOST_CALLS:
+            self._untold.add(call.name)
             return known or _NOTHING
         self._called[key] = known or _NOTHING
         self._depth += 1
+        outer, self._site.defining = self._site.defining, ""
         with self._site.scope.called_with(arguments):
             printed = self.script(self._site.functions[call.name], flowing, before)
+        self._site.defining = outer
         self._depth -= 1
         self._site.printed_by[call.name] = (known or _NOTHING) | (printed - flowing)
         self._called[key] = printed

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 
 from skillkeep.auditor.engines.interface import Context, Emitter, Segment
 from skillkeep.auditor.engines.shell.evaluate import HOLE, Scope
@@ -67,6 +69,8 @@ class ShellSite:
     programs: set[str] = field(default_factory=set)
     hosts: set[str] = field(default_factory=set)
     reported: set[tuple[str, int, str]] = field(default_factory=set)
+    defining: str = ""  # the function whose body is judged before anybody has called it
+    doubts: dict[str, list[Callable[[], None]]] = field(default_factory=dict)  # of such bodies, by function
 
     @property
     def functions(self) -> dict[str, Script]:
@@ -93,6 +97,14 @@ class ShellSite:
         excerpt = self.segment.text[thing.start : min(thing.end, thing.start + _LONGEST_EXCERPT)]
         place = self.at(thing.start, thing.end)
         self.emit.finding(rule, place, excerpt, message, segment=self.segment, subject=subject, severity=severity)
+
+    def doubt(self, rule: str, thing: Command | Word, message: str, severity: Severity | None) -> None:
+        """Report `rule` about a text that is not known; of a function's own body when no caller tells what it is."""
+        report = partial(self.report, rule, thing, message, severity=severity)
+        if self.defining:
+            self.doubts.setdefault(self.defining, []).append(report)
+        else:
+            report()
 
     def capability(self, kind: str, value: str, thing: Command | Word) -> None:
         """The script wants `value`."""
