@@ -23,7 +23,7 @@ _READ = "code-credential-env"
 _SENT = "code-credential-sent"
 _VALUABLE = frozenset({"PRIVATE", "PASSWORD", "PASSWD", "ROOT", "MASTER", "SIGNING", "ENCRYPTION", "ADMIN"})
 _IMPORT = re.compile(
-    r"^[ \t]*(?:from[ \t]+(?P<python>[\w.]+)[ \t]+import\b|import[ \t]+(?P<module>[\w.]+))"
+    r"^[ \t]*(?:from[ \t]+(?P<python>[\w.]+[ \t]+import[ \t]+[\w, \t]{1,80})|import[ \t]+(?P<module>[\w.]+))"
     r"|\b(?:from|require\(|import\()[ \t]*[\"'](?P<script>@?[\w./-]+)[\"']",
     re.MULTILINE,
 )
@@ -49,7 +49,7 @@ def own_keys(
         if raw.finding.rule == _SENT and raw.subject in asked:
             sent.setdefault(raw.subject, []).append(raw)
     shared = {name for name in asked if known.is_shared(name)}
-    own = {name for name in asked - shared if _VALUABLE.isdisjoint(name.upper().split("_"))}
+    own = {name for name in asked - shared if known.words(name) and _VALUABLE.isdisjoint(name.upper().split("_"))}
     kept = {name for name in own if all(_is_login(name, raw, places, text_of) for raw in sent.get(name, ()))}
     handed = shared - sent.keys()
     if handed:
@@ -58,9 +58,7 @@ def own_keys(
     return frozenset(kept)
 
 
-def _is_login(
-    name: str, raw: Raw, places: Mapping[tuple[str, int], set[str]], text_of: Callable[[str], str]
-) -> bool:
+def _is_login(name: str, raw: Raw, places: Mapping[tuple[str, int], set[str]], text_of: Callable[[str], str]) -> bool:
     """True where a key goes into a header, to the key's own service or to a host that only the user's settings tell.
 
     Of the latter the file must not name another one to fall back on.

@@ -23,8 +23,9 @@ _TOLD = re.compile(
 )
 _COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
 _BROUGHT = re.compile(
-    r"\|[ \t]*(?:sudo[ \t]+)?(?:ba|z|da|k)?sh\b|\b(?:ba|z|da|k)?sh[ \t]+(?:-c[ \t]+)?[\"']?[$<]\(|base64[ \t]+-|b64decode"
-    r"|/dev/tcp/|\beval\b|\biex\b|\bInvoke-Expression\b|frombase64|[*\d/,-][ \t]+(?:\w+[ \t]+)?/(?:tmp|var/tmp|dev/shm)/"
+    r"\|[ \t]*(?:sudo[ \t]+)?(?:ba|z|da|k)?sh\b|\b(?:ba|z|da|k)?sh[ \t]+(?:-c[ \t]+)?[\"']?[$<]\("
+    r"|base64[ \t]+-|b64decode|frombase64|/dev/tcp/|\beval\b|\biex\b|\bInvoke-Expression\b"
+    r"|[*\d/,-][ \t]+(?:\w+[ \t]+)?/(?:tmp|var/tmp|dev/shm)/"
     r"|(?:curl|wget)[^\n]{0,200}(?:&&|;)[^\n]{0,60}\b(?:ba|z)?sh\b",
     re.IGNORECASE,
 )
@@ -48,6 +49,4 @@ def told_schedules(
 def _tells(page: SourceFile) -> bool:
     if page.is_program:
         return False
-    return any(
-        _TOLD.search(_COMMENT.sub(" ", part.text)) for part in page.of(Context.INSTRUCTION, Context.METADATA)
-    )
+    return any(_TOLD.search(_COMMENT.sub(" ", part.text)) for part in page.of(Context.INSTRUCTION, Context.METADATA))

@@ -95,7 +95,7 @@ def own_entries(
     """Password stores of which only entries of the tool's own service are read, which go to that service alone.
 
     `named` are words of the tool's own name and description, marked by ``=``. What is not seen to be sent may meet no
-    stranger among all hosts of the tool. An entry that the same file puts there is its own, unless others have that name.
+    stranger among all hosts of the tool. What the same file puts there is its own, too.
     """
     listed = list(capabilities)
     places = hosts_by_place(listed)
@@ -107,9 +107,8 @@ def own_entries(
         sent = [raw for raw in raws if raw.finding.rule == _SENT and raw.subject == store]
         reached = [places.get((raw.finding.location.path, raw.finding.location.line), {"*"}) for raw in sent]
         hosts = set().union(*reached) if sent else away
-        if entries and all(_is_own(entry, named, hosts) for entry in entries):
-            found.add(store)
-        elif reads and all(_is_stored(raw, store, text_of(raw.finding.location.path)) for raw in reads):
+        own = bool(entries) and all(_is_own(entry, named, hosts) for entry in entries)
+        if own or (reads and all(_is_stored(raw, store, text_of(raw.finding.location.path)) for raw in reads)):
             found.add(store)
     return frozenset(found)
 

@@ -258,7 +258,6 @@ def _answer(audit: _Audit, tree: SourceTree, digest: str) -> dict[str, Any]:
         own |= implied(collector.raws, collector.capabilities, named, tree.declared)
         texts = tree.texts()
 
-
         def text_of(path: str) -> str:
             return (texts[path].text or "") if path in texts else "//not.read"
 

@@ -34,8 +34,34 @@ _STARTS: Final = re.compile(  # it names a program that the one before it starts
     rf"(?:\b(?:exec|sudo|nohup|time|then|do|else)|-exec(?:dir)?|-ok)\s+[\"']?[^\s\"';&]*{HOLE}"
 )
 _STARTERS: Final = frozenset(
-    {"start", "open", "xdg-open", "explorer", "setsid", "nice", "timeout", "stdbuf", "doas", "strace", "unbuffer", "rundll32"}
-    | {"msiexec", "mshta", "regsvr32", "installutil", "wscript", "cscript", "npx", "bunx", "uvx", "pipx", "schtasks", "reg"}
+    {
+        "start",
+        "open",
+        "xdg-open",
+        "explorer",
+        "setsid",
+        "nice",
+        "timeout",
+        "stdbuf",
+        "doas",
+        "strace",
+        "unbuffer",
+        "rundll32",
+    }
+    | {
+        "msiexec",
+        "mshta",
+        "regsvr32",
+        "installutil",
+        "wscript",
+        "cscript",
+        "npx",
+        "bunx",
+        "uvx",
+        "pipx",
+        "schtasks",
+        "reg",
+    }
 )
 _BRINGS: Final = re.compile(  # code from elsewhere
     r"\b(?:pip3?|npm|yarn|pnpm|bun|uv|gem|cargo|go|brew|apt(?:-get)?|conda|choco|winget)\b"

@@ -165,9 +165,7 @@ def is_told(text: str, place: tuple[int, int], lead: str = "") -> bool:
     passive = bool(_PARTICIPLE.fullmatch(text, start, end))
     if passive and not _PASSIVE.search(clause):
         return False
-    if not text.isascii() and end - start < _SHORT and _NOT_AFTER.search(text[end : end + 40]):
-        return False
-    if is_han(text, start) and not is_told_in_chinese(text, start, end):
+    if not text.isascii() and not _is_told_elsewhere(text, start, end):
         return False
     if _NEGATED.search(clause.rpartition(", ")[2]) and not _AFFIRMED.search(clause):
         return False
@@ -199,6 +197,13 @@ def is_told(text: str, place: tuple[int, int], lead: str = "") -> bool:
         or _REPLACES.match(text, start)
         or (text.startswith(" of ", end) and _COUPLED.search(clause))
     )
+
+
+def _is_told_elsewhere(text: str, start: int, end: int) -> bool:
+    """False where another language says after a short word that it is not done, or Chinese that it is no order."""
+    if end - start < _SHORT and _NOT_AFTER.search(text[end : end + 40]):
+        return False
+    return not is_han(text, start) or is_told_in_chinese(text, start, end)
 
 
 def _silences(lead: str, order: str) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from skillkeep.auditor.engines.examples import example_severity
@@ -80,9 +81,7 @@ class Execution:
             self.judge(node, scope, base, arguments[1:])
         elif path == "Reflect.apply" and len(arguments) == 3:
             self._applied(node, scope, arguments)
-        elif path == "Reflect.construct":
-            self._constructed(node, scope, path, arguments)
-        elif path in words.code or self._is_maker(path):
+        elif self._makes_code(path, arguments, scope):
             self._code(node, scope, path, _pick(arguments, words.code.get(path, -1)))
         elif path in words.template:
             first = _pick(arguments, words.template[path])
@@ -116,11 +115,13 @@ class Execution:
         for path in self._value(arguments[0], scope).paths:
             self.judge(node, scope, path, listed)
 
-    def _constructed(self, node: Node, scope: Scope, path: str, arguments: list[Node]) -> None:
-        """``Reflect.construct(Function, [parameters, body])``; bundlers make objects of any class so."""
-        made = self._value(arguments[0], scope).paths if arguments else ()
-        if any(each in self._words.code or self._is_maker(each) for each in made):
-            self._code(node, scope, path, _pick(arguments, 1))
+    def _makes_code(self, path: str, arguments: list[Node], scope: Scope) -> bool:
+        """True for what runs a text, as ``Reflect.construct(Function, [parameters, body])``; bundlers make objects of
+        any class so."""
+        made: Sequence[str] = (path,)
+        if path == "Reflect.construct":
+            made = self._value(arguments[0], scope).paths if arguments else ()
+        return any(each in self._words.code or self._is_maker(each) for each in made)
 
     def _code(self, node: Node, scope: Scope, path: str, argument: Node | None) -> None:
         if argument is None:
@@ -196,7 +197,7 @@ class Execution:
             self._unknown("javascript-shell-command", message, node, scope, (argument, value), severity)
 
     def _is_chosen_here(self, texts: list[str], node: Node, scope: Scope, argument: Node) -> bool:
-        """True where programs that run nothing are written down; of those that send, no stranger's text may be a part."""
+        """True where programs that run nothing are written down; those that send get no stranger's text."""
         if not all(map(is_known_program, texts)):
             return False
         if not all(map(is_weakness, texts)) and "stranger" in self._site.flow.labels(argument, scope):

