@@ -91,7 +91,8 @@ class PatternSet:
     def _regexp(self, index: int) -> _Regexp:
         known = self._regexps.get(index)
         if known is None:
-            known = self._regexps[index] = _Regexp(self.spelled[index])
+            spelled = self.spelled[index]
+            known = self._regexps[index] = _Regexp(spelled, grouped="(?P<" in spelled)
         return known
 
     def forget(self) -> None:

@@ -60,10 +60,10 @@ class Triggers:
     def _held(self, words: Sequence[str], stops: Sequence[int], texts: Sequence[str]) -> list[int]:
         """The blocks that hold a piece of each set."""
         having: dict[str, int] = {}
-        begin, bit = 0, 1
+        known, begin, bit = having.get, 0, 1
         for end in stops:
             for word in words[begin:end]:
-                having[word] = having.get(word, 0) | bit
+                having[word] = known(word, 0) | bit
             begin, bit = end + 1, bit << 1
         held = [0] * self._sets
         for sets, blocks in zip(map(self._lookup.numbers.__getitem__, having), having.values(), strict=True):
