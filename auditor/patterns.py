@@ -6,7 +6,7 @@ the few that can match at all, and only those are run. Reference: RE2's Filtered
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from importlib import import_module
@@ -23,6 +23,9 @@ _MAX_MEMORY = 1 << 19  # of each; a pattern may have half as much again as the l
 _MAX_SIEVE = 4 << 20  # of each part; enough for some megabytes of code, more of it takes three times as long
 _SIEVES = 3  # what was found is part of a state: one automaton of all pieces meets four times as many
 _NOWHERE = (-1, -1)
+
+_Spans = Sequence[tuple[int, int]]
+"""Byte offsets of a match and then of its groups."""
 
 
 @dataclass(frozen=True)
@@ -44,20 +47,17 @@ class PatternSet:
 
     def __init__(self, patterns: Sequence[str]) -> None:
         self.spelled = tuple(patterns)
-        self._regexps: dict[int, Any] = {}
-        self._wider: dict[int, Any] = {}
+        self._regexps: dict[int, _Regexp] = {}
+        self._wider: dict[int, _Regexp] = {}
         forgets(self)
         self._ends = ["\\A" in pattern or "\\z" in pattern for pattern in patterns]
 
     @cached_property
     def _filter(self) -> Any:
-        re2 = _re2()
-        made, options = re2.Filter(), _options()
+        made, options = _re2().Filter(), _options()
         for pattern in self.spelled:
-            try:
-                made.Add(_spell(widened(pattern)), options)
-            except re2.error as error:
-                raise _bad(pattern, str(error)) from error
+            if made.Add(_spell(widened(pattern)), options) < 0:
+                raise _bad(pattern, "a filter refuses it")
         made.Compile()
         return made
 
@@ -65,33 +65,34 @@ class PatternSet:
         """Indexes of the patterns whose literals occur in `data` (UTF-8), sorted."""
         if not self.spelled:
             return []
-        return sorted(self._filter.Match(data, True) or [])
+        return sorted(self._filter.Match(data, True))
 
     def occurs(self, index: int, data: bytes) -> bool:
         """False when one pattern matches nowhere in `data`. A match in a text is one in a longer text that holds it
         between line feeds, unless the pattern asks for the text's own ends: then the answer is always True."""
-        return self._ends[index] or self._wide(index).search(data) is not None
+        return self._ends[index] or self._wide(index).occurs(data)
 
     def find(self, index: int, data: bytes, most: int = 50) -> Iterator[Hit]:
         """The first `most` matches of one pattern, from left to right, without overlap."""
         wide = self._wide(index)
-        if wide is not self._regexps.get(index) and wide.search(data) is None:
+        if wide is not self._regexps.get(index) and not wide.occurs(data):
             return iter(())
         return _hits(index, self._regexp(index), data, most)
 
-    def _wide(self, index: int) -> Any:
+    def _wide(self, index: int) -> _Regexp:
         """A wider pattern of few states: that of one with counted repetitions outgrows its memory in long texts."""
         known = self._wider.get(index)
         if known is None:
             spelled = widened(self.spelled[index])
             same = spelled == self.spelled[index]
-            known = self._wider[index] = self._regexp(index) if same else _compiled(spelled)
+            known = self._wider[index] = self._regexp(index) if same else _Regexp(spelled, grouped=False)
         return known
 
-    def _regexp(self, index: int) -> Any:
+    def _regexp(self, index: int) -> _Regexp:
         known = self._regexps.get(index)
         if known is None:
-            known = self._regexps[index] = _compiled(self.spelled[index])
+            spelled = self.spelled[index]
+            known = self._regexps[index] = _Regexp(spelled, grouped="(?P<" in spelled)
         return known
 
     def forget(self) -> None:
@@ -130,7 +131,7 @@ class SievedSet(PatternSet):
         sieve = self._sieve
         found = {sieve.others[number] for number in sieve.literals.candidates(data)}
         for part, owners in sieve.parts:
-            found.update(*map(owners.__getitem__, part.Match(data) or ()))
+            found.update(*map(owners.__getitem__, part.Match(data)))
         return sorted(found)
 
     def forget(self) -> None:
@@ -165,7 +166,7 @@ class _Sieve:
 def _set_of(some: Sequence[str]) -> Any:
     options = _options()
     options.max_mem = _MAX_SIEVE
-    made = _re2().Set.SearchSet(options)
+    made = _re2().Set(_re2().RE2.Anchor.UNANCHORED, options)
     for piece in some:
         made.Add(_spell(piece))
     made.Compile()
@@ -176,54 +177,66 @@ class Pattern:
     """One compiled pattern, written as those of a set. Raises `AuditError` (`bad_rule`) for one RE2 refuses."""
 
     def __init__(self, pattern: str) -> None:
-        self._regexp = _compiled(pattern)
-        self._groups: dict[str, int] = dict(self._regexp.groupindex)
-
-    def find(self, data: bytes, most: int = 50) -> Iterator[Hit]:
-        """The first `most` matches in `data` (UTF-8), from left to right, without overlap."""
-        return _hits(0, self._regexp, data, most)
+        self._regexp = _Regexp(pattern, grouped=False)
 
     def occurs(self, data: bytes) -> bool:
         """True when it matches somewhere in `data` (UTF-8)."""
-        return self._regexp.search(data) is not None
+        return self._regexp.occurs(data)
 
-    def spans(self, data: bytes, group: str, most: int = 50) -> list[tuple[int, int]]:
-        """Byte offsets of the first `most` matches; of the named `group` where it took part in one."""
-        named = self._groups.get(group, 0)
-        found = []
-        for match in islice(self._regexp.finditer(data), most):
-            span = match.span(named)
-            found.append(match.span() if span == _NOWHERE else span)
-        return found
+    def spans(self, data: bytes, most: int = 50) -> list[tuple[int, int]]:
+        """Byte offsets of the first `most` matches in `data` (UTF-8)."""
+        return [spans[0] for spans in islice(self._regexp.matches(data), most)]
 
 
-def _hits(index: int, regexp: Any, data: bytes, most: int) -> Iterator[Hit]:
-    for match in islice(regexp.finditer(data), most):
-        groups = {
-            name.decode() if isinstance(name, bytes) else name: match.span(number)
-            for name, number in regexp.groupindex.items()
-            if match.span(number) != (-1, -1)
-        }
-        yield Hit(index, match.start(), match.end(), groups)
+class _Regexp:
+    """One expression of RE2 itself: in short texts what re2 has in Python around it takes longer than a match.
+
+    Where groups do not matter, a match costs no second pass for them. Raises `AuditError` (`bad_rule`) for what RE2
+    refuses.
+    """
+
+    __slots__ = ("_anywhere", "_match", "groups")
+
+    def __init__(self, pattern: str, *, grouped: bool = True) -> None:
+        re2, options = _re2(), _options()
+        options.never_capture = not grouped
+        made = re2.RE2(_spell(pattern), options)
+        if not made.ok():
+            raise _bad(pattern, made.error().decode())
+        self._match, self._anywhere = made.Match, re2.RE2.Anchor.UNANCHORED
+        self.groups: Mapping[str, int] = {name.decode(): number for name, number in made.NamedCapturingGroups()}
+
+    def occurs(self, data: bytes) -> bool:
+        """True when it matches somewhere in `data`."""
+        spans: _Spans = self._match(self._anywhere, data, 0, len(data))
+        return spans[0] != _NOWHERE
+
+    def matches(self, data: bytes) -> Iterator[_Spans]:
+        """The matches in `data`, from left to right, without overlap."""
+        at, end = 0, len(data)
+        while at <= end:
+            spans: _Spans = self._match(self._anywhere, data, at, end)
+            if spans[0] == _NOWHERE:
+                return
+            yield spans
+            at = spans[0][1] if spans[0][1] > at else at + 1
 
 
-def _compiled(pattern: str) -> Any:
-    re2 = _re2()
-    try:
-        return re2.compile(_spell(pattern), _options())
-    except re2.error as error:
-        raise _bad(pattern, str(error)) from error
+def _hits(index: int, regexp: _Regexp, data: bytes, most: int) -> Iterator[Hit]:
+    for spans in islice(regexp.matches(data), most):
+        groups = {name: spans[number] for name, number in regexp.groups.items() if spans[number] != _NOWHERE}
+        yield Hit(index, *spans[0], groups)
 
 
 def check_pattern(pattern: str) -> None:
     """Raise `AuditError` (`bad_rule`) when RE2 refuses `pattern` or it matches the empty text."""
-    if _compiled(pattern).search(b""):
+    if _Regexp(pattern).occurs(b""):
         raise _bad(pattern, "it matches the empty text")
 
 
 @cache
 def _re2() -> Any:
-    return import_module("re2")
+    return import_module("re2._re2")
 
 
 def _spell(pattern: str) -> bytes:
@@ -231,7 +244,7 @@ def _spell(pattern: str) -> bytes:
 
 
 def _options() -> Any:
-    options = _re2().Options()
+    options = _re2().RE2.Options()
     options.max_mem = _MAX_MEMORY
     options.log_errors = False
     return options

@@ -189,7 +189,7 @@ def _block_segments(path: str, block: Fence, nested: bool = False) -> list[Segme
             text = _PROMPT.sub(r"\1 ", text) if claimed in {None, Context.SHELL} else command_lines(text)
             text = command_lines(text) if is_other_language(block.label) else text
         if text.strip():
-            segments.append(replace(whole, context=context, text=text))
+            segments.append(Segment(path, context, text, block.first_line, block.indent, None, provenance))
     return segments
 
 

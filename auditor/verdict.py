@@ -141,7 +141,9 @@ def settle_capabilities(found: Iterable[Capability], declared: frozenset[str]) -
     """One capability a kind and value, with its first evidence; `declared` is set from the tool's own words."""
     kept: dict[tuple[str, str], Capability] = {}
     for item in sorted(found, key=lambda c: (c.kind, c.value, c.evidence)):
-        kept.setdefault((item.kind, item.value), replace(item, declared=item.declared or item.value in declared))
+        if (item.kind, item.value) not in kept:
+            told = item.declared or item.value not in declared
+            kept[item.kind, item.value] = item if told else replace(item, declared=True)
     return tuple(kept.values())
 
 

@@ -63,13 +63,13 @@ class DecoderEngine(Engine):
     def scan_file(self, file: SourceFile, emit: Emitter) -> None:
         """Decode the long literals of each segment once, code contexts first."""
         seen: set[tuple[int, str]] = set()
-        read: set[tuple[str, int, Sequence[Mark]]] = set()
+        read: dict[tuple[str, int, Sequence[Mark]], Segment] = {}
         for segment in sorted(file.segments, key=lambda item: item.context not in CODE):
-            same = segment.text, segment.first_line, segment.marks  # a fence is there as code, too
-            if segment.context is Context.FILENAME or same in read:
-                continue
-            read.add(same)
-            for count, literal in enumerate(_literals(segment.text)):
+            if segment.context is not Context.FILENAME:
+                read.setdefault((segment.text, segment.first_line, segment.marks), segment)  # a fence is code, too
+        layers = _layers("\n".join([segment.text for segment in read.values()]))
+        for segment in read.values() if layers else ():
+            for count, literal in enumerate(_literals(segment.text, layers)):
                 if count >= _MOST_LITERALS:
                     emit.incomplete(segment.path, "it holds more long literals than are decoded")
                     break
@@ -84,12 +84,20 @@ def _patterns() -> PatternSet:
     return PatternSet(list(_LAYERS.values()))
 
 
-def _literals(text: str) -> Iterator[_Literal]:
+def _layers(text: str) -> list[tuple[int, str]]:
+    """The layers of which `text` has a long run, by number and name. No run goes over the end of a line."""
+    data = text.encode("utf-8", "replace")
+    return [
+        (index, name)
+        for index, name in enumerate(_LAYERS)
+        if (name == "base64" or _MARKS[name] in data) and _patterns().occurs(index, data)
+    ]
+
+
+def _literals(text: str, layers: Sequence[tuple[int, str]]) -> Iterator[_Literal]:
     """Every long run of each layer's characters. RE2 finds them in one fast pass a layer."""
     data = text.encode("utf-8", "replace")
-    for index, name in enumerate(_LAYERS):
-        if name != "base64" and _MARKS[name] not in data:
-            continue
+    for index, name in layers:
         for hit in _patterns().find(index, data, len(data)):
             body = data[hit.start : hit.end].decode("ascii")
             layer = "hex" if name == "base64" and _HEX.match(body) else name

@@ -135,9 +135,12 @@ def _pieces(file: SourceFile) -> Iterator[_Piece]:
             yield _Piece(segment, segment.text, 0)
         elif segment.context in _CODE and same not in known:
             known.add(same)
-            told = replace(segment, provenance=(*segment.provenance, DESCRIBED))
             for text, offset, describes in _texts(segment.text):
-                yield _Piece(told if describes else segment, text, offset)
+                yield _Piece(_told(segment) if describes else segment, text, offset)
+
+
+def _told(segment: Segment) -> Segment:
+    return replace(segment, provenance=(*segment.provenance, DESCRIBED))
 
 
 def _together(files: Iterable[SourceFile]) -> Iterator[Sequence[_Piece]]:
@@ -205,7 +208,7 @@ def _report(read: _Read, topic: Callable[[], Topic], emit: Emitter) -> None:
         by_address = by_address and names_address(match.text)
         excused = shown and rules[start, end] < 2 and not by_address and not match.frame.direct
         excused = excused and reading.is_plain(match.sentence) and not _in_comment(text, start)
-        excused = excused and not any(_kept_from_the_user().find(match.text.encode(), 1))
+        excused = excused and not _kept_from_the_user().occurs(match.text.encode())
         warns = excused or _declared(match, topic)
         told[match.frame.rule, warns] += 1
         if told[match.frame.rule, warns] <= _MOST:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -108,8 +109,10 @@ def joined(texts: Sequence[str]) -> str:
 
 def stops_of(words: Sequence[str]) -> list[int]:
     """Where the words of each text end, among the words of joined texts."""
-    stops, at = [], -1
-    for _ in range(words.count(BETWEEN)):
-        at = words.index(BETWEEN, at + 1)
-        stops.append(at)
+    stops: list[int] = []
+    with suppress(ValueError):  # there is none any more
+        at = -1
+        while True:
+            at = words.index(BETWEEN, at + 1)
+            stops.append(at)
     return [*stops, len(words)]

@@ -9,25 +9,28 @@ from __future__ import annotations
 import math
 import re
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
-from itertools import accumulate, chain, islice, pairwise, repeat
-from operator import add
-from typing import Any, Final
+from itertools import islice, pairwise
+from typing import Any, Final, TypeVar
 
-from skillkeep.auditor.engines.intent.chunks import BETWEEN, WORD, Chunk, chunks, stops_of
+from skillkeep.auditor.engines.intent.chunks import WORD
 from skillkeep.auditor.engines.intent.sentences import Sentence, plain_text, spans
 from skillkeep.auditor.ruleset import shipped
 
 __all__ = [
-    "FEW", "Passage", "Reading", "Weights", "doubtful_of", "features", "names_address", "passages", "read", "weights",
+    "ENDINGS", "FEW", "LEAST", "TOGETHER", "Passage", "Reading", "Weights", "features", "names_address", "passages",
+    "pieces", "stem_of", "weights", "without_addresses",
 ]  # fmt: skip
 
-_ENDINGS: Final = (  # of hosts
+_T = TypeVar("_T")
+
+ENDINGS: Final = (
     r"(?:com|org|net|io|dev|ai|app|co|invalid|example|test|cloud|xyz|site|online|info|me|us|uk|de|cn|ru|tech|store|host"
     r"|page|link|internal)\b"
 )
+"""Of hosts, as a pattern."""
 _ADDRESSES: Final = (  # what is in each, a pattern, the word that stands for it
     ("://", re.compile(r"\b(?:https?|wss?|ftp|s3|gs)://[^\s\0)>\]\"'`|,]+"), " urlx "),
     ("www.", re.compile(r"\bwww\.[^\s\0)>\]\"']+"), " urlx "),
@@ -37,28 +40,26 @@ _ADDRESSES: Final = (  # what is in each, a pattern, the word that stands for it
         ".",
         re.compile(
             r"(?<![a-z0-9.-])(?=[a-z0-9-]{1,63}\.[a-z0-9])(?:[a-z0-9-]{1,63}\.){1,8}"
-            rf"{_ENDINGS}(?:[:/][^\s\0)>\]\"'`|,]*)?"
+            rf"{ENDINGS}(?:[:/][^\s\0)>\]\"'`|,]*)?"
         ),
         " hostx ",
     ),
 )
 _DOTTED: Final = re.compile(r"[a-z0-9-]\.[a-z0-9]")
-_SIGN: Final = re.compile(  # one of these is in every address
-    rf"[:@.](?:(?<=:)//|(?<=@)[\w-]|(?<=\.)(?:(?<=www\.)|\d{{1,3}}\.\d{{1,3}}\.\d|{_ENDINGS}))"
-)
 _ENDING: Final = re.compile(r"(?:ies|ing|ed|es|s|ly)$")
 _STEM: Final = 6  # letters of a word of another language than English
 _MOST: Final = 100  # words of a block that is read whole
 _PIECE, _STEP = 80, 40  # words of a piece of a longer one, and how far the next starts after it
-_TOGETHER: Final = 120  # words of two blocks that are read as one
-_LEAST: Final = 4
+TOGETHER: Final = 120
+"""Words of two blocks that are read as one, at most."""
+LEAST: Final = 4
+"""Words of a passage."""
 FEW: Final = 26
 """Features of thirteen words: fewer say no more than their part of that."""
 _WINDOW, _WINDOW_STEP = 10, 3  # words of a sentence that have to be harmless by themselves
 _MOST_HOSTILE: Final = 200
 _MOST_WORDS: Final = 32_768
 _LONGEST_KEPT: Final = 24
-_ROUNDED: Final = 1e-6
 
 
 @dataclass(frozen=True)
@@ -105,6 +106,11 @@ class Weights:
     def against(self) -> Mapping[str, float]:
         """The words and pairs of words that speak against a passage."""
         return {each: weight for each, weight in self.of.items() if weight > 0}
+
+    @cached_property
+    def gains(self) -> Mapping[str, float]:
+        """What each word, before it is cut to its stem, adds by itself to what speaks against a passage."""
+        return _Kept(lambda word: max(self.of.get(stem_of(word), 0.0), 0.0))
 
     def strongest(self, found: frozenset[str], many: int = 4) -> list[str]:
         """The words and pairs of `found` that speak most against it."""
@@ -171,89 +177,6 @@ class Reading:
         return found
 
 
-def read(text: str) -> Reading:
-    """Score `text` with the weights that this version ships."""
-    whole = list(chunks([text]))
-    doubtful = [found for chunk in whole for _, found in doubtful_of(chunk)]
-    return Reading(text, weights(), doubtful, whole[0].spans[0] if whole else ())
-
-
-def doubtful_of(chunk: Chunk) -> Iterator[tuple[int, tuple[Passage, float]]]:
-    """The doubtful passages of `chunk` that are not of the one before, in order, each with the number of its text.
-
-    Only those are scored that may be doubtful by the words that speak against them.
-    """
-    known = weights()
-    worded = _Worded(chunk)
-    bounds, least = worded.bounds(known.against), known.least()
-    before = -1  # the place of the block before that has words
-    for place, (text, number) in enumerate(chunk.blocks):
-        if worded.is_empty(place):
-            continue
-        follows = before >= 0 and chunk.blocks[before][0] == text
-        bound = bounds[place] + (bounds[before] if follows else 0.0)
-        if bound >= least and place >= chunk.known:
-            start = chunk.spans[text][number][0]
-            blocks = [worded.block(place)]
-            if follows:
-                begin, end, words = worded.block(before)
-                blocks.insert(0, (begin, end, list(_pieces(words))[-1]))
-            for passage in _passages(blocks):
-                if passage.last == start and bound >= known.least(len(passage.features)):
-                    score = known.score(passage.features)
-                    if score >= known.doubtful:
-                        yield text, (passage, score)
-        before = place
-
-
-class _Worded:
-    """The words of a chunk's blocks with one word for each address."""
-
-    def __init__(self, chunk: Chunk) -> None:
-        self._chunk = chunk
-        words = chunk.words
-        self._stops = list(chunk.stops)
-        self._starts = [0, *(stop + 1 for stop in self._stops[:-1])]
-        self._stems = list(map(_STEMS.__getitem__, words))
-        if places := _addressed(chunk.plain):
-            texts = chunk.texts_of_blocks
-            replaced = WORD.findall(_without_addresses(BETWEEN.join([texts[place] for place in places])))
-            first = len(words) + 1
-            for place, stop in zip(places, stops_of(replaced), strict=True):
-                self._starts[place], self._stops[place] = first, len(words) + 1 + stop
-                first = self._stops[place] + 1
-            self._stems += map(_STEMS.__getitem__, [BETWEEN, *replaced])
-
-    def is_empty(self, place: int) -> bool:
-        """True when the block at `place` has no words."""
-        return self._starts[place] == self._stops[place]
-
-    def block(self, place: int) -> tuple[int, int, Sequence[str]]:
-        """Where the block at `place` stands in its text, and its words."""
-        text, number = self._chunk.blocks[place]
-        return *self._chunk.spans[text][number], self._stems[self._starts[place] : self._stops[place]]
-
-    def bounds(self, against: Mapping[str, float]) -> list[float]:
-        """What the weights of any passage of each block add up to at most, by those `against` it."""
-        stems, nothing = self._stems, repeat(0.0)
-        pairs = [f"{first} {second}" for first, second in pairwise(stems)]
-        gains = map(add, map(against.get, stems, nothing), chain(map(against.get, pairs, nothing), (0.0,)))
-        sums = list(accumulate(gains, initial=_ROUNDED))
-        return [sums[stop] - sums[start] + _ROUNDED for start, stop in zip(self._starts, self._stops, strict=True)]
-
-
-def _addressed(plain: str) -> list[int]:
-    """The numbers of the joined texts that may hold an address."""
-    found: list[int] = []
-    number = at = 0
-    for sign in _SIGN.finditer(plain):
-        number += plain.count(BETWEEN, at, sign.start())
-        at = sign.start()
-        if not found or found[-1] != number:
-            found.append(number)
-    return found
-
-
 def passages(text: str) -> Iterator[Passage]:
     """The passages of `text` in order: each block, each piece of a long one, and each two that follow each other."""
     return _passages((start, end, _words(plain_text(text[start:end]))) for start, end in spans(text))
@@ -263,13 +186,14 @@ def _passages(blocks: Iterable[tuple[int, int, Sequence[str]]]) -> Iterator[Pass
     """The passages of blocks that follow each other, which are given by where they stand and by their words."""
     before: tuple[int, Sequence[str], frozenset[str]] | None = None
     for start, end, words in blocks:
-        for piece in _pieces(words) if words else ():
-            here = features(piece)
-            if len(piece) >= _LEAST:
+        for piece in pieces(0, len(words)) if words else ():
+            own = words[slice(*piece)]
+            here = features(own)
+            if len(own) >= LEAST:
                 yield Passage(start, start, end, here)
-            if before is not None and _LEAST <= len(before[1]) + len(piece) <= _TOGETHER:
+            if before is not None and LEAST <= len(before[1]) + len(own) <= TOGETHER:
                 yield Passage(before[0], start, end, before[2] | here)
-            before = start, piece, here
+            before = start, own, here
 
 
 def features(words: Sequence[str]) -> frozenset[str]:
@@ -277,41 +201,46 @@ def features(words: Sequence[str]) -> frozenset[str]:
     return frozenset(words).union([f"{first} {second}" for first, second in pairwise(words)])
 
 
-def _pieces(words: Sequence[str]) -> Iterator[Sequence[str]]:
-    if len(words) <= _MOST:
-        yield words
+def pieces(start: int, stop: int) -> Iterator[tuple[int, int]]:
+    """The words ``[start, stop)`` of a block as they are read: all of them, or in pieces of a long one."""
+    if stop - start <= _MOST:
+        yield start, stop
         return
-    for start in range(0, len(words) - _STEP, _STEP):
-        yield words[start : start + _PIECE]
+    for at in range(start, stop - _STEP, _STEP):
+        yield at, min(at + _PIECE, stop)
 
 
 def _words(plain: str) -> list[str]:
-    return [_STEMS[word] for word in WORD.findall(_without_addresses(plain))]
+    return [_STEMS[word] for word in WORD.findall(without_addresses(plain))]
 
 
 def names_address(plain: str) -> bool:
     """True when the lower-cased `plain` names an address: of a page, a host or a mailbox."""
-    return "://" in plain or _without_addresses(plain) != plain
+    return "://" in plain or without_addresses(plain) != plain
 
 
-def _without_addresses(plain: str) -> str:
-    """`plain` with one word for each address."""
+def without_addresses(plain: str) -> str:
+    """The lower-cased `plain` with one word for each address."""
     for sign, pattern, word in _ADDRESSES if _DOTTED.search(plain) or "://" in plain else ():
         if sign in plain:
             plain = pattern.sub(word, plain)
     return plain
 
 
-class _Stems(dict[str, str]):
-    """What each word that was met begins with, which says what it means; long ones are not kept."""
+class _Kept(dict[str, _T]):
+    """What is `told` of each word that was met; long ones are not kept."""
 
-    def __missing__(self, word: str) -> str:
-        stem = _stem(word)
+    def __init__(self, told: Callable[[str], _T]) -> None:
+        super().__init__()
+        self._told = told
+
+    def __missing__(self, word: str) -> _T:
+        found = self._told(word)
         if len(word) <= _LONGEST_KEPT:
             if len(self) >= _MOST_WORDS:
                 self.clear()
-            self[word] = stem
-        return stem
+            self[word] = found
+        return found
 
 
 def _stem(word: str) -> str:
@@ -322,7 +251,9 @@ def _stem(word: str) -> str:
     return _ENDING.sub("", word) if len(word) > 5 else word.rstrip("s") if len(word) > 3 else word
 
 
-_STEMS: Final = _Stems()
+_STEMS: Final = _Kept(_stem)
+stem_of: Final = _STEMS.__getitem__
+"""What a word begins with, which says what it means."""
 
 
 @cache

@@ -140,8 +140,9 @@ class Lookup:
         `texts` are looked for as they stand; all else is looked up in `numbers`, by words in lower case.
         """
         self._inner, self._ends, self._starts, self._exact, inside, self.texts = derived["pieces"]
-        self._inside = {each: numbers for each, numbers in inside.items() if each.isascii()}
-        self._foreign = {each: numbers for each, numbers in inside.items() if not each.isascii()}
+        self._letters = [(each, numbers) for each, numbers in inside.items() if each.isascii() and each.isalpha()]
+        self._signs = [(each, numbers) for each, numbers in inside.items() if each.isascii()]
+        self._foreign = list(inside.items())
         self.ways: Sequence[Sequence[Way]] = derived["ways"]
         self._owners: Sequence[Sequence[int]] = derived["owners"]
         self._begun: dict[int, tuple[int, Mapping[int, Sequence[tuple[Way, int]]]]] = {}  # of the classes asked for
@@ -189,12 +190,17 @@ class Lookup:
     def find(self, word: str) -> tuple[int, ...]:
         """The numbers of the sets that a word holds a piece of."""
         found: set[int] = set(self._exact.get(word, ()))
-        for part in _RUNS.findall(word):
-            found |= self._numbers(part)
-        for some in (self._inside,) if word.isascii() else (self._inside, self._foreign):
-            for each, numbers in some.items():
-                if each in word:
-                    found.update(numbers)
+        if word.isascii() and word.isalpha():
+            self._add(word, found)
+            inside = self._letters
+        else:
+            for part in _RUNS.findall(word):
+                found.update(self._exact.get(part, ()))
+                self._add(part, found)
+            inside = self._signs if word.isascii() else self._foreign
+        for each, numbers in inside:
+            if each in word:
+                found.update(numbers)
         return tuple(found)
 
     @cached_property
@@ -206,24 +212,32 @@ class Lookup:
         return heads
 
     @cached_property
-    def _longest(self) -> int:
-        return max(map(len, (*self._starts, *self._ends)), default=0)
+    def _lengths(self) -> tuple[Sequence[int], Sequence[int]]:
+        """Those of what words start with, and of what they end with."""
+        return sorted(set(map(len, self._starts))), sorted(set(map(len, self._ends)))
 
-    def _numbers(self, word: str) -> set[int]:
+    def _add(self, word: str, found: set[int]) -> None:
+        """Add the numbers of the sets that letters or figures in a row hold a piece of, those of the whole apart."""
         size, heads = len(word), self._heads
-        found = set(self._exact.get(word, ()))
-        for length in range(1, min(size, self._longest) + 1):
-            if (first := word[:length]) in self._starts:
-                found.update(self._starts[first])
-            if (last := word[size - length :]) in self._ends:
-                found.update(self._ends[last])
+        starts, ends = self._lengths
+        for length in starts:
+            if length > size:
+                break
+            numbers = self._starts.get(word[:length])
+            if numbers:
+                found.update(numbers)
+        for length in ends:
+            if length > size:
+                break
+            numbers = self._ends.get(word[size - length :])
+            if numbers:
+                found.update(numbers)
         for start in range(size - SHORTEST + 1):
-            head = word[start : start + SHORTEST]
-            if head in heads:
-                for letters in heads[head]:
+            head = heads.get(word[start : start + SHORTEST])
+            if head:
+                for letters in head:
                     if word.startswith(letters, start):
                         found.update(self._inner[letters])
-        return found
 
 
 def allows(part: Part, held: int) -> bool:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from skillkeep.auditor.engines.intent.chunks import chunks
+from skillkeep.auditor.engines.intent.doubtful import doubtful_of
 from skillkeep.auditor.engines.intent.frames import Match
-from skillkeep.auditor.engines.intent.learned import Passage, Reading, doubtful_of, weights
+from skillkeep.auditor.engines.intent.learned import Passage, Reading, weights
 from skillkeep.auditor.engines.intent.search import matches_of
 
 __all__ = ["read_all"]

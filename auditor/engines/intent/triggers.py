@@ -26,14 +26,12 @@ class Triggers:
         """The classes of `combinations` are those of `lookup`."""
         self._lookup = lookup
         self._sets = 1 + max((each for ways in lookup.ways for way in ways for each in way), default=-1)
-        self._here = _Parts(lookup, [part for parts, _ in combinations for part in parts])
-        self._near = _Parts(lookup, [part for parts, own in combinations if own is not None for part in parts])
+        # Of a combination that may be spread only the order is looked for in all blocks: most end with that.
+        self._here = _Parts(
+            lookup, [part for parts, own in combinations for part in (parts if own is None else [parts[own]])]
+        )
         self._combinations = [
-            (
-                self._here.number(parts[own or 0]),
-                [(self._here if own is None else self._near).number(part) for part in parts],
-                own is None,
-            )
+            (parts, [self._here.number(part) for part in (parts if own is None else [parts[own]])], own is not None)
             for parts, own in combinations
         ]
 
@@ -48,59 +46,53 @@ class Triggers:
         whole = (1 << len(stops)) - 1
         held = self._held(words, stops, texts)
         here = self._here.blocks(held, whole)
-        for each in compress(self._near.sets, self._near.held(held)):
-            held[each] |= held[each] << 1 & follows
-        near = self._near.blocks(held, whole)
-        for number, (own, parts, alone) in enumerate(self._combinations):
-            blocks = here[own]
-            if blocks:
-                for part in parts:
-                    blocks &= (here if alone else near)[part]
-                    if not blocks:
-                        break
-                else:
+        near = _Near(self._lookup, held, whole, follows)
+        for number, (parts, own, spread) in enumerate(self._combinations):
+            blocks = whole
+            for part in own:
+                blocks &= here[part]
+                if not blocks:
+                    break
+            else:
+                if not spread or (blocks := near.blocks(parts, blocks)):
                     yield number, blocks
 
     def _held(self, words: Sequence[str], stops: Sequence[int], texts: Sequence[str]) -> list[int]:
         """The blocks that hold a piece of each set."""
         having: dict[str, int] = {}
-        begin, bit = 0, 1
+        known, begin, bit = having.get, 0, 1
         for end in stops:
             for word in words[begin:end]:
-                having[word] = having.get(word, 0) | bit
+                having[word] = known(word, 0) | bit
             begin, bit = end + 1, bit << 1
         held = [0] * self._sets
-        numbers = self._lookup.numbers
-        for word, blocks in having.items():
-            for number in numbers[word]:
-                held[number] |= blocks
-        for piece, sets in self._lookup.texts.items():
+        for sets, blocks in zip(map(self._lookup.numbers.__getitem__, having), having.values(), strict=True):
+            for each in sets:
+                held[each] |= blocks
+        for piece, sets_of_piece in self._lookup.texts.items():
             blocks = sum(1 << number for number, text in enumerate(texts) if piece in text)
-            for number in sets:
-                held[number] |= blocks
+            for each in sets_of_piece:
+                held[each] |= blocks
         return held
 
 
 class _Parts:
-    """Parts of combinations, each with a number, and the blocks that allow one of the classes of each.
-
-    `sets` are those that their classes ask for; `held` gives the blocks that hold each of them.
-    """
+    """Parts of combinations, each with a number, and the blocks that allow one of the classes of each."""
 
     def __init__(self, lookup: Lookup, parts: Iterable[Sequence[int]]) -> None:
         self._numbers = {part: number for number, part in enumerate(dict.fromkeys(map(tuple, parts)))}
-        self._of: dict[int, list[int]] = {}  # the parts of each class
+        of: dict[int, list[int]] = {}  # the parts of each class
         for part, number in self._numbers.items():
             for each in part:
-                self._of.setdefault(each, []).append(number)
+                of.setdefault(each, []).append(number)
+        self._of = [of.get(each, ()) for each in range(len(lookup.ways))]
         begun: dict[int, list[tuple[int, Way]]] = {}  # the ways to the classes by the set that each asks for first
-        for each in sorted(self._of):
+        for each in sorted(of):
             for way in lookup.ways[each]:
-                begun.setdefault(way[0], []).append((each, way[1:]))
-        self._begun, self._ways = _getter(begun), list(begun.values())
-        self._always = lookup.always.intersection(self._of)
-        self.sets = sorted({each for number in self._of for way in lookup.ways[number] for each in way})
-        self.held = _getter(self.sets)
+                begun.setdefault(way[0], []).append((each, tuple(way[1:])))
+        self._ways = [tuple(ways) for _, ways in sorted(begun.items())]
+        self._begun = _getter(sorted(begun))
+        self._always = lookup.always.intersection(of)
 
     def number(self, part: Sequence[int]) -> int:
         """That of a part."""
@@ -108,9 +100,11 @@ class _Parts:
 
     def blocks(self, held: Sequence[int], whole: int) -> Sequence[int]:
         """The blocks that allow each part, by its number; `held` are those that hold each set, `whole` are all."""
-        classes = dict.fromkeys(self._always, whole)
+        classes = [0] * len(self._of)
+        for each in self._always:
+            classes[each] = whole
         begun = self._begun(held)
-        for found, ways in compress(zip(begun, self._ways, strict=True), begun):
+        for found, ways in zip(filter(None, begun), compress(self._ways, begun), strict=True):
             for number, rest in ways:
                 blocks = found
                 for each in rest:
@@ -118,12 +112,55 @@ class _Parts:
                     if not blocks:
                         break
                 else:
-                    classes[number] = classes.get(number, 0) | blocks
+                    classes[number] |= blocks
         allowed = [0] * len(self._numbers)
-        for number, blocks in classes.items():
-            for part in self._of[number]:
+        for parts, blocks in zip(compress(self._of, classes), filter(None, classes), strict=True):
+            for part in parts:
                 allowed[part] |= blocks
         return allowed
+
+
+class _Near:
+    """The blocks that allow a part together with the block before, looked for when they are asked for."""
+
+    def __init__(self, lookup: Lookup, held: Sequence[int], whole: int, follows: int) -> None:
+        """`follows` are the blocks that follow the one before in the same text."""
+        self._lookup = lookup
+        self._held = held
+        self._whole = whole
+        self._follows = follows
+        self._known: dict[int, int] = {}  # of each class
+
+    def blocks(self, parts: Sequence[Sequence[int]], own: int) -> int:
+        """Those of the blocks `own` that allow all of `parts`."""
+        for part in parts:
+            found = 0
+            for number in part:
+                found |= self._of(number)
+            own &= found
+            if not own:
+                break
+        return own
+
+    def _of(self, number: int) -> int:
+        found = self._known.get(number)
+        if found is None:
+            found = self._known[number] = self._whole if number in self._lookup.always else self._through(number)
+        return found
+
+    def _through(self, number: int) -> int:
+        held, follows, found = self._held, self._follows, 0
+        for way in self._lookup.ways[number]:
+            blocks = held[way[0]]
+            if blocks:
+                blocks |= blocks << 1 & follows
+                for each in way[1:]:
+                    blocks &= held[each] | held[each] << 1 & follows
+                    if not blocks:
+                        break
+                else:
+                    found |= blocks
+        return found
 
 
 def _getter(places: Iterable[int]) -> Callable[[Sequence[int]], Sequence[int]]:

@@ -86,7 +86,7 @@ class Words:
             return []
         if name not in self._compiled:
             self._compiled[name] = Pattern(_spelled(self._tables[name]))
-        found = self._compiled[name].spans(data, "at", _MOST)
+        found = self._compiled[name].spans(data, _MOST)
         if found and len(data) != len(text):
             found = [(len(data[:a].decode(errors="replace")), len(data[:b].decode(errors="replace"))) for a, b in found]
         return found
@@ -152,7 +152,7 @@ def _spelled(parts: Mapping[str, Any]) -> str:
     if parts.get("en"):
         spelled.append(rf"\b(?:{'|'.join(parts['en'])})(?:\b|\W|$)")
     if parts.get("latin"):
-        spelled.append(rf"(?:^|[^\pL\d])(?P<at>{'|'.join(parts['latin'])})(?:$|[^\pL\d])")
+        spelled.append(rf"(?:^|[^\pL\d])(?:{'|'.join(parts['latin'])})(?:$|[^\pL\d])")
     spelled += parts.get("other", ())
     return "|".join(spelled)
 

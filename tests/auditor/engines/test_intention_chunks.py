@@ -10,8 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from skillkeep.auditor.engines.intent import chunks as chunks_module
+from skillkeep.auditor.engines.intent import doubtful as doubtful_module
 from skillkeep.auditor.engines.intent import learned
-from skillkeep.auditor.engines.intent.learned import Weights, passages, read, weights
+from skillkeep.auditor.engines.intent.doubtful import read
+from skillkeep.auditor.engines.intent.learned import Weights, passages, weights
 from skillkeep.auditor.engines.intent.reading import read_all
 from skillkeep.auditor.engines.intent.search import matches
 
@@ -53,7 +55,7 @@ def test_where_chunks_end_changes_nothing(monkeypatch: pytest.MonkeyPatch, chara
 def test_words_found_in_blocks_together_are_those_of_each_block(text: str) -> None:
     every = dataclasses.replace(weights(), doubtful=-math.inf)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(learned, "weights", lambda: every)
+        patch.setattr(doubtful_module, "weights", lambda: every)
         found = [passage for passage, _ in read(text).doubtful]
     assert found == list(passages(text.replace("\0", "\1")))
 
@@ -69,7 +71,7 @@ def test_no_passage_is_left_out_that_scores_enough(text: str, known: dict[str, f
     some = Weights(-1.0, 9.0, doubtful, -2.0, -2.0, known)
     expected = [(each, score) for each in passages(text) if (score := some.score(each.features)) >= doubtful]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(learned, "weights", lambda: some)
+        patch.setattr(doubtful_module, "weights", lambda: some)
         reading = read(text)
     assert reading.doubtful == expected
     for start in {each.start for each in passages(text)}:

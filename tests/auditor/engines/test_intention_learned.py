@@ -9,7 +9,8 @@ import pytest
 from support.audited import audited, rules_found
 from support.containers import docx
 
-from skillkeep.auditor.engines.intent.learned import FEW, Weights, features, passages, read, weights
+from skillkeep.auditor.engines.intent.doubtful import read
+from skillkeep.auditor.engines.intent.learned import FEW, Weights, features, passages, weights
 from skillkeep.auditor.interface import Severity, Verdict
 
 HEAD = "---\nname: table-maker\ndescription: Makes tables from notes.\n---\n# Table maker\n\n"
