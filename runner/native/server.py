@@ -28,6 +28,7 @@ from skillkeep.kernel.cgroups import Group
 from skillkeep.kernel.errors import KernelError
 from skillkeep.kernel.rlimits import NO_CORE_DUMP
 from skillkeep.runner.interface import Assurance
+from skillkeep.runner.native.leases import Leases
 from skillkeep.runner.native.session import Session
 from skillkeep.runner.native.slots import Slot, Slots
 
@@ -132,6 +133,7 @@ class Server:
         self._began = self._last_use = time.monotonic()
         self._listening = True
         self.slots = Slots(self)
+        self.leases = Leases(self.slots)
         self._held: dict[int, tuple[float, Assurance]] = {}
         self.watch(listener.fileno(), self._accept)
 
@@ -174,23 +176,27 @@ class Server:
         """
         while self._listening or self._sessions or self._groups:
             now = time.monotonic()
-            if self._sessions:
+            if self._running:
                 self._last_use = now
             idle = self._last_use + idle_seconds - now
             if self._listening and idle <= 0:
                 self._stop_listening()
-                if self._sessions:  # others may come while they last
+                if self._running:  # others may come while they last
                     self._listener = listen_at(path)
                     self.watch(self._listener.fileno(), self._accept)
                 else:
                     self._listening = False
+                    for session in self.leases.end():
+                        self._call(session.want_back)
                     self.slots.drop_all()
                 continue
             events = self._poll.poll(self._pause(now, idle if self._listening else float("inf")))
             self._dispatch([fd for fd, _ in events])
             now = time.monotonic()
             if events and self._listening:
-                self.slots.busy(bool(self._sessions))
+                for session in self.leases.waiting:
+                    self._call(session.lend_ahead)
+                self.slots.busy(self._running)
             elif self._listening and self.slots.due <= now:
                 self._refill()
             for session in [session for session in self._sessions if session.due <= now]:
@@ -200,6 +206,11 @@ class Server:
                 self._sweep(now)
             if self._groups or not events:
                 self._reap_strangers()
+
+    @property
+    def _running(self) -> bool:
+        """Whether there is a run, or somebody who is about to ask for one."""
+        return not all(session.idle for session in self._sessions)
 
     def _stop_listening(self) -> None:
         """Whoever has connected is accepted, and whoever would is refused by the kernel, and starts another server."""
@@ -269,11 +280,15 @@ class Server:
         if uid != os.geteuid():
             connection.close()
             return True
+        self._call(self.meet(connection).begin)
+        return True
+
+    def meet(self, connection: socket.socket) -> Session:
+        """Whoever is at the other end of that connection has a session from now on."""
         session = Session(self, connection)
         self._sessions.add(session)
         self._last_use = time.monotonic()
-        self._call(session.begin)
-        return True
+        return session
 
     def _reap_strangers(self) -> None:
         """An init that was never heard of ends by itself, and is nobody's to wait for but ours."""
