@@ -25,7 +25,7 @@ import skillkeep.kernel
 from skillkeep.kernel.errors import KernelError
 from skillkeep.kernel.libc import guarded
 from skillkeep.kernel.passed import heard_fds
-from skillkeep.runner.native.asking import GO, LENT, NEXT, PREPARE, ROOM, RUN, UnreadError, heard, heard_at_last
+from skillkeep.runner.native.asking import GO, LENT, PREPARE, ROOM, RUN, UnreadError, heard, heard_at_last
 from skillkeep.runner.native.place import LAYER, alone, rights, server_folder, server_name
 from skillkeep.runner.native.plan import Plan
 
@@ -213,10 +213,8 @@ class Line:
             Line._own = Line._own or Own(_right_server)
             Line._own.learn()
         if not Line._kept:
-            with contextlib.suppress(OSError):
-                self._connection.send(NEXT + self._room.encode(), socket.MSG_DONTWAIT)
-                Line._kept.append(Held(self._connection, self._room))
-                self._connection = None
+            Line._kept.append(Held(self._connection, self._room, told=self._lent is not None and self._lent.told))
+            self._connection = None
 
     @classmethod
     def _taken(cls, room: str) -> Held | None:

@@ -7,6 +7,7 @@ it keeps the time limit, and a caller that ends takes the sandbox along, at what
 
 from __future__ import annotations
 
+import contextlib
 import os
 import select
 import socket
@@ -18,7 +19,7 @@ from skillkeep.kernel.errors import KernelError
 from skillkeep.kernel.passed import heard_fds
 from skillkeep.kernel.timers import set_timer
 from skillkeep.runner.native import messages
-from skillkeep.runner.native.asking import AHEAD, LATER, heard
+from skillkeep.runner.native.asking import AHEAD, LATER, NEXT, heard
 from skillkeep.runner.native.board import Board
 from skillkeep.runner.native.lent import Lent, command_of
 from skillkeep.runner.native.terms import Terms
@@ -29,17 +30,23 @@ if TYPE_CHECKING:
 __all__ = ["Held"]
 
 _MOST, _MOST_FDS = 1 << 17, 64
+_DONTWAIT = int(socket.MSG_DONTWAIT)
 _ANSWER_MILLISECONDS = 20_000
 
 
 class Held:
-    """The connection on which a server was asked for a sandbox of the room `room` (`asking.NEXT`); takes it over."""
+    """The connection of a run in the room `room` that is over, on which the next sandbox comes; takes it over.
 
-    def __init__(self, connection: socket.socket, room: str) -> None:
+    With `told` the server hears by itself that the run is over, a moment later.
+    """
+
+    def __init__(self, connection: socket.socket, room: str, *, told: bool) -> None:
         self.connection, self.room = connection, room
         self.pending = False
         """Whether there is none yet."""
-        self._answered = False
+        self._asked = self._answered = False
+        if not told:
+            self._ask()
 
     def close(self) -> None:
         """Give it back."""
@@ -73,8 +80,8 @@ class Held:
             _close(fds)
             return None
         # The payload is at work from here on.
-        _close([timer, *terms.notices, *terms.files])
-        return Lent(self.connection, talk, board, words, counters, plan, steps)
+        _close([*terms.notices, *terms.files])
+        return Lent(self.connection, talk, board, words, counters, plan, steps, timer)
 
     def _heard(self) -> tuple[bytes, list[int]]:
         """What the server has said. It says at once whether there is one, and is waited for until then."""
@@ -84,16 +91,24 @@ class Held:
                 self._answered = True
                 words, fds = self._said()
         except BlockingIOError:
-            self.pending = self._answered
-            if self.pending or not _is_readable(self.connection):
+            if self._answered:
+                self.pending = True
                 return b"", []
-            return self._heard()
+            self._ask()
+            return self._heard() if _is_readable(self.connection) else (b"", [])
         except OSError:
             return b"", []
         return words, fds
 
+    def _ask(self) -> None:
+        """Ask, unless that was done; a server that is gone is noticed when its answer is read."""
+        if not self._asked:
+            self._asked = True
+            with contextlib.suppress(OSError):
+                self.connection.send(NEXT + self.room.encode(), socket.MSG_DONTWAIT)
+
     def _said(self) -> tuple[bytes, list[int]]:
-        return heard(lambda: heard_fds(self.connection, _MOST, _MOST_FDS, socket.MSG_DONTWAIT))
+        return heard(lambda: heard_fds(self.connection, _MOST, _MOST_FDS, _DONTWAIT))
 
 
 def _is_readable(connection: socket.socket) -> bool:

@@ -7,6 +7,7 @@ is heard, or a call was refused, the sandbox is handed back and the server says 
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import json
 import os
@@ -18,8 +19,10 @@ from functools import lru_cache
 from typing import Any
 
 from skillkeep.kernel.cgroups import number_in
+from skillkeep.kernel.errors import KernelError
 from skillkeep.kernel.procfs import read_record_again
 from skillkeep.kernel.tape import Step
+from skillkeep.kernel.timers import set_timer
 from skillkeep.runner.interface import Assurance
 from skillkeep.runner.native import messages
 from skillkeep.runner.native.asking import TELL, UnreadError
@@ -31,6 +34,8 @@ from skillkeep.runner.native.plan import Plan
 from skillkeep.runner.native.rest import prepare_command
 
 __all__ = ["Lent", "command_of", "let_go"]
+
+_MOMENT_SECONDS = 0.001
 
 
 @lru_cache(maxsize=8)
@@ -85,14 +90,15 @@ class Lent:
         counters: Sequence[int],
         plan: Plan,
         steps: Mapping[int, Step],
+        timer: int = -1,
     ) -> None:
         self._began = time.monotonic()
         self._connection, self._plan, self._steps = connection, plan, steps
-        self._socket, self._board, self._fds = talk, board, list(counters)
-        self.over = False
-        """Whether the run has ended with nobody left inside, so that the server has no more to say of it."""
+        self._socket, self._board, self._fds, self._timer = talk, board, list(counters), timer
+        self.over = self.told = False
+        """Whether it has ended with nobody left inside, so that the server has no more to say, and is told."""
         try:
-            told = json.loads(words)
+            told = json.loads(words.decode())
             self._init, self._assurance = told["init"], Assurance.from_json(told["assurance"])
             self._counters = [(name, key, fd) for (name, key), fd in zip(told["counters"], counters, strict=True)]
         except BaseException:
@@ -159,7 +165,19 @@ class Lent:
             raise EOFError(str(error)) from error
 
     def close(self) -> None:
-        """Let go of it; what still runs ends with the connection."""
+        """Let go of it; what still runs ends with the connection.
+
+        Of the end of a run that is over the server hears by the timer, a moment later: woken now, on this core, as
+        happens, it would keep the caller from its result.
+        """
+        if self._timer >= 0:
+            with contextlib.suppress(OSError, KernelError):
+                if self.over:
+                    self._board.end()
+                    set_timer(self._timer, _MOMENT_SECONDS)
+                    self.told = True
+            os.close(self._timer)
+            self._timer = -1
         self._socket.close()
         self._board.close()
         while self._fds:

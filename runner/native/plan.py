@@ -146,7 +146,10 @@ def make_plan(request: RunRequest, id_base: int) -> Plan:
         kind = terminal_kind()
     tool = None if request.tool is None else str(request.tool.path)
     facts = request.policy, tool, _interpreter_outside_usr(), int(request.min_assurance), id_base, request.explain, kind
-    return _plan(*facts).for_run(request.argv, request.run_id)
+    plan = _plan(*facts)
+    if plan.plain:
+        plan.room  # noqa: B018  known from now on
+    return plan.for_run(request.argv, request.run_id)
 
 
 @lru_cache(maxsize=16)

@@ -127,6 +127,7 @@ class Server:
         self._listener = listener
         self._poll = select.poll()
         self._handlers: dict[int, Callable[[], object]] = {}
+        self._may_go: set[int] = set()
         self._sessions: set[Session] = set()
         self._groups: list[Group] = []
         self._sweep_at, self._sweep_pause = 0.0, _SWEEP_AGAIN_SECONDS
@@ -142,8 +143,21 @@ class Server:
         self._handlers[fd] = handler
         self._poll.register(fd, select.POLLIN)
 
+    def watch_until_hung_up(self, fd: int, handler: Callable[[], object]) -> None:
+        """As `watch`; that the other side has gone is nothing that anybody waits for."""
+        self.watch(fd, handler)
+        self._may_go.add(fd)
+
+    def _is_let_go(self, fd: int) -> bool:
+        """Watch it no longer, if nobody waits for its end: a payload whose run ends should not wait for us."""
+        if fd not in self._may_go:
+            return False
+        self.unwatch(fd)
+        return True
+
     def unwatch(self, fd: int) -> None:
         """No longer, as far as it was."""
+        self._may_go.discard(fd)
         if self._handlers.pop(fd, None) is not None:
             self._poll.unregister(fd)
 
@@ -186,17 +200,15 @@ class Server:
                     self.watch(self._listener.fileno(), self._accept)
                 else:
                     self._listening = False
-                    for session in self.leases.end():
-                        self._call(session.want_back)
-                    self.slots.drop_all()
+                    self._keep_nothing()
                 continue
             events = self._poll.poll(self._pause(now, idle if self._listening else float("inf")))
+            if events and all(what == select.POLLHUP and self._is_let_go(fd) for fd, what in events):
+                continue  # a payload has ended, and its run is about to
             self._dispatch([fd for fd, _ in events])
             now = time.monotonic()
             if events and self._listening:
-                for session in self.leases.waiting:
-                    self._call(session.lend_ahead)
-                self.slots.busy(self._running)
+                self._look_ahead()
             elif self._listening and self.slots.due <= now:
                 self._refill()
             for session in [session for session in self._sessions if session.due <= now]:
@@ -206,6 +218,18 @@ class Server:
                 self._sweep(now)
             if self._groups or not events:
                 self._reap_strangers()
+
+    def _keep_nothing(self) -> None:
+        """Have nothing ready for runs to come."""
+        for session in self.leases.end():
+            self._call(session.want_back)
+        self.slots.drop_all()
+
+    def _look_ahead(self) -> None:
+        """Something has happened: lend ahead what stands, and have what is missing built in a moment of quiet."""
+        for session in self.leases.waiting:
+            self._call(session.lend_ahead)
+        self.slots.busy(self._running)
 
     @property
     def _running(self) -> bool:

@@ -132,6 +132,8 @@ class Session:
             self._lent.regain(data[len(TELL) :])
             self._look()
             return
+        if data.startswith(NEXT) and self.idle:
+            return  # the timer said so before
         if self._lent is not None and self._lent.lent is not None and data.startswith(NEXT):
             self._go_on(data[len(NEXT) :].decode("ascii", "replace"))
             return
@@ -141,6 +143,8 @@ class Session:
         if data.startswith(b"held ") and data[5:].isdigit() and not fds:
             self._answer({"kind": "held", "assurance": self._server.held_lately(int(data[5:]))})
             return
+        if self.room and data.startswith(NEXT):
+            return  # the timer said so before
         if data.startswith(ROOM) and not fds:
             self._lend(data[len(ROOM) :].decode("ascii", "replace"))
             return
@@ -286,7 +290,8 @@ class Session:
         for fd in self._watched - wanted.keys():
             self._server.unwatch(fd)
         for fd in wanted.keys() - self._watched:
-            self._server.watch(fd, wanted[fd])
+            watch = self._server.watch_until_hung_up if wanted[fd] == self._heard_refusal else self._server.watch
+            watch(fd, wanted[fd])
         self._watched = set(wanted)
         if sandbox.outcome is not None and not self._answered:
             self._answer(describe(sandbox))
@@ -321,11 +326,14 @@ class Session:
             self._forget(number)
 
     def _heard_timer(self) -> None:
-        """The time limit of a run that the caller began has come."""
+        """The time limit of a run that the caller began has come, or it is over, and so are the moments after it."""
         assert self._lent is not None
         with contextlib.suppress(BlockingIOError):  # it was set anew
             os.read(self._lent.timer, 8)
-        self.tick()
+        if self._lent.lent is not None and self._lent.lent.is_over:
+            self._go_on(self._lent.plan.room)
+        else:
+            self.tick()
 
     def _heard_trace(self) -> None:
         assert self._sandbox is not None

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import struct
 import time
 
+from skillkeep.kernel.errors import KernelError
 from skillkeep.kernel.libc import syscall
 
 __all__ = ["LAYER", "open_timer", "set_timer"]
 
 LAYER = "timer"
+_settime = ctypes.CDLL(None, use_errno=True).timerfd_settime  # a run sets it twice: more than its name costs time
 _SPEC = struct.Struct("=4q")  # struct itimerspec: no interval, then seconds and nanoseconds
 
 
@@ -22,5 +25,5 @@ def open_timer() -> int:
 def set_timer(timer: int, seconds: float) -> None:
     """Let it run out in that time, for all who hold it. Raises KernelError."""
     whole = int(seconds)
-    spec = _SPEC.pack(0, 0, whole, max(int((seconds - whole) * 1e9), 1))
-    syscall(LAYER, "timerfd_settime", timer, 0, spec, None)
+    if _settime(timer, 0, _SPEC.pack(0, 0, whole, int((seconds - whole) * 1e9) or 1), None):
+        raise KernelError(LAYER, ctypes.get_errno(), "timerfd_settime")

@@ -170,6 +170,25 @@ def test_a_caller_that_is_stopped_when_it_has_said_that_it_begins_is_not_waited_
         assert (answer["stdout"], answer["held"], answer["cause"]) == ("well\n", False, "exit")
 
 
+def test_runs_without_a_pause_each_get_their_own_answer(bench: Bench) -> None:
+    with calling(bench) as caller:
+        if not caller.holds():
+            pytest.skip(NO_GROUPS)
+        for number in range(40):
+            assert caller.run("echo", str(number))["stdout"] == f"{number}\n"
+        assert until(lambda: at_rest(bench.server()))
+
+
+def test_a_used_sandbox_ends_though_its_caller_asks_for_nothing_more(bench: Bench) -> None:
+    with calling(bench) as caller:
+        if not caller.holds():
+            pytest.skip(NO_GROUPS)
+        before = set(children(bench.server()))
+        assert caller.run("true")["held"]
+        assert until(lambda: at_rest(bench.server()))
+        assert len(before - set(children(bench.server()))) == 1
+
+
 @pytest.mark.parametrize("victim", ["caller", "server", "init"])
 def test_whoever_is_killed_during_a_run_nothing_of_it_stays(bench: Bench, victim: str) -> None:
     mark = secrets.token_hex(8)
