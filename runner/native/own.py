@@ -1,7 +1,8 @@
 """What decides which fork server is the right one for this process (`place`), looked at through files that stay open.
 
 The server's name is made of it, which takes ten times as long as seeing that nothing of it has changed. What is seen
-here is more than goes into the name: whoever sees the same twice had the same name.
+here is more than goes into the name: whoever sees the same twice had the same name. The folder in which it listens is
+not looked at again: whoever asks is connected to it.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ when the server looked, by these means:
 - The payload's control groups; the limits of its own groups; the server's control groups, resource limits, cores and
   priority, which a sandbox made now would get: read. A control group's files can be written through a mount of another
   namespace, and are changed by the kernel itself: notices of them would not be complete.
-- What the binds lead to: walked again, with what init had.
+- What the binds lead to: walked again, with what init had. As root the thread has no capability meanwhile.
 """
 
 from __future__ import annotations

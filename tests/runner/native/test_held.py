@@ -245,6 +245,7 @@ def test_no_more_callers_hold_one_than_are_to(bench: Bench) -> None:
         for _ in range(10):
             answer = late.run("echo", "well")
             assert (answer["stdout"], answer["held"]) == ("well\n", False)
+        assert until(lambda: late.run("true")["lent"] and late.run("true")["lent"])
         callers[0].process.kill()
         callers[0].process.wait(60)
         assert until(lambda: late.run("true")["held"])
