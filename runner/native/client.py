@@ -45,7 +45,7 @@ _START_SECONDS = 20.0
 _PAUSE_SECONDS = 0.005
 _BUILDING_SECONDS = 0.004
 """In less time after a run nothing is built ahead: whoever asked for it in vain is not asked again so soon."""
-_REFUSED_SECONDS = 5.0
+_IN_VAIN_SECONDS = 5.0
 _HERE = os.path.dirname(os.path.abspath(__file__))
 _CREDENTIALS = struct.Struct("3i")
 
@@ -73,8 +73,8 @@ class Line:
     """The server of the last run in this process."""
     _unlent: ClassVar[float] = float("-inf")
     """When the last run of this process ended that was lent no sandbox, in monotonic seconds."""
-    _refused: ClassVar[float] = float("-inf")
-    """When this process was last told that it is lent nothing ahead: others are, and it is lent what its runs need."""
+    _in_vain: ClassVar[float] = float("-inf")
+    """When this process last held nothing good, or was lent nothing ahead: for some time it is not worth its price."""
     _last_room: ClassVar[str] = ""
     """The room of the last run in this process: two of the same are expected to be followed by a third."""
     _kept: ClassVar[list[Held]] = []
@@ -157,7 +157,7 @@ class Line:
             Line._kept.append(held)
         else:
             held.close()
-            Line._refused = time.monotonic() if held.refused else Line._refused
+            Line._in_vain = time.monotonic()
         return self._lent
 
     def _borrowed(self, streams: Sequence[int]) -> Lent | None:
@@ -203,7 +203,7 @@ class Line:
             self._held.close()
         if self._lent is None:
             Line._unlent = time.monotonic()
-        elif self._lent.over and self._is_repeated and time.monotonic() > Line._refused + _REFUSED_SECONDS:
+        elif self._lent.over and self._is_repeated and time.monotonic() > Line._in_vain + _IN_VAIN_SECONDS:
             self._ask_for_the_next()
         self.close()
 

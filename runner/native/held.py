@@ -42,8 +42,8 @@ class Held:
 
     def __init__(self, connection: socket.socket, room: str, *, told: bool) -> None:
         self.connection, self.room = connection, room
-        self.pending = self.refused = False
-        """Whether there is none yet; whether there will be none."""
+        self.pending = False
+        """Whether there is none yet."""
         self._asked = self._answered = False
         if not told:
             self._ask()
@@ -60,7 +60,6 @@ class Held:
         words, fds = self._heard()
         if not words.startswith(AHEAD):
             _close(fds)
-            self.refused = not self.pending
             return None
         talk: socket.socket | None = None
         try:
