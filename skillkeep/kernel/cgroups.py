@@ -300,8 +300,12 @@ def number_in(text: str | None, key: str | None) -> int | None:
         return None
     if key is None:
         return int(text) if text.strip().isdigit() else None
-    rows = (line.split() for line in text.splitlines())
-    return next((int(row[1]) for row in rows if len(row) == 2 and row[0] == key), None)
+    for line in text.splitlines():
+        if line.startswith(key):
+            row = line.split()
+            if len(row) == 2 and row[0] == key:
+                return int(row[1])
+    return None
 
 
 def _rmdir(path: str) -> bool:
