@@ -227,9 +227,12 @@ class Line:
             held = cls._kept.pop()
         except IndexError:  # none, or another thread took it
             return None
-        if held.room == room:
+        if held.room != room:
+            held.close()
+        elif held.pending and not held.speaks:
+            cls._kept.append(held)
+        else:
             return held
-        held.close()
         return None
 
     @classmethod

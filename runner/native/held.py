@@ -48,6 +48,11 @@ class Held:
         if not told:
             self._ask()
 
+    @property
+    def speaks(self) -> bool:
+        """Whether the server has said something that was not read yet."""
+        return _is_readable(self.connection, 0)
+
     def close(self) -> None:
         """Give it back."""
         self.connection.close()
@@ -57,6 +62,7 @@ class Held:
 
         Raises ValueError, KeyError or TypeError for nonsense about a run that was let go.
         """
+        self.pending = False
         words, fds = self._heard()
         if not words.startswith(AHEAD):
             _close(fds)
@@ -74,11 +80,13 @@ class Held:
                 return None
             talk = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET, fileno=inside)
             messages.tell(talk, command, streams, lost=True)
-        except (KernelError, OSError, ValueError):
+        except BaseException as error:
             if talk is not None:
                 talk.detach()
             _close(fds)
-            return None
+            if isinstance(error, KernelError | OSError | ValueError):
+                return None
+            raise
         # The payload is at work from here on.
         _close([*terms.notices, *terms.files])
         return Lent(self.connection, talk, board, words, counters, plan, steps, timer)
@@ -95,7 +103,7 @@ class Held:
                 self.pending = True
                 return b"", []
             self._ask()
-            return self._heard() if _is_readable(self.connection) else (b"", [])
+            return self._heard() if _is_readable(self.connection, _ANSWER_MILLISECONDS) else (b"", [])
         except OSError:
             return b"", []
         return words, fds
@@ -111,11 +119,11 @@ class Held:
         return heard(lambda: heard_fds(self.connection, _MOST, _MOST_FDS, _DONTWAIT))
 
 
-def _is_readable(connection: socket.socket) -> bool:
-    """Whether the server says something in time."""
+def _is_readable(connection: socket.socket, milliseconds: int) -> bool:
+    """Whether the server says something in that time."""
     poll = select.poll()
     poll.register(connection, select.POLLIN)
-    return bool(poll.poll(_ANSWER_MILLISECONDS))
+    return bool(poll.poll(milliseconds))
 
 
 def _close(fds: Sequence[int]) -> None:

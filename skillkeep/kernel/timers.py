@@ -14,6 +14,7 @@ __all__ = ["LAYER", "open_timer", "set_timer"]
 
 LAYER = "timer"
 _settime = ctypes.CDLL(None, use_errno=True).timerfd_settime  # a run sets it twice: more than its name costs time
+_LONGEST_SECONDS = 1e9
 _SPEC = struct.Struct("=4q")  # struct itimerspec: no interval, then seconds and nanoseconds
 
 
@@ -24,6 +25,6 @@ def open_timer() -> int:
 
 def set_timer(timer: int, seconds: float) -> None:
     """Let it run out in that time, for all who hold it. Raises KernelError."""
-    whole = int(seconds)
-    if _settime(timer, 0, _SPEC.pack(0, 0, whole, int((seconds - whole) * 1e9) or 1), None):
+    whole = int(min(seconds, _LONGEST_SECONDS))
+    if _settime(timer, 0, _SPEC.pack(0, 0, whole, int(seconds % 1 * 1e9) or 1), None):
         raise KernelError(LAYER, ctypes.get_errno(), "timerfd_settime")

@@ -21,6 +21,7 @@ from support.sandbox import bench as make_bench
 from support.slots import children, groups, life
 from support.waiting import kill, until
 
+from skillkeep.kernel.errors import KernelError
 from skillkeep.kernel.process import lives_since
 from skillkeep.kernel.timers import open_timer, set_timer
 from skillkeep.runner.interface import RunRequest
@@ -371,3 +372,15 @@ def test_a_timer_is_heard_by_all_who_hold_it() -> None:
     finally:
         os.close(timer)
         os.close(other)
+
+
+@pytest.mark.parametrize("seconds", [1e-12, 0.999999999999, 60.0, 1e300])
+def test_a_timer_takes_any_time(seconds: float) -> None:
+    timer = open_timer()
+    set_timer(timer, seconds)
+    os.close(timer)
+
+
+def test_a_timer_that_is_none_is_refused() -> None:
+    with open(os.devnull, "rb") as file, pytest.raises(KernelError, match="timerfd_settime"):
+        set_timer(file.fileno(), 1.0)
