@@ -22,10 +22,11 @@ from support.slots import children, groups, life
 from support.waiting import kill, until
 
 from skillkeep.kernel.errors import KernelError
+from skillkeep.kernel.inotify import watch_folder
 from skillkeep.kernel.process import lives_since
 from skillkeep.kernel.timers import open_timer, set_timer
 from skillkeep.runner.interface import RunRequest
-from skillkeep.runner.native import NativeBackend, asking, client, leases
+from skillkeep.runner.native import NativeBackend, asking, client, host_watch, leases
 from skillkeep.runner.native.host_watch import HostWatch
 from skillkeep.runner.native.identity import DEFAULT_ID_BASE
 from skillkeep.runner.native.plan import make_plan
@@ -336,11 +337,18 @@ def test_terms_that_are_none_are_refused(words: bytes) -> None:
         Terms.of(words, [])
 
 
-def test_a_watch_hears_of_a_name_that_comes_below_etc(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_watch_hears_of_each_folder_on_the_way_of_a_link(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     (tmp_path / "way").mkdir()
     (tmp_path / "goal").write_text("")
     (tmp_path / "way" / "link").symlink_to("../goal")
-    monkeypatch.setattr("skillkeep.runner.native.host_watch.ETC_FROM_HOST", (str(tmp_path / "way" / "link"),))
+
+    def watch_own(notices: int, path: str) -> bool:
+        """Other tests make and remove names in the folders above."""
+        return not path.startswith(str(tmp_path)) or watch_folder(notices, path)
+
+    for name, value in {"SYSTEM": (), "DEVICE_PATHS": (), "ETC_FROM_HOST": (str(tmp_path / "way" / "link"),)}.items():
+        monkeypatch.setattr(host_watch, name, value)
+    monkeypatch.setattr(host_watch, "watch_folder", watch_own)
     for change in (
         lambda: (tmp_path / "way" / "new").write_text(""),
         lambda: os.rename(tmp_path / "goal", tmp_path / "elsewhere"),
