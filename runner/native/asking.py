@@ -5,7 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeVar
 
-__all__ = ["GO", "LENT", "PREPARE", "ROOM", "RUN", "TELL", "UnreadError", "heard", "heard_at_last"]
+__all__ = [
+    "AHEAD",
+    "BACK",
+    "GO",
+    "LATER",
+    "LENT",
+    "NEXT",
+    "PREPARE",
+    "ROOM",
+    "RUN",
+    "TELL",
+    "UnreadError",
+    "heard",
+    "heard_at_last",
+]
 
 _T = TypeVar("_T")
 
@@ -19,6 +33,16 @@ LENT = b"lent "
 """The answer to `ROOM`: what is lent, as JSON, follows; the descriptors come along. Anything else: there is none."""
 TELL = b"tell "
 """Say how a lent sandbox's run ended; init's last words follow, if it said any."""
+NEXT = b"next "
+"""The run in a lent sandbox is over, and the sandbox ends. Lend the next one as soon as one stands, ahead of its run;
+the name of its room follows. Answered by `AHEAD`, by `LATER` and then, some time, that, or by the end of the
+connection."""
+AHEAD = b"ahead "
+"""The answer to `NEXT`: on what it depends (`terms`), and then as with `LENT`."""
+LATER = b"later"
+"""None stands now."""
+BACK = b'{"kind": "back"}'
+"""What was lent ahead is wanted back: if its run has not begun, it does not any more."""
 GO = b"go"
 """Let the payload go."""
 

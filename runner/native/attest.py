@@ -97,6 +97,11 @@ class Ahead:
         self._open.append(fd)
         return fd
 
+    @property
+    def shown_by(self) -> tuple[int, int]:
+        """The pidfd, and the file of its control groups, for whoever is to look at it later."""
+        return self._process, self._groups
+
     def completed(self, bounded_by: Mapping[str, str]) -> dict[str, Layer]:
         """All layers, those that change with the run as they are now. Raises LayerError: first, that it has ended."""
         try:

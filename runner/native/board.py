@@ -1,6 +1,7 @@
-"""Two numbers that a fork server and the caller of a lent sandbox share, so that neither has to wake the other.
+"""Three numbers that a fork server and the caller of a lent sandbox share, so that neither has to wake the other.
 
-The caller writes when the payload was let go, the server how many calls were refused, before the payload hears of it.
+The caller writes when the payload was let go, and that its run is over; the server how many calls were refused, before
+the payload hears of it.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import struct
 
 __all__ = ["Board"]
 
-_BEGAN, _REFUSALS = 0, 8
+_BEGAN, _REFUSALS, _OVER = 0, 8, 16
 _TIME, _COUNT = struct.Struct("=d"), struct.Struct("=Q")
 
 
@@ -41,6 +42,15 @@ class Board:
     def refuse(self) -> None:
         """One more call is about to be refused."""
         os.pwrite(self.fd, _COUNT.pack(self.refusals + 1), _REFUSALS)
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the run has ended, with nothing left for the server to say."""
+        return os.pread(self.fd, 1, _OVER) == b"\1"
+
+    def end(self) -> None:
+        """The run has ended."""
+        os.pwrite(self.fd, b"\1", _OVER)
 
     def close(self) -> None:
         """Let go of it."""

@@ -6,6 +6,7 @@ run is asked to prepare this one meanwhile, and is told to go on, or left, when 
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import json
 import os
@@ -29,7 +30,9 @@ from skillkeep.runner.native.place import LAYER, alone, rights, server_folder, s
 from skillkeep.runner.native.plan import Plan
 
 if TYPE_CHECKING:
+    from skillkeep.runner.native.held import Held
     from skillkeep.runner.native.lent import Lent
+    from skillkeep.runner.native.own import Own
 
 __all__ = ["IDLE_SECONDS", "Line", "ask", "connected", "receive", "starter"]
 
@@ -42,6 +45,7 @@ _START_SECONDS = 20.0
 _PAUSE_SECONDS = 0.005
 _BUILDING_SECONDS = 0.004
 """In less time after a run nothing is built ahead: whoever asked for it in vain is not asked again so soon."""
+_IN_VAIN_SECONDS = 5.0
 _HERE = os.path.dirname(os.path.abspath(__file__))
 _CREDENTIALS = struct.Struct("3i")
 
@@ -69,18 +73,31 @@ class Line:
     """The server of the last run in this process."""
     _unlent: ClassVar[float] = float("-inf")
     """When the last run of this process ended that was lent no sandbox, in monotonic seconds."""
+    _in_vain: ClassVar[float] = float("-inf")
+    """When this process last held nothing good, or was lent nothing ahead: for some time it is not worth its price."""
+    _last_room: ClassVar[str] = ""
+    """The room of the last run in this process: two of the same are expected to be followed by a third."""
+    _kept: ClassVar[list[Held]] = []
+    """What is held ahead of the next run, for one run of one thread."""
+    _own: ClassVar[Own[_Server] | None] = None
+    """Knows whether the server of the last run is right yet, where something is held."""
 
     def __init__(self, plan: Plan) -> None:
-        self._plan = plan
+        self._plan, self._room = plan, plan.room if plan.plain else ""
         self._guess, self._connection = self._last, None
-        self._hopes = self._lent = False
-        if self._guess is not None:
+        self._hopes, self._is_repeated = False, bool(self._room) and self._room == Line._last_room
+        self._lent: Lent | None = None
+        self._held: Held | None = None
+        if self._room:
+            Line._last_room = self._room
+            self._held = Line._taken(self._room)
+        if self._held is None and self._guess is not None:
             with contextlib.suppress(KernelError, OSError):  # whoever is the right one is found below
                 self._connection = _connect(self._guess.folder, self._guess.name)
-        if self._connection is not None and plan.plain and time.monotonic() > Line._unlent + _BUILDING_SECONDS:
+        if self._connection is not None and self._room and time.monotonic() > Line._unlent + _BUILDING_SECONDS:
             # A sandbox that stands furnished for it: whoever serves looks for one while the streams are made.
             with contextlib.suppress(OSError):
-                self._connection.send(ROOM + plan.room.encode())
+                self._connection.send(ROOM + self._room.encode())
                 self._hopes = True
 
     @property
@@ -95,10 +112,14 @@ class Line:
         Raises KernelError("fork_server"), OSError.
         """
         plan = self._plan
-        if self._hopes:
+        if self._held is not None:
+            own = Line._own
+            right = (own.known() if own is not None else None) or _right_server()
+            if (lent := self._begun(self._held, right, streams)) is not None:
+                return lent
+        elif self._hopes:
             right = _right_server()
             if right == self._guess and (lent := self._borrowed(streams)) is not None:
-                self._lent = True
                 return lent
             if right == self._guess and self._connection is not None:
                 with contextlib.suppress(OSError):
@@ -125,21 +146,36 @@ class Line:
         Line._last = right
         return None
 
+    def _begun(self, held: Held, right: _Server, streams: Sequence[int]) -> Lent | None:
+        """The sandbox that was held ahead, with the run let go in it; None when there is none that is good."""
+        if right == self._guess:
+            self._lent = held.begin(self._plan, streams)
+        self._held = None
+        if self._lent is not None:
+            self._connection = held.connection
+        elif held.pending:
+            Line._kept.append(held)
+        else:
+            held.close()
+            Line._in_vain = time.monotonic()
+        return self._lent
+
     def _borrowed(self, streams: Sequence[int]) -> Lent | None:
         """The sandbox that was hoped for, with the run let go in it; None, and no connection when that has ended."""
         # They need the tape, which a process that makes a single run does not.
-        from skillkeep.runner.native.lent import Lent
-        from skillkeep.runner.native.rest import prepare_command
+        from skillkeep.runner.native.lent import Lent, command_of, let_go
 
         data = b""
         with contextlib.suppress(OSError, KernelError):  # one that is too long to be sent is built for
-            command = prepare_command(self._plan)
+            command, steps = command_of(self._plan.argv, self._plan.env, self._plan.workdir)
             self.connection.settimeout(_START_SECONDS)
             data, fds = heard(lambda: heard_fds(self.connection, _MOST, _MOST_FDS))
             self.connection.settimeout(None)
         if data.startswith(LENT):
             # What breaks from here on ends the run, which is not made twice.
-            return Lent(self.connection, data[len(LENT) :], fds, self._plan, command, streams)
+            talk, board, counters = let_go(fds, command, streams)
+            self._lent = Lent(self.connection, talk, board, data[len(LENT) :], counters, self._plan, steps)
+            return self._lent
         if not data:
             self.close()
         return None
@@ -163,9 +199,54 @@ class Line:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.close()
-        if not self._lent:
+        if self._held is not None:
+            self._held.close()
+        if self._lent is None:
             Line._unlent = time.monotonic()
+        elif self._lent.over and self._is_repeated and time.monotonic() > Line._in_vain + _IN_VAIN_SECONDS:
+            self._ask_for_the_next()
+        self.close()
+
+    def _ask_for_the_next(self) -> None:
+        """Ask for the next sandbox, ahead of its run, on the connection of this one."""
+        from skillkeep.runner.native.held import Held
+        from skillkeep.runner.native.own import Own
+
+        assert self._connection is not None
+        with contextlib.suppress(OSError, KernelError):
+            Line._own = Line._own or Own(_right_server)
+            Line._own.learn()
+        if not Line._kept:
+            Line._kept.append(Held(self._connection, self._room, told=self._lent is not None and self._lent.told))
+            self._connection = None
+
+    @classmethod
+    def _taken(cls, room: str) -> Held | None:
+        """What is held of that room, from now on the taker's alone; of another room nothing is held any more."""
+        try:
+            held = cls._kept.pop()
+        except IndexError:  # none, or another thread took it
+            return None
+        if held.room != room:
+            held.close()
+        elif held.pending and not held.speaks:
+            cls._kept.append(held)
+        else:
+            return held
+        return None
+
+    @classmethod
+    def give_back(cls) -> None:
+        """Hold nothing ahead."""
+        while cls._kept:
+            cls._kept.pop().close()
+        if cls._own is not None:
+            cls._own.close()
+            cls._own = None
+
+
+os.register_at_fork(after_in_child=Line.give_back)  # it serves once, and the parent alone
+atexit.register(Line.give_back)
 
 
 def ask(connection: socket.socket, plan: str, streams: Sequence[int], request: bytes = RUN) -> None:

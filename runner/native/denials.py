@@ -21,12 +21,15 @@ _LIMITS = {
     errno.ENOSPC: "tmp_bytes",
     errno.EDQUOT: "tmp_bytes",
 }
+_TOLD = ("oom_kills", "refused_forks", "egress", "refused_calls", "refused_files")
 _NAMED: Mapping[str, Mapping[int, str]] = {"socket": _FAMILIES, "ioctl": _REQUESTS}
 
 
 def denials_of(answer: Mapping[str, Any], policy: SandboxPolicy, held: Assurance) -> tuple[Denial, ...]:
     """The denials in the fork server's `answer` to a run under `policy`, of which `held` was measured."""
     found, stopped_for = [], answer["stopped_for"]
+    if not (stopped_for or any(answer[name] for name in _TOLD)):
+        return ()
     group = held.layer("cgroup")
     bounds = {} if group is None else group.facts
     holder = {name: "cgroup" if name in bounds else "watchdog" for name in ("memory", "pids")}

@@ -15,6 +15,7 @@ from skillkeep.runner.native.plan import HOME, INSIDE_ID
 __all__ = [
     "DEVICES",
     "DEVICE_LINKS",
+    "DEVICE_PATHS",
     "ETC_FROM_HOST",
     "ETC_MADE",
     "INOTIFY_INSTANCES",
@@ -55,7 +56,7 @@ ETC_MADE = {
 
 DEVICES = {"null": (1, 3), "zero": (1, 5), "full": (1, 7), "random": (1, 8), "urandom": (1, 9)}
 """Name and (major, minor): what the host's file must be, or the run stops (CVE-2025-31133)."""
-_DEVICE_PATHS = tuple(f"/dev/{name}" for name in DEVICES)
+DEVICE_PATHS = tuple(f"/dev/{name}" for name in DEVICES)
 
 DEVICE_LINKS = {
     "fd": "/proc/self/fd",
@@ -110,7 +111,7 @@ def look_at_host() -> Host:
     links = [os.readlink(path) for path, seen in zip(SYSTEM, system, strict=True) if seen and stat.S_ISLNK(seen[0])]
     etc = [_seen(os.stat, path) for path in ETC_FROM_HOST]
     with guarded("dev", "stat the devices"):
-        devices = [os.lstat(path) for path in _DEVICE_PATHS]
+        devices = [os.lstat(path) for path in DEVICE_PATHS]
     return _host(tuple(system), tuple(links), tuple(etc), tuple((each.st_mode, each.st_rdev) for each in devices))
 
 

@@ -7,17 +7,22 @@ is heard, or a call was refused, the sandbox is handed back and the server says 
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import json
 import os
 import socket
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from skillkeep.kernel.cgroups import number_in
+from skillkeep.kernel.errors import KernelError
 from skillkeep.kernel.procfs import read_record_again
 from skillkeep.kernel.tape import Step
+from skillkeep.kernel.timers import set_timer
 from skillkeep.runner.interface import Assurance
 from skillkeep.runner.native import messages
 from skillkeep.runner.native.asking import TELL, UnreadError
@@ -26,39 +31,74 @@ from skillkeep.runner.native.client import receive
 from skillkeep.runner.native.failures import deciding
 from skillkeep.runner.native.messages import Kind, Last
 from skillkeep.runner.native.plan import Plan
+from skillkeep.runner.native.rest import prepare_command
 
-__all__ = ["Lent"]
+__all__ = ["Lent", "command_of", "let_go"]
+
+_MOMENT_SECONDS = 0.001
+
+
+@lru_cache(maxsize=8)
+def command_of(
+    argv: tuple[str, ...], env: tuple[tuple[str, str], ...], workdir: str
+) -> tuple[bytes, Mapping[int, Step]]:
+    """What the payload is to hear, and its steps. Raises KernelError when it is too long to be sent."""
+    return prepare_command(_Command(argv, env, workdir))
+
+
+@dataclass(frozen=True)
+class _Command:
+    argv: tuple[str, ...]
+    env: tuple[tuple[str, str], ...]
+    workdir: str
+
+
+def let_go(fds: list[int], command: bytes, streams: Sequence[int]) -> tuple[socket.socket, Board, list[int]]:
+    """Let the payload of a lent sandbox go to `command`; its socket, its board and the counters, which `fds` are.
+
+    Raises KernelError, OSError, and ValueError for too few; then all are closed.
+    """
+    talk: socket.socket | None = None
+    try:
+        inside, shared, *counters = fds
+        talk = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET, fileno=inside)
+        messages.tell(talk, command, streams)
+    except BaseException:
+        if talk is not None:
+            talk.detach()
+        for fd in fds:
+            os.close(fd)
+        raise
+    board = Board(shared)
+    board.begin(time.monotonic())
+    return talk, board, counters
 
 
 class Lent:
-    """Lets the payload go at once, to `command` (see `prepare_command`).
+    """A run whose payload was let go just now through `talk`, to a command that has `steps`; `board` says so.
 
-    `words` and `fds` are what the server said; `fds` are its own to close. Raises ValueError, KeyError or TypeError for
-    nonsense.
+    `words` and `counters`, descriptors, are what the server said. All but `connection` are taken over. Raises
+    ValueError, KeyError or TypeError for nonsense.
     """
 
     def __init__(
         self,
         connection: socket.socket,
+        talk: socket.socket,
+        board: Board,
         words: bytes,
-        fds: list[int],
+        counters: Sequence[int],
         plan: Plan,
-        command: tuple[bytes, Mapping[int, Step]],
-        streams: Sequence[int],
+        steps: Mapping[int, Step],
+        timer: int = -1,
     ) -> None:
-        self._connection, self._plan, self._fds = connection, plan, fds
-        self._socket: socket.socket | None = None
-        image, self._steps = command
+        self._began = time.monotonic()
+        self._connection, self._plan, self._steps = connection, plan, steps
+        self._socket, self._board, self._fds, self._timer = talk, board, list(counters), timer
+        self.over = self.told = False
+        """Whether it has ended with nobody left inside, so that the server has no more to say, and is told."""
         try:
-            socket_fd, board_fd, *counters = fds
-            self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET, fileno=socket_fd)
-            fds.remove(socket_fd)
-            messages.tell(self._socket, image, streams)
-            self._began = time.monotonic()
-            self._board = Board(board_fd)
-            self._board.begin(self._began)
-            # The payload is at work from here on.
-            told = json.loads(words)
+            told = json.loads(words.decode())
             self._init, self._assurance = told["init"], Assurance.from_json(told["assurance"])
             self._counters = [(name, key, fd) for (name, key), fd in zip(told["counters"], counters, strict=True)]
         except BaseException:
@@ -67,7 +107,6 @@ class Lent:
 
     def fileno(self) -> int:
         """Readable when there is something to be heard."""
-        assert self._socket is not None
         return self._socket.fileno()
 
     def answer(self, *, unusual: bool) -> dict[str, Any]:
@@ -75,7 +114,6 @@ class Lent:
 
         Raises KernelError for a step that failed, and as `receive` does.
         """
-        assert self._socket is not None
         message = messages.receive(self._socket, self._steps)
         if message is None:
             return self._handed_back(b"")
@@ -89,7 +127,7 @@ class Lent:
         return self._outcome(last)
 
     def _outcome(self, last: Last) -> dict[str, Any]:
-        counted = self._counted()
+        counted, self.over = self._counted(), True
         return {
             "kind": "outcome",
             "status": last.status,
@@ -120,13 +158,27 @@ class Lent:
     def _handed_back(self, words: bytes) -> dict[str, Any]:
         self._connection.send(TELL + words)
         try:
-            return receive(self._connection, [])
+            while (answer := receive(self._connection, []))["kind"] == "back":
+                pass  # a run that has begun goes on
+            return answer
         except UnreadError as error:  # the payload was let go from here
             raise EOFError(str(error)) from error
 
     def close(self) -> None:
-        """Let go of it; what still runs ends with the connection."""
-        if self._socket is not None:
-            self._socket.close()
+        """Let go of it; what still runs ends with the connection.
+
+        Of the end of a run that is over the server hears by the timer, a moment later: woken now, on this core, as
+        happens, it would keep the caller from its result.
+        """
+        if self._timer >= 0:
+            with contextlib.suppress(OSError, KernelError):
+                if self.over:
+                    self._board.end()
+                    set_timer(self._timer, _MOMENT_SECONDS)
+                    self.told = True
+            os.close(self._timer)
+            self._timer = -1
+        self._socket.close()
+        self._board.close()
         while self._fds:
             os.close(self._fds.pop())

@@ -41,6 +41,7 @@ _USAGE_WORDS = 18
 USAGE_BYTES = 8 * _USAGE_WORDS
 """Of a struct rusage."""
 _FD = struct.Struct("i")
+_ROOM = socket.CMSG_SPACE(_CREDENTIALS.size) + socket.CMSG_SPACE(_FD.size)
 _CLOEXEC_FDS = 0x4000_0000  # MSG_CMSG_CLOEXEC
 
 
@@ -96,7 +97,8 @@ class Last:
         own, children = words[:_USAGE_WORDS], words[_USAGE_WORDS:]
         if len(children) != _USAGE_WORDS:
             raise ValueError("an end without what was used")
-        user, system = (sum(each[at] + each[at + 1] / 1e6 for each in (own, children)) for at in (0, 2))
+        user = own[0] + children[0] + (own[1] + children[1]) / 1e6
+        system = own[2] + children[2] + (own[3] + children[3]) / 1e6
         return cls(status, left == -errno.ECHILD, user, system, 1024 * max(own[4], children[4]))
 
 
@@ -130,9 +132,8 @@ def receive(sock: socket.socket, steps: Mapping[int, Step], *, wait: bool = True
     the socket is set; without `wait` BlockingIOError in any case when there is none. Whether a descriptor waits is
     said by all who hold it together, and a caller holds that of a sandbox that it was lent.
     """
-    room = socket.CMSG_SPACE(_CREDENTIALS.size) + socket.CMSG_SPACE(_FD.size)
     flags = _CLOEXEC_FDS | (0 if wait else socket.MSG_DONTWAIT)
-    data, ancillary, _, _ = heard(lambda: sock.recvmsg(_MOST, room, flags))
+    data, ancillary, _, _ = heard(lambda: sock.recvmsg(_MOST, _ROOM, flags))
     if not data:
         return None
     pid = next((_CREDENTIALS.unpack(raw[:12])[0] for _, kind, raw in ancillary if kind == socket.SCM_CREDENTIALS), 0)

@@ -21,12 +21,12 @@ from skillkeep.kernel.namespaces import KINDS
 from skillkeep.kernel.process import started_at
 from skillkeep.kernel.procfs import namespaces_of, read_record, status_of
 
-__all__ = ["LAYER", "alone", "rights", "server_folder", "server_name", "source_files"]
+__all__ = ["LAYER", "LIMITS", "alone", "rights", "server_folder", "server_name", "source_files"]
 
 LAYER = "fork_server"
 _SPARE_NAMES = 9
 _HERE = os.path.dirname(os.path.abspath(__file__))
-_LIMITS = tuple(
+LIMITS = tuple(
     getattr(resource, f"RLIMIT_{name}")
     for name in ("CORE", "NOFILE", "FSIZE", "NPROC", "DATA", "CPU", "MEMLOCK", "MSGQUEUE", "AS")
 )
@@ -73,7 +73,7 @@ def server_name(folders: tuple[str, ...], private: bool, own: Mapping[str, str] 
             (os.getresuid(), os.getresgid(), tuple(sorted(os.getgroups()))),
             tuple(namespaces_of("self", KINDS).items()),
             read_record("/proc/self/cgroup"),
-            tuple(map(resource.getrlimit, _LIMITS)),
+            tuple(map(resource.getrlimit, LIMITS)),
             tuple(sorted(os.sched_getaffinity(0))),
             tuple((rights() if own is None else own).items()),
             (os.getpid(), started_at(os.getpid())) if private else (),

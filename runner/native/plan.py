@@ -8,7 +8,7 @@ import math
 import os
 import sys
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any
 
 from skillkeep.runner.egress.place import VARIABLES
@@ -50,7 +50,7 @@ class Plan:
     explain: bool = False
     terminal: bool = False
 
-    @property
+    @cached_property
     def plain(self) -> bool:
         """Whether it needs no way out, no tracer, no terminal, and no bind but for reading."""
         return self.simple and not any(bind.writable for bind in self.binds)
@@ -62,18 +62,27 @@ class Plan:
         usual = not any(bind.overlay_bytes or bind.source.startswith("/proc/") for bind in self.binds)
         return usual and not (self.egress or self.explain or self.terminal)
 
-    @property
+    @cached_property
     def room(self) -> str:
         """A name for all that a sandbox has to be and to show for it, whatever the command is: 64 hex digits."""
-        return _room(*(value for name, value in vars(self).items() if name not in _COMMAND))
+        return _room(*(value for name, value in self._facts().items() if name not in _COMMAND))
 
     def without_command(self) -> Plan:
         """The same room, for nobody: no word, variable or folder of the run is left."""
         return replace(self, argv=("true",), env=(("PATH", PATH),), workdir="/", run_id="0")
 
+    def for_run(self, argv: tuple[str, ...], run_id: str) -> Plan:
+        """The same for another command and run: with what was found out about this one, which `replace` forgets."""
+        plan = object.__new__(Plan)
+        vars(plan).update(vars(self), argv=argv, run_id=run_id)
+        return plan
+
     def to_text(self) -> str:
         """JSON, one object."""
-        return json.dumps({**vars(self), "binds": [vars(bind) for bind in self.binds]})
+        return json.dumps({**self._facts(), "binds": [vars(bind) for bind in self.binds]})
+
+    def _facts(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in self.__dataclass_fields__}
 
     @classmethod
     def from_text(cls, text: str) -> Plan:
@@ -130,31 +139,46 @@ def make_plan(request: RunRequest, id_base: int) -> Plan:
 
     Raises RunnerError("bad_policy") for binds that overlap.
     """
-    policy, tool = request.policy, request.tool
+    kind = ""
+    if request.terminal is not None:
+        from skillkeep.runner.native.terminal import terminal_kind
+
+        kind = terminal_kind()
+    tool = None if request.tool is None else str(request.tool.path)
+    facts = request.policy, tool, _interpreter_outside_usr(), int(request.min_assurance), id_base, request.explain, kind
+    plan = _plan(*facts)
+    if plan.plain:
+        plan.room  # noqa: B018  known from now on
+    return plan.for_run(request.argv, request.run_id)
+
+
+@lru_cache(maxsize=16)
+def _plan(
+    policy: SandboxPolicy, tool: str | None, interpreter: str | None, level: int, id_base: int, explain: bool, kind: str
+) -> Plan:
+    """The plan of every run like that, for nobody; `kind` of terminal, empty for none."""
     binds = list(policy.binds)
     workdir = policy.workdir or HOME
     if tool is not None:
-        binds.append(Bind(str(tool.path), policy.tool_mount))
+        binds.append(Bind(tool, policy.tool_mount))
         workdir = policy.workdir or policy.tool_mount
     path = list(_FOLDERS)
-    if interpreter := _interpreter_outside_usr():
+    if interpreter:
         binds.append(Bind(interpreter, interpreter))
         path.insert(0, f"{interpreter}/bin")
     _check_overlap(binds)
     env = {"PATH": ":".join(path), "HOME": HOME, "TMPDIR": "/tmp", "LANG": "C.UTF-8"}  # noqa: S108
     env |= VARIABLES if policy.egress else {}
-    if request.terminal is not None:
-        from skillkeep.runner.native.terminal import terminal_kind
-
-        env["TERM"] = terminal_kind()
+    if kind:
+        env["TERM"] = kind
     env |= {**dict(policy.env), POLICY_VARIABLE: POLICY_FILE}
     return Plan(
-        argv=request.argv,
+        argv=("true",),
         env=tuple(env.items()),
         workdir=workdir,
         binds=tuple(binds),
         policy_text=policy_text(policy),
-        run_id=request.run_id,
+        run_id="0",
         memory_bytes=policy.memory_bytes,
         processes=policy.processes,
         cpus=policy.cpus,
@@ -163,11 +187,11 @@ def make_plan(request: RunRequest, id_base: int) -> Plan:
         tmp_bytes=policy.tmp_bytes,
         file_bytes=policy.file_bytes,
         open_files=policy.open_files,
-        min_level=int(request.min_assurance),
+        min_level=level,
         id_base=id_base,
         egress=policy.egress,
-        explain=request.explain,
-        terminal=request.terminal is not None,
+        explain=explain,
+        terminal=bool(kind),
     )
 
 

@@ -28,6 +28,7 @@ from skillkeep.kernel.cgroups import Group
 from skillkeep.kernel.errors import KernelError
 from skillkeep.kernel.rlimits import NO_CORE_DUMP
 from skillkeep.runner.interface import Assurance
+from skillkeep.runner.native.leases import Leases
 from skillkeep.runner.native.session import Session
 from skillkeep.runner.native.slots import Slot, Slots
 
@@ -126,12 +127,14 @@ class Server:
         self._listener = listener
         self._poll = select.poll()
         self._handlers: dict[int, Callable[[], object]] = {}
+        self._may_go: set[int] = set()
         self._sessions: set[Session] = set()
         self._groups: list[Group] = []
         self._sweep_at, self._sweep_pause = 0.0, _SWEEP_AGAIN_SECONDS
         self._began = self._last_use = time.monotonic()
         self._listening = True
         self.slots = Slots(self)
+        self.leases = Leases(self.slots)
         self._held: dict[int, tuple[float, Assurance]] = {}
         self.watch(listener.fileno(), self._accept)
 
@@ -140,8 +143,21 @@ class Server:
         self._handlers[fd] = handler
         self._poll.register(fd, select.POLLIN)
 
+    def watch_until_hung_up(self, fd: int, handler: Callable[[], object]) -> None:
+        """As `watch`; that the other side has gone is nothing that anybody waits for."""
+        self.watch(fd, handler)
+        self._may_go.add(fd)
+
+    def _is_let_go(self, fd: int) -> bool:
+        """Watch it no longer, if nobody waits for its end: a payload whose run ends should not wait for us."""
+        if fd not in self._may_go:
+            return False
+        self.unwatch(fd)
+        return True
+
     def unwatch(self, fd: int) -> None:
         """No longer, as far as it was."""
+        self._may_go.discard(fd)
         if self._handlers.pop(fd, None) is not None:
             self._poll.unregister(fd)
 
@@ -174,23 +190,25 @@ class Server:
         """
         while self._listening or self._sessions or self._groups:
             now = time.monotonic()
-            if self._sessions:
+            if self._running:
                 self._last_use = now
             idle = self._last_use + idle_seconds - now
             if self._listening and idle <= 0:
                 self._stop_listening()
-                if self._sessions:  # others may come while they last
+                if self._running:  # others may come while they last
                     self._listener = listen_at(path)
                     self.watch(self._listener.fileno(), self._accept)
                 else:
                     self._listening = False
-                    self.slots.drop_all()
+                    self._keep_nothing()
                 continue
             events = self._poll.poll(self._pause(now, idle if self._listening else float("inf")))
+            if events and all(what == select.POLLHUP and self._is_let_go(fd) for fd, what in events):
+                continue  # a payload has ended, and its run is about to
             self._dispatch([fd for fd, _ in events])
             now = time.monotonic()
             if events and self._listening:
-                self.slots.busy(bool(self._sessions))
+                self._look_ahead()
             elif self._listening and self.slots.due <= now:
                 self._refill()
             for session in [session for session in self._sessions if session.due <= now]:
@@ -200,6 +218,23 @@ class Server:
                 self._sweep(now)
             if self._groups or not events:
                 self._reap_strangers()
+
+    def _keep_nothing(self) -> None:
+        """Have nothing ready for runs to come."""
+        for session in self.leases.end():
+            self._call(session.want_back)
+        self.slots.drop_all()
+
+    def _look_ahead(self) -> None:
+        """Something has happened: lend ahead what stands, and have what is missing built in a moment of quiet."""
+        for session in self.leases.waiting:
+            self._call(session.lend_ahead)
+        self.slots.busy(self._running)
+
+    @property
+    def _running(self) -> bool:
+        """Whether there is a run, or somebody who is about to ask for one."""
+        return not all(session.idle for session in self._sessions)
 
     def _stop_listening(self) -> None:
         """Whoever has connected is accepted, and whoever would is refused by the kernel, and starts another server."""
@@ -269,11 +304,15 @@ class Server:
         if uid != os.geteuid():
             connection.close()
             return True
+        self._call(self.meet(connection).begin)
+        return True
+
+    def meet(self, connection: socket.socket) -> Session:
+        """Whoever is at the other end of that connection has a session from now on."""
         session = Session(self, connection)
         self._sessions.add(session)
         self._last_use = time.monotonic()
-        self._call(session.begin)
-        return True
+        return session
 
     def _reap_strangers(self) -> None:
         """An init that was never heard of ends by itself, and is nobody's to wait for but ours."""

@@ -7,13 +7,17 @@ import fcntl
 import json
 import os
 import socket
+import time
 import traceback
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from skillkeep.kernel.errors import KernelError
 from skillkeep.kernel.passed import heard_fds
-from skillkeep.runner.native.asking import GO, LENT, PREPARE, ROOM, RUN, TELL
-from skillkeep.runner.native.failures import LayerError, StartError
+from skillkeep.runner.native.answers import describe, describe_failure
+from skillkeep.runner.native.asking import BACK, GO, LATER, LENT, NEXT, PREPARE, ROOM, RUN, TELL
+from skillkeep.runner.native.failures import LayerError
+from skillkeep.runner.native.leases import SECONDS
 from skillkeep.runner.native.plan import Plan
 from skillkeep.runner.native.sandbox import Sandbox
 from skillkeep.runner.native.waiting import Waiting
@@ -43,13 +47,27 @@ class Session:
         self._may_go = True
         self._held = ""
         """What held, as JSON, which the answer holds as a text."""
+        self.room = ""
+        """The room of which a sandbox is waited for, to be lent ahead of its run."""
+        self._until = float("inf")
         connection.setblocking(False)
         server.watch(connection.fileno(), self._heard_caller)
 
     @property
     def due(self) -> float:
         """When `tick` is to be called, in monotonic seconds."""
-        return float("inf") if self._sandbox is None else self._sandbox.due
+        return min(self._until, float("inf") if self._sandbox is None else self._sandbox.due)
+
+    @property
+    def idle(self) -> bool:
+        """Whether it waits for a sandbox ahead of a run, or has one whose run has not begun."""
+        return bool(self.room) or (self._until < float("inf") and self.is_unbegun)
+
+    @property
+    def is_unbegun(self) -> bool:
+        """Whether it has lent a sandbox whose caller has not said that the run begins."""
+        board = None if self._lent is None else self._lent.lent
+        return board is not None and not board.began
 
     @property
     def pids(self) -> tuple[int, ...]:
@@ -58,7 +76,9 @@ class Session:
 
     def tick(self) -> None:
         """The time `due` has come."""
-        if self._sandbox is not None:
+        if time.monotonic() >= self._until:
+            self.want_back()
+        elif self._sandbox is not None:
             self._sandbox.tick()
             self._look()
 
@@ -112,12 +132,19 @@ class Session:
             self._lent.regain(data[len(TELL) :])
             self._look()
             return
+        if data.startswith(NEXT) and self.idle:
+            return  # the timer said so before
+        if self._lent is not None and self._lent.lent is not None and data.startswith(NEXT):
+            self._go_on(data[len(NEXT) :].decode("ascii", "replace"))
+            return
         self._sandbox.stop("output_cap" if data == b"output_cap" else "caller")
 
     def _start(self, data: bytes, fds: list[int]) -> None:
         if data.startswith(b"held ") and data[5:].isdigit() and not fds:
             self._answer({"kind": "held", "assurance": self._server.held_lately(int(data[5:]))})
             return
+        if self.room and data.startswith(NEXT):
+            return  # the timer said so before
         if data.startswith(ROOM) and not fds:
             self._lend(data[len(ROOM) :].decode("ascii", "replace"))
             return
@@ -165,21 +192,68 @@ class Session:
             if self._sandbox is None:
                 sandbox.drop()
                 self._server.bury(sandbox.group)
-        try:
-            socket.send_fds(self._connection, [words], fds)
-        except OSError:  # it is gone, or does not listen: nobody else is to wait for it
-            self._caller_gone()
-            return
-        if self._lent is not None:
+        if self._say([words], fds) and self._lent is not None:
             self._server.note_held(self._lent.plan.id_base, self._lent.assurance)
             self._look()
+
+    def _go_on(self, room: str) -> None:
+        """The run is over, and the caller asks for the next sandbox on the same connection: in a session of its own."""
+        self._server.unwatch(self._connection.fileno())
+        heir = self._server.meet(socket.socket(fileno=self._connection.detach()))
+        self._wanted = False
+        assert self._sandbox is not None
+        self._sandbox.abandon()
+        self._look()
+        heir.wait_for(room)
+
+    def wait_for(self, room: str) -> None:
+        """Wait for a furnished sandbox of that room, or hang up where nobody may."""
+        self.room, self._until = room, time.monotonic() + SECONDS
+        if not self._server.leases.ask(self):
+            self._leave()
+            return
+        self.lend_ahead()
+        if self.room:
+            self._say([LATER])
+
+    def lend_ahead(self) -> None:
+        """Lend the caller what it waits for, if one stands."""
+        if (found := self._server.leases.prepare(self.room)) is None:
+            return
+        sandbox, words, fds, opened = found
+        self.room, self._sandbox, self._lent = "", sandbox, sandbox
+        try:
+            if self._say([words], fds):
+                self._server.note_held(sandbox.plan.id_base, sandbox.assurance)
+                self._look()
+        finally:
+            opened.close()
+
+    def want_back(self) -> None:
+        """Have back what was lent ahead and lies idle; a run that has begun goes on."""
+        self._until = float("inf")
+        if self._lent is None:
+            self._leave()
+            return
+        # The caller says that it begins before it looks whether this has been said: never do both go on.
+        if self.is_unbegun and self._say([BACK]) and self.is_unbegun:
+            self._caller_gone()
+
+    def _say(self, words: list[bytes], fds: Sequence[int] = ()) -> bool:
+        """Send it; where nobody listens, the caller is gone: nobody else is to wait for it."""
+        try:
+            socket.send_fds(self._connection, words, fds)
+        except OSError:
+            self._caller_gone()
+            return False
+        return True
 
     def _build(self, plan: Plan) -> None:
         try:
             self._sandbox = Sandbox(plan, self._kept)
             self._sandbox.allowed = self._may_go
         except (LayerError, KernelError, OSError) as error:
-            self._answer(_describe_failure(error))
+            self._answer(describe_failure(error))
             return
         self._look()
 
@@ -212,24 +286,26 @@ class Session:
         elif self._plan is not None and sandbox.failure is not None and self._wanted:
             self._build_instead()
             return
-        wanted = {}
-        if sandbox.socket is not None and sandbox.lent is None:
-            wanted[sandbox.socket.fileno()] = self._heard_sandbox
-        if sandbox.pidfd >= 0 and sandbox.lent is None:
-            wanted[sandbox.pidfd] = self._sandbox_ended
-        if sandbox.notices is not None and sandbox.notices.fd >= 0:
-            wanted[sandbox.notices.fd] = self._heard_refusal
-        if sandbox.trace is not None and sandbox.trace.fd >= 0:
-            wanted[sandbox.trace.fd] = self._heard_trace
+        wanted = {fd: handler for fd, handler in self._ears(sandbox) if fd >= 0}
         for fd in self._watched - wanted.keys():
             self._server.unwatch(fd)
         for fd in wanted.keys() - self._watched:
-            self._server.watch(fd, wanted[fd])
+            watch = self._server.watch_until_hung_up if wanted[fd] == self._heard_refusal else self._server.watch
+            watch(fd, wanted[fd])
         self._watched = set(wanted)
         if sandbox.outcome is not None and not self._answered:
-            self._answer(_describe(sandbox))
+            self._answer(describe(sandbox))
         elif sandbox.over and sandbox.failure is not None:
-            self._answer(_describe_failure(sandbox.failure))
+            self._answer(describe_failure(sandbox.failure))
+
+    def _ears(self, sandbox: Sandbox) -> Iterator[tuple[int, Callable[[], None]]]:
+        """Where something can be heard of it now, -1 for nowhere, and who hears it."""
+        if sandbox.lent is None:
+            yield -1 if sandbox.socket is None else sandbox.socket.fileno(), self._heard_sandbox
+            yield sandbox.pidfd, self._sandbox_ended
+        yield -1 if self._lent is None else self._lent.timer, self._heard_timer
+        yield -1 if sandbox.notices is None else sandbox.notices.fd, self._heard_refusal
+        yield -1 if sandbox.trace is None else sandbox.trace.fd, self._heard_trace
 
     def _heard_sandbox(self) -> None:
         assert self._sandbox is not None
@@ -248,6 +324,16 @@ class Session:
         notices.step()
         if notices.fd < 0:
             self._forget(number)
+
+    def _heard_timer(self) -> None:
+        """The time limit of a run that the caller began has come, or it is over, and so are the moments after it."""
+        assert self._lent is not None
+        with contextlib.suppress(BlockingIOError):  # it was set anew
+            os.read(self._lent.timer, 8)
+        if self._lent.lent is not None and self._lent.lent.is_over:
+            self._go_on(self._lent.plan.room)
+        else:
+            self.tick()
 
     def _heard_trace(self) -> None:
         assert self._sandbox is not None
@@ -305,27 +391,3 @@ def _whole(fd: int) -> str:
     if size > _MOST_PLAN:
         raise ValueError("the plan is too long")
     return os.pread(fd, size, 0).decode("utf-8", "surrogateescape")
-
-
-def _describe(sandbox: Sandbox) -> dict[str, Any]:
-    """What is answered, besides what held."""
-    assert sandbox.outcome is not None
-    return {
-        **{name: value for name, value in vars(sandbox.outcome).items() if name != "assurance"},
-        "kind": "outcome",
-        "egress": sandbox.attempts,
-        "refused_files": sandbox.refused_files,
-        "refused_calls": [] if sandbox.notices is None else sandbox.notices.seen,
-    }
-
-
-def _describe_failure(error: Exception) -> dict[str, Any]:
-    if isinstance(error, StartError):
-        return {"kind": "start", "program": error.program, "errno": error.number}
-    if isinstance(error, LayerError):
-        facts = {"layer": error.layer, "detail": error.detail, "hint": error.hint, "errno": error.number}
-        return {"kind": "layer", **facts}
-    if isinstance(error, KernelError):
-        facts = {"layer": error.layer, "detail": error.what, "hint": error.hint, "errno": error.context["errno"]}
-        return {"kind": "layer", **facts}
-    return {"kind": "layer", "layer": "setup", "detail": f"{type(error).__name__}: {error}", "hint": "", "errno": ""}

@@ -51,6 +51,8 @@ _EACH = (3, 1)
 """How many slots are kept for the newest kind of run, and for the one before; one more for runs that write, and one
 for runs that need more than binds, where such have come."""
 MOST = sum(_EACH)
+_FEWEST = 2
+"""How many are kept of the newest kind when others of it are lent ahead."""
 _FORMS = (Waiting, Vacant, Newborn)
 """Those of which most stands first."""
 _ROOMS = 2
@@ -133,6 +135,11 @@ class Slot:
         except (KernelError, OSError):
             return False
 
+    @property
+    def inodes(self) -> tuple[tuple[int, int], ...]:
+        """Device and inode of what it shows besides what every sandbox does."""
+        return () if self._shows is None else self._shows.inodes
+
     def give(self) -> None:
         """From now on its sandbox is the caller's."""
         self._unwatch()
@@ -184,6 +191,8 @@ class Slots:
 
     def __init__(self, owner: Owner, most: int = MOST) -> None:
         self._owner, self._most = owner, most
+        self.lent = 0
+        """How many are lent ahead of their runs, which are kept furnished as well as others (`leases`)."""
         self._slots: list[Slot] = []
         self._recent: list[Plan] = []
         self._rooms: list[Plan] = []
@@ -286,6 +295,10 @@ class Slots:
         gc.collect()  # a run leaves cycles, and too few for the collector to come by itself
         give_memory_back()
 
+    def bury(self, group: Group) -> None:
+        """Remove the group of one that was taken, and is of no use."""
+        self._owner.bury(group)
+
     def put_off(self) -> None:
         """Build none for some seconds: something broke."""
         self.due = self._not_before = time.monotonic() + _AFTER_FAILURE_SECONDS
@@ -349,8 +362,9 @@ class Slots:
         wanted: list[tuple[Plan, Plan | None]] = []
         for kind, count in zip(self._recent, _EACH, strict=False):
             rooms = [room for room in self._rooms if _kind_of(room) == _kind_of(kind)][: count - 1]
-            rooms += rooms[:1] * (count - 1 - len(rooms))  # two callers may come at once
-            wanted += [(kind, room) for room in [*rooms, *[None] * count][: min(count, self._most)]]
+            rooms += rooms[:1] * (count - 1 - len(rooms) - self.lent)  # two callers may come at once
+            kept = min(count, max(count - self.lent, _FEWEST), self._most)
+            wanted += [(kind, room) for room in [*rooms, *[None] * count][:kept]]
         return wanted
 
     def _build(self, plan: Plan, room: Plan | None, form: type[Waiting] = Waiting) -> None:

@@ -13,6 +13,7 @@ import time
 from collections import ChainMap
 from collections.abc import Sequence
 
+from skillkeep.kernel.timers import open_timer
 from skillkeep.runner.interface import Assurance
 from skillkeep.runner.native import messages
 from skillkeep.runner.native.binds import open_as_init
@@ -22,6 +23,7 @@ from skillkeep.runner.native.plan import Plan
 from skillkeep.runner.native.prepare import Prepared, bind_shapes, prepare_ahead
 from skillkeep.runner.native.rest import prepare_command, prepare_rest
 from skillkeep.runner.native.sandbox import SETUP_SECONDS, Sandbox
+from skillkeep.runner.native.terms import Opened
 
 __all__ = ["Waiting"]
 
@@ -35,6 +37,9 @@ class Waiting(Sandbox):
     def __init__(self, plan: Plan, host: Host | None = None, room: Plan | None = None) -> None:
         self._has_binds = self._noted = False
         self._offer: tuple[Assurance, bytes, list[int]] | None = None
+        self._lent_at = 0.0
+        self.timer = -1
+        """Runs out at the time limit of a run that its caller began; -1 where the server counts the time."""
         self._room = room
         super().__init__(plan, (), host or look_at_host())
         self.group.keep_open()
@@ -144,6 +149,22 @@ class Waiting(Sandbox):
         self._begin()
         return words, [self.socket.fileno(), self.lent.fd, *counters]
 
+    def look_ahead(self, opened: Opened, inodes: Sequence[tuple[int, int]]) -> None:
+        """Have it read what a run depends on that comes later: before all of it is looked at. Raises OSError."""
+        assert self._ahead is not None
+        opened.look(self._payload, *self._ahead.shown_by, self.group.limits(), inodes)
+
+    def lend_ahead(self, opened: Opened) -> tuple[bytes, list[int]]:
+        """As `lend`, before there is a run: time counts from when the board says, and a timer that the caller sets.
+
+        Before those of `lend` come the timer and what `opened` has to say. Raises LayerError, KernelError.
+        """
+        self.timer = open_timer()
+        words, (inside, board, *counters) = self.lend()
+        self._lent_at, self._started, self.due = self._started, 0.0, float("inf")
+        terms, looked = opened.packed()
+        return terms + words, [inside, board, self.timer, *looked, *counters]
+
     def _offered(self) -> tuple[bytes, list[int]]:
         """What `lend` says, written once for as long as it is true, and the descriptors of the counters."""
         if self._offer is None or self._offer[0] != self.assurance:
@@ -157,7 +178,9 @@ class Waiting(Sandbox):
         """The caller does not go on with a lent sandbox; `words` are init's last ones, if it has heard them."""
         self._note_beginning()
         self._end_lending()
-        if words:
+        if not self.started:
+            self.abandon()
+        elif words:
             try:
                 self._take(messages.last_words(words, self._init))
             except ValueError as error:
@@ -166,7 +189,8 @@ class Waiting(Sandbox):
     def tick(self) -> None:
         """As of any sandbox."""
         self._note_beginning()
-        super().tick()
+        if self.lent is None or self.started:
+            super().tick()
 
     def abandon(self) -> None:
         """Nobody wants it any more."""
@@ -176,8 +200,9 @@ class Waiting(Sandbox):
     def _note_beginning(self) -> None:
         """Take when the caller says it began: once, between the lending and now. What it writes later moves nothing."""
         if self.lent is not None and not self._noted and self.lent.began:
-            self._started = min(max(self.lent.began, self._started), time.monotonic())
+            self._started = min(max(self.lent.began, self._started, self._lent_at), time.monotonic())
             self._noted = True
+            self._set_due(self._started)
 
     def _end_lending(self) -> None:
         if self.lent is not None:
@@ -185,3 +210,6 @@ class Waiting(Sandbox):
                 self.notices.board = None
             self.lent.close()
             self.lent = None
+        if self.timer >= 0:
+            os.close(self.timer)
+            self.timer = -1

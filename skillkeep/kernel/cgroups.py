@@ -125,6 +125,10 @@ class Part(ABC):
         found = ((name, key, self._kept.get(file, -1)) for name, (file, key) in self._counters().items())
         return [counter for counter in found if counter[2] >= 0]
 
+    def limits(self) -> list[int]:
+        """The open files that `holds` reads."""
+        return [self._kept[name] for name in self._set]
+
     def let_go(self) -> None:
         """Close what was kept open."""
         while self._kept:
@@ -197,6 +201,10 @@ class Group:
     def counters(self) -> list[tuple[str, str | None, int]]:
         """Of all parts, what `facts` reads: its name, the key in the file, and the descriptor."""
         return [counter for part in self.parts for counter in part.counters()]
+
+    def limits(self) -> list[int]:
+        """Of all parts, the open files that `holds` reads."""
+        return [fd for part in self.parts for fd in part.limits()]
 
     def keep_open(self) -> None:
         """Keep open what `holds` and `facts` read, until the group is removed."""
@@ -292,8 +300,12 @@ def number_in(text: str | None, key: str | None) -> int | None:
         return None
     if key is None:
         return int(text) if text.strip().isdigit() else None
-    rows = (line.split() for line in text.splitlines())
-    return next((int(row[1]) for row in rows if len(row) == 2 and row[0] == key), None)
+    for line in text.splitlines():
+        if line.startswith(key):
+            row = line.split()
+            if len(row) == 2 and row[0] == key:
+                return int(row[1])
+    return None
 
 
 def _rmdir(path: str) -> bool:
