@@ -12,7 +12,7 @@ from skillkeep.auditor.services import services
 
 __all__ = ["own_installers", "own_pages"]
 
-_RULE = "shell-download-execution"
+_RULES = frozenset({"shell-download-execution", "lure-program", "lure-package"})
 _PREREQUISITE = "prose-fake-prerequisite"
 _REPOSITORY = re.compile(
     r"https://github\.com/(?P<owner>[A-Za-z][A-Za-z0-9-]{2,38})/[\w.-]+/?(?:\?tab=readme-ov-file)?(?:#[\w-]+)?"
@@ -29,7 +29,7 @@ def own_installers(raws: Sequence[Raw], named: frozenset[str]) -> frozenset[str]
     or a setting.
     """
     words = _own_words(named, marks="=@")
-    found = {raw.subject for raw in raws if raw.finding.rule == _RULE and raw.subject and _is_shown(raw)}
+    found = {raw.subject for raw in raws if raw.finding.rule in _RULES and raw.subject and _is_shown(raw)}
     return frozenset(subject for subject in found if all(is_own_address(url, words) for url in subject.split(" ")))
 
 

@@ -7,6 +7,7 @@ import re
 from typing import Any
 
 from skillkeep.auditor.engines.interface import Context, Emitter, Engine, Segment, SourceFile
+from skillkeep.auditor.engines.told_to_run import is_told_to_run
 from skillkeep.auditor.frontmatter import Frontmatter, parse_frontmatter
 from skillkeep.auditor.interface import Location
 from skillkeep.auditor.languages import may_be_shell
@@ -22,11 +23,6 @@ _COMMAND_LINE = re.compile(
 )
 _OPERATOR = re.compile(r"\||https?://|&&|[ \t]-\w")
 _CODE_SPAN = re.compile(r"`([^`\n]{4,600})`")
-_TOLD = re.compile(
-    r"\b(?:run|execute|paste|type|enter|invoke|launch|start|use|install|via|with|by)(?:s|ning|ing)?\b[^`.]{0,60}$",
-    re.IGNORECASE,
-)
-_NOT_TOLD = re.compile(r"(?:\b(?:never|not|avoid|instead of|rather than)|n't)[ \t]+(?:\w+[ \t]+){0,2}$", re.IGNORECASE)
 _TAGS = re.compile("[\U000e0020-\U000e007f]{4,}")
 _ANY_HIDDEN = re.compile(
     "[\u00ad\u180e\u200b-\u200d\u202a-\u202e\u2060\u2066-\u2069\ufe00-\ufe0e\ufeff\U000e0000-\U000e01ef]|\ufe0f[\ufe00-\ufe0f]"
@@ -89,16 +85,11 @@ def _commands(segment: Segment, emit: Emitter) -> None:
             continue
         emit.derive(match.group(1), Context.SHELL, segment.locate(*match.span(1)), "command line", segment)
     for match in _CODE_SPAN.finditer(segment.text):
-        if " " in match.group(1) and _is_told(segment.text, match.start()) and may_be_shell(match.group(1)):
+        if " " not in match.group(1) or not is_told_to_run(segment.text, *match.span()):
+            continue
+        if may_be_shell(match.group(1)):
             at = segment.locate(*match.span(1))
             emit.derive(match.group(1), Context.SHELL, at, "inline code", segment)
-
-
-def _is_told(text: str, offset: int) -> bool:
-    """True when the sentence up to `offset` tells to run what follows, and does not tell not to."""
-    before = text[max(0, offset - 100) : offset].rpartition("\n")[2]
-    verb = _TOLD.search(before)
-    return bool(verb) and not _NOT_TOLD.search(before[: verb.start() if verb else 0])
 
 
 def _comments(segment: Segment, emit: Emitter) -> None:
