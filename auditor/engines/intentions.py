@@ -11,6 +11,7 @@ from typing import ClassVar, Final
 
 from skillkeep.auditor.engines.intent.described import DESCRIBED, described
 from skillkeep.auditor.engines.intent.frames import Match
+from skillkeep.auditor.engines.intent.language import is_foreign
 from skillkeep.auditor.engines.intent.learned import FEW, Reading, names_address
 from skillkeep.auditor.engines.intent.reading import read_all
 from skillkeep.auditor.engines.intent.topic import Topic, topic_of
@@ -47,6 +48,9 @@ _FEW_WORDS: Final = 3
 _BLOCKS: Final = (".yaml", ".yml")  # their texts need no quotes
 _MOST: Final = 40
 _TOGETHER: Final = 1 << 16  # characters of texts that are read together, roughly
+# The model of words has seen few honest pages in other languages, whose smallest words speak against them: of 51 honest
+# ones 11 were refused, 7 with so much more; of 332 hostile passages 305 and 304 reach it.
+_ELSEWHERE: Final = 0.9
 _KEPT_FOR: Final = 64  # times so many: automata grow with every text that is met
 
 
@@ -241,13 +245,15 @@ def _report_learned(segment: Segment, reading: Reading, offset: int, emit: Emitt
         certain = (
             not by_name and score >= known.certain and len(passage.features) >= FEW and known.knows(passage.features)
         )
+        text = reading.text[passage.start : passage.end]
+        blocking = known.blocking + (_ELSEWHERE if is_foreign(text) else 0.0)
         emit.finding(
             "intent-certain" if certain else "intent-learned",
             segment.locate(offset + passage.start, offset + passage.end),
-            reading.text[passage.start : passage.end][:300],
+            text[:300],
             "words that speak against it most: " + ", ".join(known.strongest(passage.features)),
             segment=segment,
-            severity=None if score >= known.blocking else Severity.WARN,
+            severity=None if score >= blocking else Severity.WARN,
         )
 
 
