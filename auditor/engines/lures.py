@@ -6,21 +6,24 @@ A page about a driver, an update or a helper reads like any other; what it links
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
+from itertools import islice
 from typing import ClassVar, Final
 
 from skillkeep.auditor.engines.interface import Context, Emitter, Engine, Segment, SourceFile
 from skillkeep.auditor.engines.network import host_of
 from skillkeep.auditor.engines.tables import table
 from skillkeep.auditor.engines.told_to_run import is_said_not
+from skillkeep.auditor.patterns import Pattern
 
 __all__ = ["ENGINE", "LureEngine"]
 
 _URL: Final = re.compile(
     r"https?://(?P<host>[\w.-]{1,200})(?::\d{1,5})?(?P<path>/[^\s)\"'<>`\]|]{0,300})?", re.IGNORECASE
 )
+_FORBIDDEN: Final = frozenset({"dialog", "copy"})  # counts for nothing where it is forbidden
 _PAIRS: Final = (
     ("lure-shared-file", {"share", "chat"}, ("name",)),
     ("lure-shared-file", {"chat"}, ("archive name",)),
@@ -28,23 +31,19 @@ _PAIRS: Final = (
     ("lure-paste", {"paste"}, ("copy",)),
     ("lure-dialog", {"share", "chat", "archive", "link"}, ("dialog",)),
 )
-_PATTERNS: Final = (
-    "shares", "known", "dialogs", "pastes", "copies", "archives", "passwords", "chats", "chat_files"
-)  # fmt: skip
-_MOST: Final = 200  # signs of one text
+_MOST: Final = 200  # signs of a kind in one text
 _SAID_BEFORE: Final = 60
 _SAID_AFTER: Final = 30
 
 
 @dataclass(frozen=True)
 class _Sign:
-    """Something on line `line`, at `start`: a link to a program, to a shared file or to anything, a name, a dialog."""
+    """A link, or words that say something beside one: its kind, and where it stands."""
 
     kind: str
     line: int
     start: int
     end: int
-    address: str = ""
 
 
 class LureEngine(Engine):
@@ -58,100 +57,102 @@ class LureEngine(Engine):
         if file.text is None or file.is_program or "://" not in file.text:
             return
         for segment in file.of(Context.INSTRUCTION, Context.METADATA, Context.FENCED):
-            _judge(segment, emit)
+            if "://" in segment.text:
+                _judge(segment, emit)
 
 
 def _judge(segment: Segment, emit: Emitter) -> None:
-    signs = list(_signs(segment.text))
-    for sign in signs:
-        if sign.kind == "program":
-            _report("lure-program", segment, sign, emit, sign.address)
-        for rule, kinds, beside in _PAIRS:
-            if sign.kind in kinds and all(_beside(sign, signs, kind) for kind in beside):
-                _report(rule, segment, sign, emit)
+    links = list(islice(_links(segment.text), _MOST))
+    if not links:
+        return
+    beside = _Beside(segment.text)
+    for link in links:
+        if link.kind == "program":
+            _report("lure-program", segment, link, emit, segment.text[link.start : link.end])
+            continue
+        for rule, kinds, asked in _PAIRS:
+            if link.kind in kinds and all(beside.has(kind, link.line) for kind in asked):
+                _report(rule, segment, link, emit)
                 break
 
 
-def _beside(sign: _Sign, signs: list[_Sign], kind: str) -> bool:
-    near: int = table("lures")["near"]
-    return any(other.kind == kind and abs(other.line - sign.line) <= near for other in signs)
+def _links(text: str) -> Iterator[_Sign]:
+    """Links to strangers, and to where anybody puts something for anybody."""
+    line = at = 0
+    for link in _URL.finditer(text):
+        host, path = link["host"].rstrip(".").lower(), (link["path"] or "").rstrip(".,;:!")
+        if kind := _kind(text, link, host, path):
+            line, at = line + text.count("\n", at, link.start()), link.start()
+            yield _Sign(kind, line, link.start(), link.start() + len(link[0].rstrip(".,;:!")))
 
 
-def _signs(text: str) -> Iterator[_Sign]:
-    words = _words()
-    found = 0
-    start = 0
-    for number, line in enumerate(text.split("\n")):
-        for sign in _of_line(line, number, start, words):
-            found += 1
-            if found > _MOST:
-                return
-            yield sign
-        start += len(line) + 1
-
-
-def _of_line(line: str, number: int, start: int, words: _Words) -> Iterator[_Sign]:
-    links = list(_URL.finditer(line)) if "://" in line else []
-    for link in links:
-        if kind := _kind(line, link, words):
-            yield _Sign(kind, number, start + link.start(), start + link.end(), link[0].rstrip(".,;:!"))
-    rest = _URL.sub(" ", line) if links else line
-    if "." in rest:
-        if words.named.search(rest):
-            yield _Sign("name", number, start, start + len(line))
-        if words.chat_files.search(rest):
-            yield _Sign("archive name", number, start, start + len(line))
-    for kind, pattern in (("dialog", words.dialog), ("copy", words.copies), ("password", words.passwords)):
-        found = pattern.search(line)
-        if found is not None and (kind == "password" or not _is_said_not(line, found)):
-            yield _Sign(kind, number, start + found.start(), start + found.end())
-
-
-def _kind(line: str, link: re.Match[str], words: _Words) -> str:
+def _kind(text: str, link: re.Match[str], host: str, path: str) -> str:
     """What a link is to, empty where it is to somebody who is known."""
-    host, path = link["host"].rstrip(".").lower(), (link["path"] or "").rstrip(".,;:!")
-    for kind, pattern in (("chat", words.chats), ("share", words.share), ("paste", words.pastes)):
-        if pattern.search(host):
+    words = _words()
+    for kind in ("chat", "share", "paste"):
+        if words.hosts[kind].search(host):
             return kind
-    if words.known.search(host) or host_of(link[0]).local:
+    if words.hosts["known"].search(host) or host_of(link[0]).local:
         return ""
-    if words.program.search(path) and "bin/" not in path and not _is_said_not(line, link):
+    if words.program.search(path) and "bin/" not in path and not _is_said_not(text, link.start(), link.end()):
         return "program"
-    return "archive" if words.archives.search(path) else "link"
+    return "archive" if words.archive.search(path) else "link"
 
 
-def _is_said_not(line: str, found: re.Match[str]) -> bool:
-    before, after = found.span()
-    return is_said_not(line[max(0, before - _SAID_BEFORE) : before], line[after : after + _SAID_AFTER])
+class _Beside:
+    """What is said in a text besides its links; looked for when a link asks for it."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._data = _URL.sub(lambda link: " " * len(link[0]), text).encode()
+        self._lines: dict[str, list[int]] = {}
+
+    def has(self, kind: str, line: int) -> bool:
+        """True when a sign of that kind stands close to `line`."""
+        near: int = table("lures")["near"]
+        if kind not in self._lines:
+            self._lines[kind] = list(self._found(kind))
+        return any(abs(other - line) <= near for other in self._lines[kind])
+
+    def _found(self, kind: str) -> Iterator[int]:
+        data, plain = self._data, len(self._data) == len(self._text)
+        for start, end in _words().signs[kind].spans(data, _MOST):
+            at = (start, end) if plain else (len(data[:start].decode()), len(data[:end].decode()))
+            if kind not in _FORBIDDEN or not _is_said_not(self._text, *at):
+                yield data.count(b"\n", 0, end)
 
 
-def _report(rule: str, segment: Segment, sign: _Sign, emit: Emitter, subject: str = "") -> None:
-    shown = segment.text[sign.start : sign.end]
-    emit.finding(rule, segment.locate(sign.start, sign.end), shown[:300], segment=segment, subject=subject)
+def _is_said_not(text: str, start: int, end: int) -> bool:
+    before = text[max(0, start - _SAID_BEFORE) : start].rpartition("\n")[2]
+    return is_said_not(before, text[end : end + _SAID_AFTER].partition("\n")[0])
+
+
+def _report(rule: str, segment: Segment, link: _Sign, emit: Emitter, subject: str = "") -> None:
+    shown = segment.text[link.start : link.end]
+    emit.finding(rule, segment.locate(link.start, link.end), shown[:300], segment=segment, subject=subject)
 
 
 @dataclass(frozen=True)
 class _Words:
+    """The table's patterns: of hosts and of paths, which are short, and of what is looked for in whole texts."""
+
     program: re.Pattern[str]
-    named: re.Pattern[str]
-    share: re.Pattern[str]
-    known: re.Pattern[str]
-    dialog: re.Pattern[str]
-    pastes: re.Pattern[str]
-    copies: re.Pattern[str]
-    archives: re.Pattern[str]
-    passwords: re.Pattern[str]
-    chats: re.Pattern[str]
-    chat_files: re.Pattern[str]
+    archive: re.Pattern[str]
+    hosts: Mapping[str, re.Pattern[str]]
+    signs: Mapping[str, Pattern]
 
 
 @cache
 def _words() -> _Words:
     words = table("lures")
+    hosts = {"chat": "chats", "share": "shares", "paste": "pastes", "known": "known"}
+    signs = {"dialog": "dialogs", "copy": "copies", "password": "passwords", "archive name": "chat_files"}
+    name = rf"(?im)(?:^|[^\w/.-])[\w.-]{{0,60}}\w\.(?:{'|'.join(words['named'])})(?:$|[^\w.-]|\.(?:$|[^\w]))"
     return _Words(
         re.compile(rf"\.(?:{'|'.join(words['programs'])})(?:[?#]|$)", re.IGNORECASE),
-        re.compile(rf"(?<![\w/.-])[\w.-]{{0,60}}\w\.(?:{'|'.join(words['named'])})(?![\w.-]*\w)", re.IGNORECASE),
-        *(re.compile(words[name]) for name in _PATTERNS),
+        re.compile(words["archives"]),
+        {kind: re.compile(words[key]) for kind, key in hosts.items()},
+        {"name": Pattern(name)} | {kind: Pattern(words[key]) for kind, key in signs.items()},
     )
 
 
