@@ -172,7 +172,7 @@ class Assurance:
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Assurance:
         """The record that `to_json` gave."""
-        layers = tuple(Layer(x["name"], x["in_force"], x["facts"]) for x in data["layers"])
+        layers = tuple([Layer(x["name"], x["in_force"], x["facts"]) for x in data["layers"]])
         return cls(AssuranceLevel[data["level"].upper()], layers, data["payload_host_uid"], tuple(data["losses"]))
 
 

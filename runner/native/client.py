@@ -20,7 +20,6 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar
 
-import skillkeep
 import skillkeep.kernel
 from skillkeep.kernel.errors import KernelError
 from skillkeep.kernel.libc import guarded
@@ -81,7 +80,7 @@ class Line:
     _kept: ClassVar[list[Held]] = []
     """What is held ahead of the next run, for one run of one thread."""
     _spare: ClassVar[list[Streams]] = []
-    """The pipes of the next run, likewise."""
+    """The next run's pipes, likewise."""
     _own: ClassVar[Own[_Server] | None] = None
     """Knows whether the server of the last run is right yet, where something is held."""
 
@@ -237,15 +236,13 @@ class Line:
 
     def _ask_for_the_next(self, lent: Lent, left: list[Lent | Streams]) -> None:
         """Ask for the next sandbox, ahead of its run, on the connection of this one, which keeps what is `left`."""
-        from skillkeep.runner.native.held import Held
-        from skillkeep.runner.native.own import Own
-
         assert self._connection is not None
+        held_type, own_type = _ahead()
         with contextlib.suppress(OSError, KernelError):
-            Line._own = Line._own or Own(_right_server)
+            Line._own = Line._own or own_type(_right_server)
             Line._own.learn()
         if not Line._kept:
-            Line._kept.append(Held(self._connection, self._room, left[:], told=lent.told))
+            Line._kept.append(held_type(self._connection, self._room, left[:], told=lent.told))
             self._connection = None
             left.clear()
 
@@ -277,6 +274,14 @@ class Line:
 
 os.register_at_fork(after_in_child=Line.give_back)  # it serves once, and the parent alone
 atexit.register(Line.give_back)
+
+
+@cache
+def _ahead() -> tuple[type[Held], type[Own[_Server]]]:
+    """What a process needs that makes the same run again; an import takes as long as the rest of asking."""
+    from skillkeep.runner.native import held, own
+
+    return held.Held, own.Own
 
 
 def ask(connection: socket.socket, plan: str, streams: Sequence[int], request: bytes = RUN) -> None:

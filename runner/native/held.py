@@ -102,10 +102,10 @@ class Held:
     def _heard(self) -> tuple[bytes, list[int]]:
         """What the server has said. It says at once whether there is one, and is waited for until then."""
         try:
-            words, fds = self._said()
+            words, fds = heard(heard_fds, self.connection, _MOST, _MOST_FDS, _DONTWAIT)
             if words == LATER:
                 self._answered = True
-                words, fds = self._said()
+                words, fds = heard(heard_fds, self.connection, _MOST, _MOST_FDS, _DONTWAIT)
         except BlockingIOError:
             if self._answered:
                 self.pending = True
@@ -122,9 +122,6 @@ class Held:
             self._asked = True
             with contextlib.suppress(OSError):
                 self.connection.send(NEXT + self.room.encode(), socket.MSG_DONTWAIT)
-
-    def _said(self) -> tuple[bytes, list[int]]:
-        return heard(heard_fds, self.connection, _MOST, _MOST_FDS, _DONTWAIT)
 
 
 def _is_readable(connection: socket.socket, milliseconds: int) -> bool:
