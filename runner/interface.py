@@ -172,7 +172,7 @@ class Assurance:
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Assurance:
         """The record that `to_json` gave."""
-        layers = tuple(Layer(x["name"], x["in_force"], x["facts"]) for x in data["layers"])
+        layers = tuple([Layer(x["name"], x["in_force"], x["facts"]) for x in data["layers"]])
         return cls(AssuranceLevel[data["level"].upper()], layers, data["payload_host_uid"], tuple(data["losses"]))
 
 
@@ -261,7 +261,7 @@ class RunRequest:
     def __post_init__(self) -> None:
         if not self.argv or not self.argv[0]:
             raise _bad("there is no command to run", "Give the program and its arguments.")
-        if any("\0" in word for word in self.argv):
+        if "\0" in "".join(self.argv):
             raise _bad("an argument holds a NUL byte", "Remove the NUL byte from the arguments.")
 
 
@@ -343,13 +343,11 @@ class Backend(ABC):
         Raises RunnerError: `bad_policy`, `sandbox_unavailable`, `assurance_too_low`, `sandbox_layer_failed`,
         `program_not_found`, `program_not_runnable`, `sandbox_died`.
         """
-        for asked, can, what in (
-            (request.overlaid, self.overlays, "make a dry run"),
-            (request.explain, self.explains, "explain a run"),
-            (request.terminal, self.terminals, "give a run a terminal"),
-        ):
-            if asked and not can:
-                raise _bad(f"the {self.name} backend cannot {what}", "Use --backend native, or leave that option out.")
+        what = "make a dry run" if not self.overlays and request.overlaid else ""
+        what = what or ("explain a run" if not self.explains and request.explain else "")
+        what = what or ("give a run a terminal" if not self.terminals and request.terminal else "")
+        if what:
+            raise _bad(f"the {self.name} backend cannot {what}", "Use --backend native, or leave that option out.")
         state = self.probe()
         if not state.available:
             raise RunnerError(

@@ -162,7 +162,7 @@ class _Confined(LocalBackend):
         with self._channel:
             self._channel.settimeout(0)
             with contextlib.suppress(OSError):
-                if said := heard(lambda: self._channel.recv(_MOST)):
+                if said := heard(self._channel.recv, _MOST):
                     raise _not_started(request.argv[0], int(json.loads(said)["errno"]))
         assurance = Assurance(AssuranceLevel.FILTERED, self._layers, self._host_uid, LOSSES)
         return replace(super()._describe(request, seen, code, wall, usage), backend=self.name, assurance=assurance)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeVar
+from typing import ParamSpec, TypeVar
 
 __all__ = [
     "AHEAD",
@@ -22,6 +22,7 @@ __all__ = [
 ]
 
 _T = TypeVar("_T")
+_P = ParamSpec("_P")
 
 RUN = b"run"
 """Run this plan."""
@@ -51,17 +52,20 @@ class UnreadError(EOFError):
     """The server ended before it read our last word: nothing was let go by it."""
 
 
-def heard(receiving: Callable[[], _T]) -> _T:
+def heard(receiving: Callable[_P, _T], *given: _P.args, **named: _P.kwargs) -> _T:
     """What `receiving` gives, of a socket of packets.
 
     The kernel tells first, once, that the other side ended with words of ours unread, and then what it has said.
     """
-    return heard_at_last(receiving)[0]
+    try:
+        return receiving(*given, **named)
+    except ConnectionResetError:
+        return receiving(*given, **named)
 
 
-def heard_at_last(receiving: Callable[[], _T]) -> tuple[_T, bool]:
+def heard_at_last(receiving: Callable[_P, _T], *given: _P.args, **named: _P.kwargs) -> tuple[_T, bool]:
     """The same, and whether the other side ended with words of ours unread."""
     try:
-        return receiving(), False
+        return receiving(*given, **named), False
     except ConnectionResetError:
-        return receiving(), True
+        return receiving(*given, **named), True

@@ -33,7 +33,7 @@ from skillkeep.runner.native.denials import denials_of
 from skillkeep.runner.native.feed import Feeder
 from skillkeep.runner.native.identity import DEFAULT_ID_BASE
 from skillkeep.runner.native.plan import make_plan
-from skillkeep.runner.native.streams import Captured, Pipe, capture
+from skillkeep.runner.native.streams import Captured, Streams, capture
 
 if TYPE_CHECKING:
     from skillkeep.runner.native.terminal import Terminal
@@ -115,21 +115,14 @@ class NativeBackend(Backend):
         try:
             if request.terminal is not None:
                 return result_of(request, _at_terminal(request.terminal, line, changes), seen)
-            with Pipe() as feed, Pipe() as out, Pipe() as err:
-                lent = line.ask((feed.read_end, out.write_end, err.write_end))
-                try:
-                    for pipe, end in ((feed, feed.read_end), (out, out.write_end), (err, err.write_end)):
-                        pipe.close(end)
-                    _digest(request.policy)  # while the payload is at work
-                    answered = (lent or line.connection).fileno()
-                    seen = _captured(request, line.connection, answered, feed, (out.read_end, err.read_end))
-                    if lent is None:
-                        answer = receive(line.connection, changes)
-                    else:
-                        answer = lent.answer(unusual=bool(seen.truncated))
-                finally:
-                    if lent is not None:
-                        lent.close()
+            streams = line.streams()
+            lent = line.ask(streams.theirs)
+            streams.close_theirs()
+            line.tidy()
+            _digest(request.policy)
+            answered = (lent or line.connection).fileno()
+            seen = _captured(request, line.connection, answered, streams)
+            answer = receive(line.connection, changes) if lent is None else lent.answer(unusual=bool(seen.truncated))
             if answer["kind"] == "outcome" and len(changes) != len(request.overlaid):
                 raise ValueError("the changes of an overlay are missing")
             return result_of(request, answer, seen)
@@ -168,18 +161,16 @@ class _Run:
         _tell(self.connection, b"caller")
 
 
-def _captured(
-    request: RunRequest, connection: socket.socket, answered: int, feed: Pipe, outputs: tuple[int, int]
-) -> Captured:
+def _captured(request: RunRequest, connection: socket.socket, answered: int, streams: Streams) -> Captured:
     source = b"" if request.stdin is None else request.stdin
     if isinstance(source, int):
         _check_open(source)
-    feeder = Feeder(source, feed.give(feed.write_end))
+    feeder = Feeder(source, streams.give_feed())
     deadline = time.monotonic() + min(request.policy.wall_seconds, _LONGEST_SECONDS) + _GRACE_SECONDS
     try:
         return capture(
             answered,
-            outputs,
+            (streams.out, streams.err),
             feeder,
             request.policy.output_bytes,
             lambda: _tell(connection, b"output_cap"),
@@ -240,7 +231,7 @@ def result_of(request: RunRequest, answer: dict[str, Any], seen: Captured) -> Ru
         policy_digest=_digest(policy),
         tool_digest=None if tool is None else tool.digest,
         denials=denials_of(answer, policy, held),
-        attempts=tuple(Attempt(**attempt) for attempt in answer["egress"]),
+        attempts=tuple([Attempt(**attempt) for attempt in answer["egress"]]),
         explained=request.explain,
     )
 

@@ -14,13 +14,17 @@ __all__ = ["Board"]
 
 _BEGAN, _REFUSALS, _OVER = 0, 8, 16
 _TIME, _COUNT = struct.Struct("=d"), struct.Struct("=Q")
+_NOTHING = bytes(24)
 
 
 class Board:
     """A memory file; `fd` is one that somebody else made. The owner closes it."""
 
     def __init__(self, fd: int = -1) -> None:
-        self.fd = fd if fd >= 0 else os.memfd_create("skillkeep-board", os.MFD_CLOEXEC)
+        self.fd = fd
+        if fd < 0:
+            self.fd = os.memfd_create("skillkeep-board", os.MFD_CLOEXEC)
+            os.pwrite(self.fd, _NOTHING, 0)  # or the kernel would look for memory when the run begins
 
     @property
     def began(self) -> float:

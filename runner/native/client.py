@@ -20,7 +20,6 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar
 
-import skillkeep
 import skillkeep.kernel
 from skillkeep.kernel.errors import KernelError
 from skillkeep.kernel.libc import guarded
@@ -28,6 +27,7 @@ from skillkeep.kernel.passed import heard_fds
 from skillkeep.runner.native.asking import GO, LENT, PREPARE, ROOM, RUN, UnreadError, heard, heard_at_last
 from skillkeep.runner.native.place import LAYER, alone, rights, server_folder, server_name
 from skillkeep.runner.native.plan import Plan
+from skillkeep.runner.native.streams import Streams
 
 if TYPE_CHECKING:
     from skillkeep.runner.native.held import Held
@@ -79,6 +79,8 @@ class Line:
     """The room of the last run in this process: two of the same are expected to be followed by a third."""
     _kept: ClassVar[list[Held]] = []
     """What is held ahead of the next run, for one run of one thread."""
+    _spare: ClassVar[list[Streams]] = []
+    """The next run's pipes, likewise."""
     _own: ClassVar[Own[_Server] | None] = None
     """Knows whether the server of the last run is right yet, where something is held."""
 
@@ -88,6 +90,8 @@ class Line:
         self._hopes, self._is_repeated = False, bool(self._room) and self._room == Line._last_room
         self._lent: Lent | None = None
         self._held: Held | None = None
+        self._used: Held | None = None
+        self._streams: Streams | None = None
         if self._room:
             Line._last_room = self._room
             self._held = Line._taken(self._room)
@@ -105,6 +109,22 @@ class Line:
         """The connection on which the run was asked for."""
         assert self._connection is not None
         return self._connection
+
+    def streams(self) -> Streams:
+        """The pipes of this run."""
+        try:
+            self._streams = Line._spare.pop()
+        except IndexError:
+            self._streams = Streams()
+        return self._streams
+
+    def tidy(self) -> None:
+        """While the payload is at work: let go of what the run before left, and make the pipes of the next one."""
+        if self._used is not None:
+            self._used.tidy()
+        if self._lent is not None and self._is_repeated and not Line._spare:
+            with contextlib.suppress(OSError):
+                Line._spare.append(Streams())
 
     def ask(self, streams: Sequence[int]) -> Lent | None:
         """Ask for the run as `ask` does; the sandbox that it is in when one was lent.
@@ -152,7 +172,7 @@ class Line:
             self._lent = held.begin(self._plan, streams)
         self._held = None
         if self._lent is not None:
-            self._connection = held.connection
+            self._connection, self._used = held.connection, held
         elif held.pending:
             Line._kept.append(held)
         else:
@@ -169,7 +189,7 @@ class Line:
         with contextlib.suppress(OSError, KernelError):  # one that is too long to be sent is built for
             command, steps = command_of(self._plan.argv, self._plan.env, self._plan.workdir)
             self.connection.settimeout(_START_SECONDS)
-            data, fds = heard(lambda: heard_fds(self.connection, _MOST, _MOST_FDS))
+            data, fds = heard(heard_fds, self.connection, _MOST, _MOST_FDS)
             self.connection.settimeout(None)
         if data.startswith(LENT):
             # What breaks from here on ends the run, which is not made twice.
@@ -186,7 +206,7 @@ class Line:
             self.connection.send(GO)
         except OSError:
             # It has ended, or has said already why there will be no run.
-            return bool(heard(lambda: self.connection.recv(1, socket.MSG_PEEK)))
+            return bool(heard(self.connection.recv, 1, socket.MSG_PEEK))
         return True
 
     def close(self) -> None:
@@ -199,26 +219,32 @@ class Line:
         return self
 
     def __exit__(self, *_: object) -> None:
+        left = [each for each in (self._streams, self._lent) if each is not None]
         if self._held is not None:
             self._held.close()
         if self._lent is None:
             Line._unlent = time.monotonic()
-        elif self._lent.over and self._is_repeated and time.monotonic() > Line._in_vain + _IN_VAIN_SECONDS:
-            self._ask_for_the_next()
+        elif self._lent.over:
+            self._lent.tell()
+            if self._is_repeated and time.monotonic() > Line._in_vain + _IN_VAIN_SECONDS:
+                self._ask_for_the_next(self._lent, left)
+        for each in left:
+            each.close()
+        if self._used is not None:
+            self._used.tidy()
         self.close()
 
-    def _ask_for_the_next(self) -> None:
-        """Ask for the next sandbox, ahead of its run, on the connection of this one."""
-        from skillkeep.runner.native.held import Held
-        from skillkeep.runner.native.own import Own
-
+    def _ask_for_the_next(self, lent: Lent, left: list[Lent | Streams]) -> None:
+        """Ask for the next sandbox, ahead of its run, on the connection of this one, which keeps what is `left`."""
         assert self._connection is not None
+        held_type, own_type = _ahead()
         with contextlib.suppress(OSError, KernelError):
-            Line._own = Line._own or Own(_right_server)
+            Line._own = Line._own or own_type(_right_server)
             Line._own.learn()
         if not Line._kept:
-            Line._kept.append(Held(self._connection, self._room, told=self._lent is not None and self._lent.told))
+            Line._kept.append(held_type(self._connection, self._room, left[:], told=lent.told))
             self._connection = None
+            left.clear()
 
     @classmethod
     def _taken(cls, room: str) -> Held | None:
@@ -238,8 +264,9 @@ class Line:
     @classmethod
     def give_back(cls) -> None:
         """Hold nothing ahead."""
-        while cls._kept:
-            cls._kept.pop().close()
+        for ahead in (cls._kept, cls._spare):
+            while ahead:
+                ahead.pop().close()
         if cls._own is not None:
             cls._own.close()
             cls._own = None
@@ -247,6 +274,14 @@ class Line:
 
 os.register_at_fork(after_in_child=Line.give_back)  # it serves once, and the parent alone
 atexit.register(Line.give_back)
+
+
+@cache
+def _ahead() -> tuple[type[Held], type[Own[_Server]]]:
+    """What a process needs that makes the same run again; an import takes as long as the rest of asking."""
+    from skillkeep.runner.native import held, own
+
+    return held.Held, own.Own
 
 
 def ask(connection: socket.socket, plan: str, streams: Sequence[int], request: bytes = RUN) -> None:
@@ -275,7 +310,7 @@ def receive(connection: socket.socket, fds: list[int]) -> dict[str, Any]:
 
     Raises EOFError when it has ended, UnreadError when it had not read our last word, ValueError for nonsense.
     """
-    (data, given), unread = heard_at_last(lambda: heard_fds(connection, _MOST, _MOST_FDS))
+    (data, given), unread = heard_at_last(heard_fds, connection, _MOST, _MOST_FDS)
     fds += given
     if not data:
         raise UnreadError("the fork server ended") if unread else EOFError("the fork server ended")

@@ -28,7 +28,7 @@ _NAMED: Mapping[str, Mapping[int, str]] = {"socket": _FAMILIES, "ioctl": _REQUES
 def denials_of(answer: Mapping[str, Any], policy: SandboxPolicy, held: Assurance) -> tuple[Denial, ...]:
     """The denials in the fork server's `answer` to a run under `policy`, of which `held` was measured."""
     found, stopped_for = [], answer["stopped_for"]
-    if not (stopped_for or any(answer[name] for name in _TOLD)):
+    if not (stopped_for or any(map(answer.__getitem__, _TOLD))):
         return ()
     group = held.layer("cgroup")
     bounds = {} if group is None else group.facts

@@ -26,6 +26,7 @@ from skillkeep.runner.native.terms import Terms
 
 if TYPE_CHECKING:
     from skillkeep.runner.native.plan import Plan
+    from skillkeep.runner.native.streams import Streams
 
 __all__ = ["Held"]
 
@@ -37,11 +38,12 @@ _ANSWER_MILLISECONDS = 20_000
 class Held:
     """The connection of a run in the room `room` that is over, on which the next sandbox comes; takes it over.
 
-    With `told` the server hears by itself that the run is over, a moment later.
+    What that run `left` is closed with it, or when there is time. With `told` the server hears by itself that the run
+    is over, a moment later.
     """
 
-    def __init__(self, connection: socket.socket, room: str, *, told: bool) -> None:
-        self.connection, self.room = connection, room
+    def __init__(self, connection: socket.socket, room: str, left: list[Lent | Streams], *, told: bool) -> None:
+        self.connection, self.room, self.left = connection, room, left
         self.pending = False
         """Whether there is none yet."""
         self._asked = self._answered = False
@@ -56,6 +58,12 @@ class Held:
     def close(self) -> None:
         """Give it back."""
         self.connection.close()
+        self.tidy()
+
+    def tidy(self) -> None:
+        """Let go of what the run before left."""
+        while self.left:
+            self.left.pop().close()
 
     def begin(self, plan: Plan, streams: Sequence[int]) -> Lent | None:
         """The run, let go in it; None when it is `pending`, or not good: then nothing was let go.
@@ -78,7 +86,7 @@ class Held:
             if not terms.hold([bind.source for bind in plan.binds], (self.connection.fileno(), inside)):
                 _close(fds)
                 return None
-            talk = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET, fileno=inside)
+            talk = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET, 0, inside)
             messages.tell(talk, command, streams, lost=True)
         except BaseException as error:
             if talk is not None:
@@ -94,10 +102,10 @@ class Held:
     def _heard(self) -> tuple[bytes, list[int]]:
         """What the server has said. It says at once whether there is one, and is waited for until then."""
         try:
-            words, fds = self._said()
+            words, fds = heard(heard_fds, self.connection, _MOST, _MOST_FDS, _DONTWAIT)
             if words == LATER:
                 self._answered = True
-                words, fds = self._said()
+                words, fds = heard(heard_fds, self.connection, _MOST, _MOST_FDS, _DONTWAIT)
         except BlockingIOError:
             if self._answered:
                 self.pending = True
@@ -114,9 +122,6 @@ class Held:
             self._asked = True
             with contextlib.suppress(OSError):
                 self.connection.send(NEXT + self.room.encode(), socket.MSG_DONTWAIT)
-
-    def _said(self) -> tuple[bytes, list[int]]:
-        return heard(lambda: heard_fds(self.connection, _MOST, _MOST_FDS, _DONTWAIT))
 
 
 def _is_readable(connection: socket.socket, milliseconds: int) -> bool:

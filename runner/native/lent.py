@@ -164,18 +164,21 @@ class Lent:
         except UnreadError as error:  # the payload was let go from here
             raise EOFError(str(error)) from error
 
-    def close(self) -> None:
-        """Let go of it; what still runs ends with the connection.
+    def tell(self) -> None:
+        """Tell the server that the run is over, where there is a timer for it.
 
-        Of the end of a run that is over the server hears by the timer, a moment later: woken now, on this core, as
-        happens, it would keep the caller from its result.
+        It hears of that by the timer, a moment later: woken now, on this core, as happens, it would keep the caller
+        from its result.
         """
         if self._timer >= 0:
             with contextlib.suppress(OSError, KernelError):
-                if self.over:
-                    self._board.end()
-                    set_timer(self._timer, _MOMENT_SECONDS)
-                    self.told = True
+                self._board.end()
+                set_timer(self._timer, _MOMENT_SECONDS)
+                self.told = True
+
+    def close(self) -> None:
+        """Let go of it; what still runs ends with the connection."""
+        if self._timer >= 0:
             os.close(self._timer)
             self._timer = -1
         self._socket.close()

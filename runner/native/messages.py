@@ -43,6 +43,7 @@ USAGE_BYTES = 8 * _USAGE_WORDS
 _FD = struct.Struct("i")
 _ROOM = socket.CMSG_SPACE(_CREDENTIALS.size) + socket.CMSG_SPACE(_FD.size)
 _CLOEXEC_FDS = 0x4000_0000  # MSG_CMSG_CLOEXEC
+_SCM_CREDENTIALS, _SCM_RIGHTS = int(socket.SCM_CREDENTIALS), int(socket.SCM_RIGHTS)
 
 
 class Kind(IntEnum):
@@ -60,6 +61,9 @@ class Kind(IntEnum):
     """The socket of the sandbox's egress proxy comes along."""
     UNSTARTED = 5
     """The program could not be executed; -errno of each path tried, 0 for those that were not."""
+
+
+_KINDS = {kind.value: kind for kind in Kind}
 
 
 @dataclass(frozen=True)
@@ -133,11 +137,15 @@ def receive(sock: socket.socket, steps: Mapping[int, Step], *, wait: bool = True
     said by all who hold it together, and a caller holds that of a sandbox that it was lent.
     """
     flags = _CLOEXEC_FDS | (0 if wait else socket.MSG_DONTWAIT)
-    data, ancillary, _, _ = heard(lambda: sock.recvmsg(_MOST, _ROOM, flags))
+    data, ancillary, _, _ = heard(sock.recvmsg, _MOST, _ROOM, flags)
     if not data:
         return None
-    pid = next((_CREDENTIALS.unpack(raw[:12])[0] for _, kind, raw in ancillary if kind == socket.SCM_CREDENTIALS), 0)
-    fd = next((_FD.unpack(raw[:4])[0] for _, kind, raw in ancillary if kind == socket.SCM_RIGHTS), None)
+    pid, fd = 0, None
+    for _, kind, raw in ancillary:
+        if kind == _SCM_CREDENTIALS:
+            pid = _CREDENTIALS.unpack_from(raw)[0]
+        elif kind == _SCM_RIGHTS:
+            (fd,) = _FD.unpack_from(raw)
     try:
         return _message(data, steps, pid, fd)
     except BaseException:
@@ -160,7 +168,7 @@ def _message(data: bytes, steps: Mapping[int, Step], pid: int, fd: int | None) -
     first, *rest = struct.unpack(f"={len(data) // 8}q", data)
     if first >= BASE and len(data) == FAILURE.size and first in steps:
         raise KernelError(steps[first].layer, rest[0], steps[first].detail)
-    return Message(Kind(first), tuple(rest), pid, fd)
+    return Message(_KINDS.get(first) or Kind(first), tuple(rest), pid, fd)
 
 
 def is_readable(sock: socket.socket) -> bool:

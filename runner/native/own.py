@@ -8,19 +8,17 @@ not looked at again: whoever asks is connected to it.
 from __future__ import annotations
 
 import os
-import resource
 from collections.abc import Callable
 from typing import Generic, TypeVar
 
 from skillkeep.kernel.namespaces import KINDS
-from skillkeep.runner.native.place import LIMITS
 
 __all__ = ["Own"]
 
 _T = TypeVar("_T")
 
 _MOST_BYTES = 1 << 14
-_FILES = ("status", "cgroup")
+_FILES = ("status", "cgroup", "limits")
 _FROM, _TO = b"\nCapInh:", b"\nCpus_allowed:"
 """Of status: the capability sets, no_new_privs and seccomp, and what stands between."""
 _UNFILTERED = b"\nSeccomp:\t0\n"
@@ -37,7 +35,7 @@ class Own(Generic[_T]):
         self._known: tuple[tuple[object, ...], _T] | None = None
         self._open: list[int] = []
         try:
-            for name in (*_FILES, "ns"):
+            for name in ("ns", *_FILES):
                 self._open.append(os.open(f"/proc/self/{name}", os.O_RDONLY | os.O_CLOEXEC))
         except OSError:
             self.close()
@@ -59,26 +57,24 @@ class Own(Generic[_T]):
     def _facts(self) -> tuple[object, ...]:
         """All of it as it is now; nothing where more would have to be looked at, or it cannot be."""
         try:
-            return self._look()
+            folder, *files = self._open
+            status, groups, limits = [os.pread(fd, _MOST_BYTES, 0) for fd in files]
+            rights = status[status.find(_FROM) : status.find(_TO)]
+            if _UNFILTERED not in rights or len(max(status, groups, limits, key=len)) == _MOST_BYTES:
+                return ()  # other processes' filters count as well (`place.alone`)
+            return (
+                rights,
+                groups,
+                limits,
+                [os.readlink(kind, dir_fd=folder) for kind in KINDS],
+                os.getresuid(),
+                os.getresgid(),
+                os.getgroups(),
+                os.sched_getaffinity(0),
+                os.environ.get("XDG_RUNTIME_DIR"),
+            )
         except OSError:
             return ()
-
-    def _look(self) -> tuple[object, ...]:
-        status, groups = [os.pread(fd, _MOST_BYTES, 0) for fd in self._open[:2]]
-        rights = status[status.find(_FROM) : status.find(_TO)]
-        if _UNFILTERED not in rights or _MOST_BYTES in (len(status), len(groups)):
-            return ()  # other processes' filters count as well (`place.alone`)
-        return (
-            rights,
-            groups,
-            [resource.getrlimit(which) for which in LIMITS],
-            [os.readlink(kind, dir_fd=self._open[2]) for kind in KINDS],
-            os.getresuid(),
-            os.getresgid(),
-            os.getgroups(),
-            os.sched_getaffinity(0),
-            os.environ.get("XDG_RUNTIME_DIR"),
-        )
 
     def close(self) -> None:
         """Let go of the files."""

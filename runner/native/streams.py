@@ -10,11 +10,12 @@ from dataclasses import dataclass, field
 
 from skillkeep.runner.native.feed import Feeder
 
-__all__ = ["Captured", "Pipe", "capture"]
+__all__ = ["Captured", "Pipe", "Streams", "capture"]
 
 _CHUNK = 1 << 16
 _END_SECONDS = 5.0
 _LONGEST_WAIT = 60.0
+_STREAMS = 3
 
 
 @dataclass
@@ -48,6 +49,37 @@ class Pipe:
     def __exit__(self, *_: object) -> None:
         for fd in self._open:
             os.close(fd)
+
+
+class Streams:
+    """The three pipes of a run: the payload's ends (`theirs`), and the caller's. Raises OSError."""
+
+    def __init__(self) -> None:
+        self._open: list[int] = []
+        try:
+            for _ in range(_STREAMS):
+                self._open += os.pipe2(os.O_CLOEXEC)
+        except OSError:
+            self.close()
+            raise
+        stdin, self.feed, self.out, stdout, self.err, stderr = self._open
+        self.theirs = stdin, stdout, stderr
+
+    def close_theirs(self) -> None:
+        """Close the payload's ends, which it has got."""
+        self._open = [self.feed, self.out, self.err]
+        for fd in self.theirs:
+            os.close(fd)
+
+    def give_feed(self) -> int:
+        """The end to write to, from now on the caller's to close."""
+        self._open.remove(self.feed)
+        return self.feed
+
+    def close(self) -> None:
+        """Close what is open."""
+        while self._open:
+            os.close(self._open.pop())
 
 
 def capture(

@@ -294,6 +294,7 @@ def places(mountinfo: str, membership: str) -> Iterator[Place]:
             yield Place(mount_point, path, tuple(names.split(",")) if names else ())
 
 
+@lru_cache(maxsize=64)
 def number_in(text: str | None, key: str | None) -> int | None:
     """A control file's number, or that of the line `key N`; None when there is none."""
     if text is None:

@@ -294,6 +294,17 @@ def test_what_nobody_uses_is_wanted_back_and_the_next_run_is_served(
             process.communicate()
 
 
+def test_what_is_made_ahead_and_what_a_run_left_do_not_add_up() -> None:
+    client.Line.give_back()
+    before, most = len(os.listdir("/proc/self/fd")), 0
+    for _ in range(20):
+        assert NativeBackend()._run(RunRequest(("true",))).exit_code == 0
+        most = max(most, len(os.listdir("/proc/self/fd")))
+    assert most < before + 24
+    client.Line.give_back()
+    assert len(os.listdir("/proc/self/fd")) == before
+
+
 @contextlib.contextmanager
 def lent_ahead() -> Any:
     """A connection on which a sandbox has been lent ahead of its run, and its descriptors; none where none is."""
