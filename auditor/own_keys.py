@@ -1,5 +1,5 @@
-"""Undeclared keys that are a tool's own: nobody else's key has such a name, or the service's own library gets it, and
-none of them is seen to be put into what is sent.
+"""Undeclared keys that are a tool's own: nobody else's key has such a name and the tool is seen to be for that service,
+or the service's own library gets it; and none of them is seen to be put into what is sent.
 
 A program of an API reads that API's key, and many authors forget to write its name down. A thief takes keys that lie on
 many machines (`Services.is_shared`), or sends what he finds as data.
@@ -34,7 +34,10 @@ _CARGO = re.compile(r"\b(?:data|json|params|files|content)\s*=|\bbody\s*:|\s(?:-
 
 
 def own_keys(
-    raws: Sequence[Raw], capabilities: Iterable[Capability], text_of: Callable[[str], str], programs: Iterable[str]
+    raws: Sequence[Raw],
+    capabilities: Iterable[Capability],
+    text_of: Callable[[str], str],
+    programs: Iterable[str],
 ) -> frozenset[str]:
     """Variables that may be taken for the tool's own.
 
@@ -52,10 +55,20 @@ def own_keys(
     own = {name for name in asked - shared if known.words(name) and _VALUABLE.isdisjoint(name.upper().split("_"))}
     kept = {name for name in own if all(_is_login(name, raw, places, text_of) for raw in sent.get(name, ()))}
     handed = shared - sent.keys()
-    if handed:
-        imported = _imported(programs)
-        kept |= {name for name in handed if not imported.isdisjoint(_modules(name))}
-    return frozenset(kept)
+    if not kept and not handed:
+        return frozenset()
+    hosts = {host for found in places.values() for host in found}
+    imported = _imported(programs)
+    return frozenset(
+        {name for name in handed if not imported.isdisjoint(_modules(name))}
+        | {
+            name
+            for name in kept
+            if name in sent
+            or not imported.isdisjoint(known.words(name))
+            or any(known.owns(name, host) for host in hosts)
+        }
+    )
 
 
 def _is_login(name: str, raw: Raw, places: Mapping[tuple[str, int], set[str]], text_of: Callable[[str], str]) -> bool:

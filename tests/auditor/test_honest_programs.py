@@ -107,9 +107,9 @@ def test_the_metadata_service_may_be_asked_where_the_machine_stands() -> None:
     [
         ("ffmpeg -i ${x} -y ${y}", "${x} -y ${y}"),
         ("node scripts/read.js ${x}", "node -e ${x}"),
-        ("tar -czf a.tgz ${names.join(' ')}", "tar -czf a.tgz ${process.env.FOLDER}"),
-        ("tar -czf a.tgz ${x}", "tar -czf a.tgz ${fs.readFileSync(y)}"),
-        ("file ${Number(x)} ${y}", "file ${String(x)} ${y}"),
+        ("tar -czf a.tgz ${names.join(' ')}", "xargs ${process.env.FOLDER}"),
+        ("tar -czf a.tgz ${x}", "sh -c ${fs.readFileSync(y)}"),
+        ("file ${Number(x)} ${y}", "${String(x)} ${y}"),
     ],
 )
 def test_words_of_the_command_line_go_to_a_program_that_is_written_down(own: str, strange: str) -> None:
@@ -125,10 +125,10 @@ def test_words_of_the_command_line_go_to_a_program_that_is_written_down(own: str
 @pytest.mark.parametrize(
     ("honest", "hostile"),
     [
-        ("ffmpeg -i '{x}' -y '{y}'", "ffmpeg -i {x} -y {y}"),
+        ("ffmpeg -i '{x}' -y '{y}'", "{x} -y {y}"),
         ('open "{x}"', "bash '{x}'"),
         ('cp "{x}" "{y}" && ls "{y}"', 'cd /tmp && "{x}"'),
-        ('cp "{x}" "{y}"', "cp '\"' {x}"),
+        ('cp "{x}" "{y}"', "bash '\"' {x}"),
         ('git -C "{x}" log', 'git -C "{x}" log | sh'),
         ("tar -xf '{x}'", "find . -exec '{x}' ';'"),
         ("wc -l '{x}'", "osascript -e '{x}'"),

@@ -22,9 +22,22 @@ SENT = (
 )
 
 
-def test_a_key_that_only_this_tool_would_ask_for_is_shown() -> None:
-    assert verdict(tool_py=READ.format(name="QUODDLE_API_KEY")) is Verdict.WARN
+def test_a_key_of_the_service_that_the_tool_is_for_is_shown() -> None:
+    read = READ.format(name="QUODDLE_API_KEY")
     assert verdict(tool_py=SENT.format(name="QUODDLE_API_KEY", url="https://api.quoddle.com/v1")) is Verdict.WARN
+    assert verdict("Asks Quoddle.", tool_py=read) is Verdict.WARN
+    assert verdict(tool_py=f"import quoddle\n{read}") is Verdict.WARN
+
+
+@pytest.mark.parametrize(
+    "about", ["", "<!-- Quoddle -->", "```text\nQuoddle\n```", "Quoddles and unquoddled.", "Asks Acme."]
+)
+def test_a_key_of_a_service_that_no_page_names_is_refused(about: str) -> None:
+    assert verdict(about, tool_py=READ.format(name="QUODDLE_API_KEY")) is Verdict.FAIL
+
+
+def test_a_variable_too_short_to_name_a_service_is_refused() -> None:
+    assert verdict("Asks X.", tool_py=READ.format(name="X_API_KEY")) is Verdict.FAIL
 
 
 @pytest.mark.parametrize(

@@ -37,8 +37,8 @@ TWINS = {
         _page("user_input = open('notes.dat').read()\nresult = eval(user_input)", "python"),
     ),
     "a page that shows weak code, or a script that is it": (
-        _page("import os\nos.system('ping ' + host)", "python"),
-        {"SKILL.md": "# A\n", "a.py": "import os, sys\nos.system('ping ' + sys.argv[1])\n"},
+        _page("import os\nos.system('sh ' + host)", "python"),
+        {"SKILL.md": "# A\n", "a.py": "import os, sys\nos.system('sh ' + sys.argv[1])\n"},
     ),
     "one quoted argument of a named program, or of a shell": (
         {"SKILL.md": "# A\n", "a.js": "require('child_process').execSync(`open \"${file}\"`);\n"},

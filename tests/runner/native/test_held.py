@@ -257,7 +257,7 @@ SHORT = """
 import sys
 sys.path.insert(0, sys.argv[1])
 from skillkeep.runner.native import server, session
-session.SECONDS = 0.3
+session.SECONDS = 3.0
 sys.exit(server.main(sys.argv[2], sys.argv[3], float(sys.argv[4])))
 """
 
