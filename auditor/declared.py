@@ -16,7 +16,7 @@ from skillkeep.auditor.engines.tables import LOGIN_OF
 from skillkeep.auditor.frontmatter import parse_frontmatter
 from skillkeep.auditor.patterns import PatternSet
 
-__all__ = ["declared_names", "named_services"]
+__all__ = ["declared_names", "named_services", "without_comments"]
 
 _VARIABLE = r"\b[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+\b"
 _ASSIGNED = (
@@ -53,7 +53,7 @@ def declared_names(files: Iterable[SourceFile]) -> frozenset[str]:
         if file.is_program:
             continue
         for segment in file.of(Context.INSTRUCTION, Context.METADATA):
-            names.update(_variables(_without_comments(segment.text)))
+            names.update(_variables(without_comments(segment.text)))
         for segment in file.of(Context.FENCED):
             names.update(_set_in(segment.text))
         if file.of(Context.METADATA):
@@ -76,7 +76,7 @@ def named_services(files: Iterable[SourceFile]) -> frozenset[str]:
         if file.text is None or file.is_program:
             continue
         for segment in file.of(Context.INSTRUCTION):
-            told = _without_comments(segment.text)
+            told = without_comments(segment.text)
             names.update(_services(told))
             names.update(
                 f"+{word.upper()}" for found in _KEY_OF.finditer(told) for word in _SERVICE.findall(found["words"])
@@ -92,7 +92,8 @@ def named_services(files: Iterable[SourceFile]) -> frozenset[str]:
     return frozenset(names)
 
 
-def _without_comments(text: str) -> str:
+def without_comments(text: str) -> str:
+    """What a reader of the page sees of `text`: HTML comments are blank."""
     return _COMMENT.sub(" ", text) if "<!--" in text else text
 
 

@@ -12,10 +12,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 
 from skillkeep.auditor.collect import Raw
-from skillkeep.auditor.engines.network import host_of
 from skillkeep.auditor.engines.tables import table
 from skillkeep.auditor.interface import Capability
-from skillkeep.auditor.services import hosts_by_place, services
+from skillkeep.auditor.services import hosts_by_place, hosts_in, services, stays_with
 
 __all__ = ["own_keys"]
 
@@ -28,7 +27,6 @@ _IMPORT = re.compile(
     re.MULTILINE,
 )
 _MOST_IMPORTS = 2_000
-_HOST = re.compile(r"//([\w-]{1,60}(?:\.[\w-]{1,60}){1,6})")
 _LOGIN = re.compile(r"(?i)\bheaders\b|\bauth\s*=|authorization|bearer|x-[\w-]*(?:key|token)|(?:\s-H|--header)\s")
 _CARGO = re.compile(r"\b(?:data|json|params|files|content)\s*=|\bbody\s*:|\s(?:-d|--data\S*|-F|--form)\s")
 
@@ -81,8 +79,8 @@ def _is_login(name: str, raw: Raw, places: Mapping[tuple[str, int], set[str]], t
         return False
     reached = set(places.get((path, raw.finding.location.line), {"*"}))
     if "*" in reached:
-        reached |= {found[1] for found in _HOST.finditer(text_of(path))}
-    return all(host == "*" or host_of(host).local or services().owns(name, host) for host in reached)
+        reached |= hosts_in(text_of(path))
+    return stays_with(name, reached)
 
 
 def _imported(programs: Iterable[str]) -> frozenset[str]:

@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 
 from skillkeep.auditor.collect import Raw
+from skillkeep.auditor.declared import without_comments
 from skillkeep.auditor.engines.interface import Context, SourceFile
 
 __all__ = ["JOBS", "told_schedules"]
@@ -21,7 +22,6 @@ _TOLD = re.compile(
     r"|\btask scheduler\b|\bscheduled? tasks?\b|\bas a cron\b|定时任务|计划任务|定期执行|クーロン|定期実行",
     re.IGNORECASE,
 )
-_COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
 _BROUGHT = re.compile(
     r"\|[ \t]*(?:sudo[ \t]+)?(?:ba|z|da|k)?sh\b|\b(?:ba|z|da|k)?sh[ \t]+(?:-c[ \t]+)?[\"']?[$<]\("
     r"|base64[ \t]+-|b64decode|frombase64|/dev/tcp/|\beval\b|\biex\b|\bInvoke-Expression\b"
@@ -49,4 +49,4 @@ def told_schedules(
 def _tells(page: SourceFile) -> bool:
     if page.is_program:
         return False
-    return any(_TOLD.search(_COMMENT.sub(" ", part.text)) for part in page.of(Context.INSTRUCTION, Context.METADATA))
+    return any(_TOLD.search(without_comments(part.text)) for part in page.of(Context.INSTRUCTION, Context.METADATA))

@@ -10,7 +10,7 @@ from skillkeep.auditor.collect import Raw
 from skillkeep.auditor.engines.network import host_of
 from skillkeep.auditor.engines.tables import table
 from skillkeep.auditor.interface import Capability
-from skillkeep.auditor.services import hosts_by_place, services
+from skillkeep.auditor.services import hosts_by_place, hosts_in, services, stays_with
 
 __all__ = ["own_entries", "self_hosted"]
 
@@ -29,7 +29,6 @@ _ADDRESSES = (
     "INSTANCE",
     "SITE",
 )
-_HOST = re.compile(r"//([\w-]{1,60}(?:\.[\w-]{1,60}){1,6})")
 _ENTRY = re.compile(
     r"\bpass show [\"']?(?P<pass>[\w-]{3,40})(?:/[\w-]{1,40}){0,4}(?=[\s\"')|;&]|$)"
     r"|\bsecurity find-(?:generic|internet)-password\b[^\n|;&]{0,80}?[ ]-s "
@@ -83,8 +82,8 @@ def self_hosted(
         at = [(each.evidence.path, each.evidence.line) for each in asked]
         at += [(raw.finding.location.path, raw.finding.location.line) for raw in sent]
         hosts = set().union(*(places.get(place, set()) for place in at))
-        hosts |= {found[1] for path in {path for path, _ in at} for found in _HOST.finditer(text_of(path))}
-        if asked and all(host == "*" or host_of(host).local or known.owns(subject, host) for host in hosts):
+        hosts |= {host for path in {path for path, _ in at} for host in hosts_in(text_of(path))}
+        if asked and stays_with(subject, hosts):
             kept.add(subject)
     return frozenset(kept)
 

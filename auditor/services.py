@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 
+from skillkeep.auditor.engines.network import host_of
 from skillkeep.auditor.engines.tables import table
 from skillkeep.auditor.interface import Capability
 
-__all__ = ["Services", "hosts_by_place", "services"]
+__all__ = ["Services", "hosts_by_place", "hosts_in", "services", "stays_with"]
 
 _SHORTEST = 3
+_HOST = re.compile(r"//([\w-]{1,60}(?:\.[\w-]{1,60}){1,6})")
 _BOT = frozenset({"BOT_TOKEN", "BOT_API_TOKEN"})
 
 
@@ -75,6 +78,16 @@ def hosts_by_place(capabilities: Iterable[Capability]) -> Mapping[tuple[str, int
         if item.kind == "network":
             places[item.evidence.path, item.evidence.line].add(item.value)
     return places
+
+
+def hosts_in(text: str) -> set[str]:
+    """The hosts of the addresses that stand in `text`."""
+    return {found[1] for found in _HOST.finditer(text)}
+
+
+def stays_with(variable: str, hosts: Iterable[str]) -> bool:
+    """True where each host is the service's own, this machine, or one that the tool does not know (``*``)."""
+    return all(host == "*" or host_of(host).local or services().owns(variable, host) for host in hosts)
 
 
 def _is_below(host: str, domains: Iterable[str]) -> bool:

@@ -267,7 +267,7 @@ def _answer(audit: _Audit, tree: SourceTree, digest: str) -> dict[str, Any]:
         own |= told_schedules(collector.raws, texts.values, text_of)
         own |= own_entries(collector.raws, collector.capabilities, named, text_of)
         own |= own_installers(collector.raws, named)
-        own |= own_pages(collector.raws, named, (file.text or "" for file in tree.texts().values()))
+        own |= own_pages(collector.raws, named, (file.text or "" for file in texts.values()))
     settled = settle(collector.raws, told | own, audit.rulebook, partial(_looked_up, tree))
     findings, left_out = listed(settled)
     more = [LedgerEntry("", "audit", "skipped", f"{count} more of {rule}") for rule, count in left_out.items()]

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import contextlib
 import json
+import secrets
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from support.sandbox import Bench, python_for, staged_packages
+from support.sandbox import Bench, marked_processes, python_for, staged_packages
 from support.slots import at_rest as stands
 from support.slots import children
-from support.waiting import until
+from support.waiting import kill, until
 
 SCRIPT = Path(__file__).with_name("repeating_driver.py")
 
@@ -103,6 +104,16 @@ CASES: dict[str, tuple[tuple[str, ...], dict[str, Any]]] = {
     "too much memory": (("python3", "-c", "b'x' * (1 << 28)"), {"memory_bytes": 1 << 26}),
     "variables": (("sh", "-c", "echo $MARK; pwd"), {"env": [["MARK", "a b"]], "workdir": "/usr"}),
 }
+
+
+def kill_during_a_run(caller: Caller, server: int, victim: str) -> None:
+    """Kill the caller, the server or the run's init while a program with a child runs, and see both end."""
+    mark = secrets.token_hex(8)
+    caller.send("python3", "-c", f"import os, time\nif os.fork() == 0:\n  os.setsid()\ntime.sleep(60)  # {mark}")
+    assert until(lambda: len(marked_processes(mark)) == 2)
+    used = next(init for init in children(server) if set(children(init)) & set(marked_processes(mark)))
+    kill({"caller": caller.process.pid, "server": server, "init": used}[victim])
+    assert until(lambda: marked_processes(mark) == [])
 
 
 def steady(answer: dict[str, Any]) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.callers import CASES, FORKS, Caller, at_rest, calling, steady
+from support.callers import CASES, FORKS, Caller, at_rest, calling, kill_during_a_run, steady
 from support.sandbox import Bench, Who, marked_processes, staged_packages
 from support.sandbox import bench as make_bench
 from support.slots import children, groups, life
@@ -193,17 +193,11 @@ def test_a_used_sandbox_ends_though_its_caller_asks_for_nothing_more(bench: Benc
 
 @pytest.mark.parametrize("victim", ["caller", "server", "init"])
 def test_whoever_is_killed_during_a_run_nothing_of_it_stays(bench: Bench, victim: str) -> None:
-    mark = secrets.token_hex(8)
-    code = f"import os, time\nif os.fork() == 0:\n  os.setsid()\ntime.sleep(60)  # {mark}"
     with calling(bench) as caller:
         if not caller.holds():
             pytest.skip(NO_GROUPS)
         server = bench.server()
-        caller.send("python3", "-c", code)
-        assert until(lambda: len(marked_processes(mark)) == 2)
-        used = next(init for init in children(server) if set(children(init)) & set(marked_processes(mark)))
-        kill({"caller": caller.process.pid, "server": server, "init": used}[victim])
-        assert until(lambda: marked_processes(mark) == [])
+        kill_during_a_run(caller, server, victim)
         if victim == "server":
             assert caller.answer()["error_code"] == "sandbox_died"
         if victim == "init":

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import secrets
 import signal
 import socket
 import subprocess
@@ -13,8 +12,8 @@ import threading
 from pathlib import Path
 
 import pytest
-from support.callers import CASES, FORKS, at_rest, calling, steady
-from support.sandbox import Bench, Who, marked_processes
+from support.callers import CASES, FORKS, at_rest, calling, kill_during_a_run, steady
+from support.sandbox import Bench, Who
 from support.sandbox import bench as make_bench
 from support.slots import children, groups, life
 from support.waiting import kill, until
@@ -173,16 +172,10 @@ def test_sandboxes_that_were_killed_while_they_waited_do_no_harm(bench: Bench) -
 
 @pytest.mark.parametrize("victim", ["caller", "server", "init"])
 def test_whoever_is_killed_during_a_lent_run_nothing_of_it_stays(bench: Bench, victim: str) -> None:
-    mark = secrets.token_hex(8)
-    code = f"import os, time\nif os.fork() == 0:\n  os.setsid()\ntime.sleep(60)  # {mark}"
     with calling(bench) as caller:
         caller.borrows()
         server = bench.server()
-        caller.send("python3", "-c", code)
-        assert until(lambda: len(marked_processes(mark)) == 2)
-        used = next(init for init in children(server) if set(children(init)) & set(marked_processes(mark)))
-        kill({"caller": caller.process.pid, "server": server, "init": used}[victim])
-        assert until(lambda: marked_processes(mark) == [])
+        kill_during_a_run(caller, server, victim)
         if victim == "server":
             assert caller.answer()["error_code"] == "sandbox_died"
         if victim == "init":
