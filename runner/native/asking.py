@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import ParamSpec, TypeVar
+import json
+import os
+import socket
+from collections.abc import Callable, Sequence
+from typing import Any, ParamSpec, TypeVar
+
+from skillkeep.kernel.passed import heard_fds
 
 __all__ = [
     "AHEAD",
@@ -11,19 +16,24 @@ __all__ = [
     "GO",
     "LATER",
     "LENT",
+    "MOST",
+    "MOST_FDS",
     "NEXT",
     "PREPARE",
     "ROOM",
     "RUN",
     "TELL",
     "UnreadError",
+    "ask",
     "heard",
-    "heard_at_last",
+    "receive",
 ]
 
 _T = TypeVar("_T")
 _P = ParamSpec("_P")
 
+MOST, MOST_FDS = 1 << 17, 64
+"""How many bytes and descriptors an answer has."""
 RUN = b"run"
 """Run this plan."""
 PREPARE = b"prepare"
@@ -63,7 +73,32 @@ def heard(receiving: Callable[_P, _T], *given: _P.args, **named: _P.kwargs) -> _
         return receiving(*given, **named)
 
 
-def heard_at_last(receiving: Callable[_P, _T], *given: _P.args, **named: _P.kwargs) -> tuple[_T, bool]:
+def ask(connection: socket.socket, plan: str, streams: Sequence[int], request: bytes = RUN) -> None:
+    """Ask for a run of `plan`; the server gets copies of `streams`: the payload's stdin, stdout and stderr."""
+    file = os.memfd_create("skillkeep-plan", os.MFD_CLOEXEC)
+    try:
+        os.write(file, plan.encode("utf-8", "surrogateescape"))
+        socket.send_fds(connection, [request], [file, *streams])
+    finally:
+        os.close(file)
+
+
+def receive(connection: socket.socket, fds: list[int]) -> dict[str, Any]:
+    """The server's answer; the descriptors of what overlays wrote are added to `fds`.
+
+    Raises EOFError when it has ended, UnreadError when it had not read our last word, ValueError for nonsense.
+    """
+    (data, given), unread = _heard_at_last(heard_fds, connection, MOST, MOST_FDS)
+    fds += given
+    if not data:
+        raise UnreadError("the fork server ended") if unread else EOFError("the fork server ended")
+    answer = json.loads(data)
+    if not isinstance(answer, dict) or "kind" not in answer:
+        raise ValueError("the fork server's answer is not one")
+    return answer
+
+
+def _heard_at_last(receiving: Callable[_P, _T], *given: _P.args, **named: _P.kwargs) -> tuple[_T, bool]:
     """The same, and whether the other side ended with words of ours unread."""
     try:
         return receiving(*given, **named), False

@@ -13,7 +13,7 @@ from __future__ import annotations
 import os
 import select
 from collections.abc import Callable, Mapping
-from functools import cache, lru_cache
+from functools import cache
 
 from skillkeep.kernel.errors import KernelError
 from skillkeep.kernel.libc import guarded
@@ -21,7 +21,6 @@ from skillkeep.kernel.namespaces import KINDS
 from skillkeep.kernel.process import lives_since, started_at
 from skillkeep.kernel.procfs import (
     namespaces_of,
-    read_again,
     read_record,
     read_record_again,
     read_text,
@@ -35,6 +34,7 @@ from skillkeep.runner.native.failures import LayerError
 from skillkeep.runner.native.filters import payload_filter
 from skillkeep.runner.native.identity import Identity
 from skillkeep.runner.native.plan import Plan
+from skillkeep.runner.native.seen_root import SeenRoot, root_of
 
 __all__ = ["Ahead", "mark_as_first_to_go", "measure"]
 
@@ -43,11 +43,8 @@ _BOUNDED = {"memory", "pids", "cpu"}
 _ENDED = "the waiting payload has ended"
 _ORDER = ("identity", "namespaces", "root", "capabilities", "no_new_privs", "seccomp", "rlimits", "cgroup")
 _STATUS = ("Uid", "Gid", "Groups", *_CAPABILITY_SETS, "NoNewPrivs", "Seccomp", "Seccomp_filters")
-_MOUNT_NUMBERS, _MOUNT_WORDS = 3, 3
 _LIMIT_COLUMN = 26
 """Where the values begin in a line of /proc/PID/limits."""
-_Mount = tuple[str, frozenset[str], str, bool]
-"""Of a line of mountinfo: where, options, what follows, and whether no program in it gains rights or opens devices."""
 
 
 class Ahead:
@@ -72,7 +69,8 @@ class Ahead:
     ) -> None:
         self._open: list[int] = []
         self._payload = payload
-        self._seen_root = self._given_root = root
+        self._given_root = root
+        self._seen_root: SeenRoot | None = None
         self._seen_group: tuple[str, Layer] | None = None
         try:
             self._process = self._kept(os.pidfd_open(payload))
@@ -80,10 +78,9 @@ class Ahead:
             checks = _lasting(plan, payload, identity, bounded_by, noticed)
             self.layers = {name: check() for name, check in checks.items()}
             if root is None:
-                self._mounts = self._kept(os.open(f"/proc/{payload}/mountinfo", os.O_RDONLY | os.O_CLOEXEC))
-                self._changes = select.poll()
-                self._changes.register(self._mounts, select.POLLPRI)
-                self._seen_root = self._root_now() if rooted else None
+                self._seen_root = SeenRoot(payload)
+                if rooted:
+                    self._seen_root.layer()
         except (OSError, KeyError, ValueError) as error:
             self.close()
             raise _unmeasured(error) from error
@@ -114,16 +111,10 @@ class Ahead:
         return found
 
     def _root(self) -> Layer:
-        """Read again when a mount has come, gone or changed; the kernel says so (proc_pid_mountinfo(5))."""
         if self._given_root is not None:
             return self._given_root
-        if self._changes.poll(0) or self._seen_root is None:
-            self._seen_root = None
-            self._seen_root = self._root_now()
-        return self._seen_root
-
-    def _root_now(self) -> Layer:
-        return _root([_mount(line) for line in _lines(read_again(self._mounts))])
+        assert self._seen_root is not None
+        return self._seen_root.layer()
 
     def _cgroup(self, bounded_by: Mapping[str, str]) -> Layer:
         membership = read_record_again(self._groups)
@@ -138,6 +129,8 @@ class Ahead:
 
     def close(self) -> None:
         """Let go of it."""
+        if self._seen_root is not None:
+            self._seen_root.close()
         while self._open:
             os.close(self._open.pop())
 
@@ -150,14 +143,15 @@ def measure(
     bounded_by: Mapping[str, str],
     noticed: bool = False,
     *,
-    root: Layer | None = None,
+    root: Layer | SeenRoot | None = None,
     ahead: Ahead | None = None,
 ) -> Assurance:
     """The assurance of the waiting process `payload`.
 
     `landlock` is the version its set-up used, 0 for none; `bounded_by` gives the control group's path by controller;
-    `noticed` whether refused calls are told to a listener; `root` is that layer of another process in the same mount
-    namespace, where nobody may mount; `ahead` is what was measured of this process when it began to wait.
+    `noticed` whether refused calls are told to a listener; `root` is its root if that was looked at, or that layer of
+    another process in the same mount namespace, where nobody may mount; `ahead` is what was measured of this process
+    when it began to wait.
     Raises LayerError for the first layer that does not hold, or when the whole is below `plan.min_level`.
     """
     try:
@@ -165,7 +159,7 @@ def measure(
             found = ahead.completed(bounded_by)
         else:
             checks = _lasting(plan, payload, identity, bounded_by, noticed)
-            checks["root"] = lambda: root or _root_of(payload)
+            checks["root"] = lambda: _known_root(payload, root) or root_of(payload)
             checks["cgroup"] = lambda: _cgroup(read_record(f"/proc/{payload}/cgroup"), bounded_by)
             found = {name: checks[name]() for name in _ORDER}
     except LayerError:
@@ -285,46 +279,10 @@ def _own_namespaces() -> dict[str, str]:
     return namespaces_of("self", KINDS)
 
 
-def _root_of(payload: int) -> Layer:
-    return _root([_mount(line) for line in _lines(read_text(f"/proc/{payload}/mountinfo"))])
-
-
-def _lines(text: str) -> list[str]:
-    """By line feeds alone: the kernel escapes no other character that ends a line."""
-    return text.removesuffix("\n").split("\n")
-
-
-def _mount(line: str) -> _Mount:
-    """The numbers that begin a line say nothing here, and are what differs from one sandbox to the next."""
-    numbers = line.split(" ", _MOUNT_NUMBERS)
-    if len(numbers) <= _MOUNT_NUMBERS:
-        raise LayerError("root", "a line of the payload's mountinfo cannot be read")
-    return _described(numbers[_MOUNT_NUMBERS])
-
-
-@lru_cache(maxsize=256)
-def _described(mount: str) -> _Mount:
-    words = mount.split(" ", _MOUNT_WORDS)
-    if len(words) <= _MOUNT_WORDS:
-        raise LayerError("root", "a line of the payload's mountinfo cannot be read")
-    place, options = words[1], frozenset(words[2].split(","))
-    return place, options, words[3], _is_harmless(place, options)
-
-
-def _is_harmless(place: str, options: frozenset[str]) -> bool:
-    return "nosuid" in options and ("nodev" in options or place.startswith(("/dev/", "/proc/")))
-
-
-def _root(rows: list[_Mount]) -> Layer:
-    top = [row for row in rows if row[0] == "/"]
-    if len(top) != 1 or " - tmpfs " not in f" {top[0][2]}" or "ro" not in top[0][1]:
-        raise LayerError("root", "the payload's root is not one read-only tmpfs")
-    if not any(row[0] == "/proc/sys" and "ro" in row[1] for row in rows):
-        raise LayerError("proc", "/proc/sys is not a read-only mount")
-    for row in rows:
-        if not row[3]:
-            raise LayerError("root", f"the mount {row[0]} is not nosuid and nodev")
-    return Layer("root", True, {"mounts": str(len(rows)), "root": "read-only tmpfs, every mount nosuid"})
+def _known_root(payload: int, root: Layer | SeenRoot | None) -> Layer | None:
+    if isinstance(root, SeenRoot):
+        return root.layer() if root.pid == payload else None
+    return root
 
 
 def _capabilities(status: dict[str, str]) -> Layer:

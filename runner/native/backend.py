@@ -27,8 +27,8 @@ from skillkeep.runner.interface import (
     SandboxPolicy,
 )
 from skillkeep.runner.native import explain
-from skillkeep.runner.native.asking import UnreadError
-from skillkeep.runner.native.client import Line, held_lately, receive
+from skillkeep.runner.native.asking import UnreadError, receive
+from skillkeep.runner.native.client import Line, held_lately
 from skillkeep.runner.native.denials import denials_of
 from skillkeep.runner.native.feed import Feeder
 from skillkeep.runner.native.identity import DEFAULT_ID_BASE

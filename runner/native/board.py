@@ -10,7 +10,10 @@ import math
 import os
 import struct
 
-__all__ = ["Board"]
+__all__ = ["FIRST_SECONDS", "Board"]
+
+FIRST_SECONDS = 0.004
+"""Of a run that its caller begins: nobody listens for refused calls yet, so that no short run wakes a listener."""
 
 _BEGAN, _REFUSALS, _OVER = 0, 8, 16
 _TIME, _COUNT = struct.Struct("=d"), struct.Struct("=Q")

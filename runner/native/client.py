@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import atexit
 import contextlib
-import json
 import os
 import socket
 import struct
@@ -24,7 +23,7 @@ import skillkeep.kernel
 from skillkeep.kernel.errors import KernelError
 from skillkeep.kernel.libc import guarded
 from skillkeep.kernel.passed import heard_fds
-from skillkeep.runner.native.asking import GO, LENT, PREPARE, ROOM, RUN, UnreadError, heard, heard_at_last
+from skillkeep.runner.native.asking import GO, LENT, MOST, MOST_FDS, PREPARE, ROOM, ask, heard, receive
 from skillkeep.runner.native.place import LAYER, alone, rights, server_folder, server_name
 from skillkeep.runner.native.plan import Plan
 from skillkeep.runner.native.streams import Streams
@@ -34,13 +33,11 @@ if TYPE_CHECKING:
     from skillkeep.runner.native.lent import Lent
     from skillkeep.runner.native.own import Own
 
-__all__ = ["IDLE_SECONDS", "Line", "ask", "connected", "receive", "starter"]
+__all__ = ["IDLE_SECONDS", "Line", "connected", "starter"]
 
 IDLE_SECONDS = 120.0
 """How long a server waits for the next caller."""
 _ALONE_SECONDS = 5.0
-_MOST = 1 << 17
-_MOST_FDS = 64
 _START_SECONDS = 20.0
 _PAUSE_SECONDS = 0.005
 _BUILDING_SECONDS = 0.004
@@ -82,7 +79,7 @@ class Line:
     _spare: ClassVar[list[Streams]] = []
     """The next run's pipes, likewise."""
     _own: ClassVar[Own[_Server] | None] = None
-    """Knows whether the server of the last run is right yet, where something is held."""
+    """Knows whether the server of the last run is right yet, in a process that has made more than one."""
 
     def __init__(self, plan: Plan) -> None:
         self._plan, self._room = plan, plan.room if plan.plain else ""
@@ -133,12 +130,11 @@ class Line:
         """
         plan = self._plan
         if self._held is not None:
-            own = Line._own
-            right = (own.known() if own is not None else None) or _right_server()
+            right = _right_now()
             if (lent := self._begun(self._held, right, streams)) is not None:
                 return lent
         elif self._hopes:
-            right = _right_server()
+            right = _right_now()
             if right == self._guess and (lent := self._borrowed(streams)) is not None:
                 return lent
             if right == self._guess and self._connection is not None:
@@ -151,7 +147,7 @@ class Line:
                 with contextlib.suppress(OSError):
                     ask(self._connection, plan.to_text(), streams, PREPARE)
                     asked = True
-            right = _right_server()
+            right = _right_now()
             if asked and right == self._guess and self._may_go():
                 return None
         for tries_left in (1, 0):
@@ -189,7 +185,7 @@ class Line:
         with contextlib.suppress(OSError, KernelError):  # one that is too long to be sent is built for
             command, steps = command_of(self._plan.argv, self._plan.env, self._plan.workdir)
             self.connection.settimeout(_START_SECONDS)
-            data, fds = heard(heard_fds, self.connection, _MOST, _MOST_FDS)
+            data, fds = heard(heard_fds, self.connection, MOST, MOST_FDS)
             self.connection.settimeout(None)
         if data.startswith(LENT):
             # What breaks from here on ends the run, which is not made twice.
@@ -228,6 +224,8 @@ class Line:
             self._lent.tell()
             if self._is_repeated and time.monotonic() > Line._in_vain + _IN_VAIN_SECONDS:
                 self._ask_for_the_next(self._lent, left)
+        if self._guess is not None:
+            _learn()
         for each in left:
             each.close()
         if self._used is not None:
@@ -237,12 +235,8 @@ class Line:
     def _ask_for_the_next(self, lent: Lent, left: list[Lent | Streams]) -> None:
         """Ask for the next sandbox, ahead of its run, on the connection of this one, which keeps what is `left`."""
         assert self._connection is not None
-        held_type, own_type = _ahead()
-        with contextlib.suppress(OSError, KernelError):
-            Line._own = Line._own or own_type(_right_server)
-            Line._own.learn()
         if not Line._kept:
-            Line._kept.append(held_type(self._connection, self._room, left[:], told=lent.told))
+            Line._kept.append(_ahead()(self._connection, self._room, left[:], told=lent.told))
             self._connection = None
             left.clear()
 
@@ -277,21 +271,26 @@ atexit.register(Line.give_back)
 
 
 @cache
-def _ahead() -> tuple[type[Held], type[Own[_Server]]]:
+def _ahead() -> type[Held]:
     """What a process needs that makes the same run again; an import takes as long as the rest of asking."""
-    from skillkeep.runner.native import held, own
+    from skillkeep.runner.native import held
 
-    return held.Held, own.Own
+    return held.Held
 
 
-def ask(connection: socket.socket, plan: str, streams: Sequence[int], request: bytes = RUN) -> None:
-    """Ask for a run of `plan`; the server gets copies of `streams`: the payload's stdin, stdout and stderr."""
-    file = os.memfd_create("skillkeep-plan", os.MFD_CLOEXEC)
-    try:
-        os.write(file, plan.encode("utf-8", "surrogateescape"))
-        socket.send_fds(connection, [request], [file, *streams])
-    finally:
-        os.close(file)
+def _learn() -> None:
+    """Be able to see soon whether the right server is the right one yet: a process that makes runs makes more."""
+    from skillkeep.runner.native.own import Own
+
+    with contextlib.suppress(OSError, KernelError):
+        Line._own = Line._own or Own(_right_server)
+        Line._own.learn()
+
+
+def _right_now() -> _Server:
+    """As `_right_server`, seen from what has not changed where that is known."""
+    own = Line._own
+    return (own.known() if own is not None else None) or _right_server()
 
 
 def held_lately(id_base: int) -> dict[str, Any] | None:
@@ -303,21 +302,6 @@ def held_lately(id_base: int) -> dict[str, Any] | None:
         connection.send(b"held %d" % id_base)
         held = receive(connection, [])["assurance"]
         return held if isinstance(held, dict) else None
-
-
-def receive(connection: socket.socket, fds: list[int]) -> dict[str, Any]:
-    """The server's answer; the descriptors of what overlays wrote are added to `fds`.
-
-    Raises EOFError when it has ended, UnreadError when it had not read our last word, ValueError for nonsense.
-    """
-    (data, given), unread = heard_at_last(heard_fds, connection, _MOST, _MOST_FDS)
-    fds += given
-    if not data:
-        raise UnreadError("the fork server ended") if unread else EOFError("the fork server ended")
-    answer = json.loads(data)
-    if not isinstance(answer, dict) or "kind" not in answer:
-        raise ValueError("the fork server's answer is not one")
-    return answer
 
 
 def _right_server() -> _Server:

@@ -19,8 +19,8 @@ from skillkeep.kernel.errors import KernelError
 from skillkeep.kernel.passed import heard_fds
 from skillkeep.kernel.timers import set_timer
 from skillkeep.runner.native import messages
-from skillkeep.runner.native.asking import AHEAD, LATER, NEXT, heard
-from skillkeep.runner.native.board import Board
+from skillkeep.runner.native.asking import AHEAD, LATER, MOST, MOST_FDS, NEXT, heard
+from skillkeep.runner.native.board import FIRST_SECONDS, Board
 from skillkeep.runner.native.lent import Lent, command_of
 from skillkeep.runner.native.terms import Terms
 
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Held"]
 
-_MOST, _MOST_FDS = 1 << 17, 64
 _DONTWAIT = int(socket.MSG_DONTWAIT)
 _ANSWER_MILLISECONDS = 20_000
 
@@ -82,7 +81,7 @@ class Held:
             terms, words, counters = Terms.of(words[len(AHEAD) :], rest)
             board = Board(shared)
             board.begin(time.monotonic())
-            set_timer(timer, plan.wall_seconds)
+            set_timer(timer, min(plan.wall_seconds, FIRST_SECONDS))
             if not terms.hold([bind.source for bind in plan.binds], (self.connection.fileno(), inside)):
                 _close(fds)
                 return None
@@ -102,10 +101,10 @@ class Held:
     def _heard(self) -> tuple[bytes, list[int]]:
         """What the server has said. It says at once whether there is one, and is waited for until then."""
         try:
-            words, fds = heard(heard_fds, self.connection, _MOST, _MOST_FDS, _DONTWAIT)
+            words, fds = heard(heard_fds, self.connection, MOST, MOST_FDS, _DONTWAIT)
             if words == LATER:
                 self._answered = True
-                words, fds = heard(heard_fds, self.connection, _MOST, _MOST_FDS, _DONTWAIT)
+                words, fds = heard(heard_fds, self.connection, MOST, MOST_FDS, _DONTWAIT)
         except BlockingIOError:
             if self._answered:
                 self.pending = True

@@ -25,9 +25,8 @@ from skillkeep.kernel.tape import Step
 from skillkeep.kernel.timers import set_timer
 from skillkeep.runner.interface import Assurance
 from skillkeep.runner.native import messages
-from skillkeep.runner.native.asking import TELL, UnreadError
+from skillkeep.runner.native.asking import TELL, UnreadError, receive
 from skillkeep.runner.native.board import Board
-from skillkeep.runner.native.client import receive
 from skillkeep.runner.native.failures import deciding
 from skillkeep.runner.native.messages import Kind, Last
 from skillkeep.runner.native.plan import Plan
@@ -165,14 +164,14 @@ class Lent:
             raise EOFError(str(error)) from error
 
     def tell(self) -> None:
-        """Tell the server that the run is over, where there is a timer for it.
+        """Tell the server that the run is over; where there is a timer for it, it hears of that by itself.
 
-        It hears of that by the timer, a moment later: woken now, on this core, as happens, it would keep the caller
-        from its result.
+        By the timer it does a moment later: woken now, on this core, as happens, it would keep the caller from its
+        result.
         """
-        if self._timer >= 0:
-            with contextlib.suppress(OSError, KernelError):
-                self._board.end()
+        with contextlib.suppress(OSError, KernelError):
+            self._board.end()
+            if self._timer >= 0:
                 set_timer(self._timer, _MOMENT_SECONDS)
                 self.told = True
 

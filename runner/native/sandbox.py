@@ -33,6 +33,7 @@ from skillkeep.runner.native.notices import Notices
 from skillkeep.runner.native.outcome import Outcome
 from skillkeep.runner.native.plan import Plan
 from skillkeep.runner.native.prepare import Prepared, prepare
+from skillkeep.runner.native.seen_root import SeenRoot
 from skillkeep.runner.native.start import Start
 from skillkeep.runner.native.trace import Trace
 from skillkeep.runner.native.watch import Peaks, look, require_watch
@@ -63,7 +64,7 @@ class Sandbox:
         self._init = self._payload = -1
         self._heard: set[Kind] = set()
         self._status: int | None = None
-        self._stopped_for = ""
+        self._stopped_for, self._started = "", 0.0
         self._peaks = Peaks()
         self._way_out: WayOut | None = None
         self.notices: Notices | None = None
@@ -71,11 +72,11 @@ class Sandbox:
         self.attempts: list[dict[str, Any]] = []
         self.refused_files: list[dict[str, Any]] = []
         self.uppers: list[int] = []
-        self._started = 0.0
         self._command: bytes | None = None
         self.allowed = True
         """Whether the payload may go when everything stands; until then it waits (`allow`)."""
         self._ahead: Ahead | None = None
+        self._root: SeenRoot | None = None
         self._assurance: Assurance | None = None
         self._streams = streams
         self.due = time.monotonic() + SETUP_SECONDS
@@ -227,6 +228,8 @@ class Sandbox:
             self._payload_waits(fd)
             self._half_stands(message.kind)
         elif message.kind is Kind.WAITING and not self._started:
+            if self._payload < 0 and not self._prepared.shape.ahead:
+                self._root = SeenRoot.of_child(self._init)  # while the payload lays down its rights
             self._half_stands(message.kind)
         elif message.kind is Kind.UNSTARTED:
             raise StartError(self.plan.argv[0], deciding(message.numbers))
@@ -287,7 +290,7 @@ class Sandbox:
         """Measure what holds the waiting payload."""
         shape = self._prepared.shape
         facts = (shape.landlock, self._identity, self._bounded_by, shape.notices)
-        self._assurance = measure(self.plan, self._payload, *facts, ahead=self._ahead)
+        self._assurance = measure(self.plan, self._payload, *facts, root=self._root, ahead=self._ahead)
 
     def _let_go(self) -> None:
         assert self.socket is not None
@@ -331,9 +334,10 @@ class Sandbox:
             self.notices.close()
 
     def _forget_ahead(self) -> None:
-        """Let go of the ways to look at the payload: one of them holds its mounts."""
-        if self._ahead is not None:
-            self._ahead.close()
+        """Let go of the ways to look at the payload: some hold its mounts."""
+        for each in (self._ahead, self._root):
+            if each is not None:
+                each.close()
 
     def _set_due(self, now: float) -> None:
         end = self._started + self.plan.wall_seconds

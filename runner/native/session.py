@@ -132,11 +132,10 @@ class Session:
             self._lent.regain(data[len(TELL) :])
             self._look()
             return
-        if data.startswith(NEXT) and self.idle:
-            return  # the timer said so before
-        if self._lent is not None and self._lent.lent is not None and data.startswith(NEXT):
-            self._go_on(data[len(NEXT) :].decode("ascii", "replace"))
-            return
+        if data.startswith(NEXT):
+            if self._lent is not None and self._lent.is_over:
+                self._go_on(data[len(NEXT) :].decode("ascii", "replace"))
+            return  # else it is of the run before, of which the timer has told; another one may be under way
         self._sandbox.stop("output_cap" if data == b"output_cap" else "caller")
 
     def _start(self, data: bytes, fds: list[int]) -> None:
@@ -304,7 +303,8 @@ class Session:
             yield -1 if sandbox.socket is None else sandbox.socket.fileno(), self._heard_sandbox
             yield sandbox.pidfd, self._sandbox_ended
         yield -1 if self._lent is None else self._lent.timer, self._heard_timer
-        yield -1 if sandbox.notices is None else sandbox.notices.fd, self._heard_refusal
+        if sandbox.notices is not None and (self._lent is None or self._lent.hears_refusals):
+            yield sandbox.notices.fd, self._heard_refusal
         yield -1 if sandbox.trace is None else sandbox.trace.fd, self._heard_trace
 
     def _heard_sandbox(self) -> None:
@@ -326,11 +326,11 @@ class Session:
             self._forget(number)
 
     def _heard_timer(self) -> None:
-        """The time limit of a run that the caller began has come, or it is over, and so are the moments after it."""
+        """The first moments of a run that the caller began are over, or those after its end."""
         assert self._lent is not None
         with contextlib.suppress(BlockingIOError):  # it was set anew
             os.read(self._lent.timer, 8)
-        if self._lent.lent is not None and self._lent.lent.is_over:
+        if self._lent.is_over:
             self._go_on(self._lent.plan.room)
         else:
             self.tick()

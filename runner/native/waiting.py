@@ -39,7 +39,7 @@ class Waiting(Sandbox):
         self._offer: tuple[Assurance, bytes, list[int]] | None = None
         self._lent_at = 0.0
         self.timer = -1
-        """Runs out at the time limit of a run that its caller began; -1 where the server counts the time."""
+        """Runs out a moment after its caller began the run, and after the run is over; -1 where no caller sets it."""
         self._room = room
         super().__init__(plan, (), host or look_at_host())
         self.group.keep_open()
@@ -164,6 +164,16 @@ class Waiting(Sandbox):
         self._lent_at, self._started, self.due = self._started, 0.0, float("inf")
         terms, looked = opened.packed()
         return terms + words, [inside, board, self.timer, *looked, *counters]
+
+    @property
+    def is_over(self) -> bool:
+        """Whether its caller says that the run is over, and has heard all of it."""
+        return self.lent is not None and self.lent.is_over
+
+    @property
+    def hears_refusals(self) -> bool:
+        """Whether refused calls are to be heard: not in the first moments of a run that its caller begins."""
+        return self.timer < 0 or self._noted
 
     def _offered(self) -> tuple[bytes, list[int]]:
         """What `lend` says, written once for as long as it is true, and the descriptors of the counters."""

@@ -89,6 +89,7 @@ def calling(bench: Bench, *before: str) -> Iterator[Caller]:
 
 
 FORKS = "import os\nfor _ in range(30):\n  if os.fork() == 0:\n    import time; time.sleep(9)"
+REFUSED = "import ctypes\nfor _ in range(20): ctypes.CDLL(None).unshare(0x10000000)"
 CASES: dict[str, tuple[tuple[str, ...], dict[str, Any]]] = {
     "output and code": (("sh", "-c", "echo out; echo err >&2; exit 3"), {}),
     "signal": (("sh", "-c", "kill -9 $$"), {}),
@@ -99,7 +100,9 @@ CASES: dict[str, tuple[tuple[str, ...], dict[str, Any]]] = {
     "time limit": (("sleep", "60"), {"wall_seconds": 0.2}),
     "time limit, with children": (("sh", "-c", "sleep 60 & sleep 60"), {"wall_seconds": 0.2}),
     "too much output": (("yes",), {"output_bytes": 1000}),
+    "time limit, at once": (("sleep", "60"), {"wall_seconds": 0.002}),
     "refused call": (("unshare", "-U", "true"), {}),
+    "refused calls": (("python3", "-c", REFUSED), {}),
     "too many processes": (("python3", "-c", FORKS), {"processes": 20}),
     "too much memory": (("python3", "-c", "b'x' * (1 << 28)"), {"memory_bytes": 1 << 26}),
     "variables": (("sh", "-c", "echo $MARK; pwd"), {"env": [["MARK", "a b"]], "workdir": "/usr"}),

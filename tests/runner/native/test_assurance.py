@@ -12,10 +12,14 @@ from typing import Any
 import pytest
 from support.sandbox import Bench, Who, refusing, staged_packages, without_control_groups, without_namespaces
 from support.sandbox import bench as make_bench
+from support.slots import children
+from support.waiting import until
 
-from skillkeep.runner.native import NativeBackend, attest
+from skillkeep.runner.interface import Layer
+from skillkeep.runner.native import NativeBackend, seen_root
 from skillkeep.runner.native.failures import LayerError
 from skillkeep.runner.native.filters import payload_filter
+from skillkeep.runner.native.seen_root import SeenRoot
 
 PROBE = (
     "import sys; sys.path.insert(0, sys.argv[1]); from skillkeep.runner.native import NativeBackend;"
@@ -174,10 +178,40 @@ def _answer(done: subprocess.CompletedProcess[bytes]) -> dict[str, Any]:
 
 
 def test_what_is_kept_of_mount_lines_does_not_grow_with_the_sandboxes() -> None:
-    attest._described.cache_clear()
+    seen_root._described.cache_clear()
     for number in range(50):
         line = f"{number} {number + 1} 0:{number} / /tmp rw,nosuid,nodev - tmpfs tmpfs rw"
-        assert attest._mount(line)[0] == "/tmp"
-    assert attest._described.cache_info().currsize == 1
+        assert seen_root._mount(line)[0] == "/tmp"
+    assert seen_root._described.cache_info().currsize == 1
     with pytest.raises(LayerError):
-        attest._mount("1 2 0:3 / /tmp")
+        seen_root._mount("1 2 0:3 / /tmp")
+
+
+MOUNTS = "sleep 60 & read x; mount -t tmpfs none /tmp; echo mounted; sleep 60 & wait"
+
+
+def test_a_root_is_read_again_when_a_mount_has_come(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(seen_root, "_root", lambda rows: Layer("root", True, {"mounts": str(len(rows))}))
+    words = ["unshare", "-rm", "--kill-child", "--fork", "sh", "-c", MOUNTS]
+    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        assert until(lambda: len(children(process.pid)) == 1)
+        (shell,) = children(process.pid)
+        assert until(lambda: len(children(shell)) == 1)
+        roots = [SeenRoot.of_child(process.pid), SeenRoot.of_child(shell)]
+        assert [root and root.pid for root in roots] == [shell, *children(shell)]
+        before = [root and root.layer() for root in roots]
+        assert [root and root.layer() is known for root, known in zip(roots, before, strict=True)] == [True, True]
+        process.stdin.write(b"\n")
+        process.stdin.flush()
+        assert process.stdout.readline() == b"mounted\n"
+        after = [root and root.layer() for root in roots]
+        counts = [[int(layer.facts["mounts"]) for layer in layers if layer] for layers in (before, after)]
+        assert counts[1] == [count + 1 for count in counts[0]]
+        assert until(lambda: len(children(shell)) == 2)
+        assert SeenRoot.of_child(shell) is None
+        for root in filter(None, roots):
+            root.close()
+            root.close()
+        process.kill()

@@ -193,7 +193,7 @@ def test_no_number_on_the_board_of_a_lent_sandbox_takes_its_time_limit_away(own:
     with connection, socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET, fileno=inside) as talk:
         assert select.select([talk], [], [], 20)[0], "it still lives"
         connection.send(asking.TELL)
-        assert client.receive(connection, [])["stopped_for"] == "timeout"
+        assert asking.receive(connection, [])["stopped_for"] == "timeout"
 
 
 def test_a_run_whose_counters_were_swept_is_an_error_and_not_one_that_used_nothing(

@@ -27,6 +27,7 @@ from skillkeep.kernel.process import lives_since
 from skillkeep.kernel.timers import open_timer, set_timer
 from skillkeep.runner.interface import RunRequest
 from skillkeep.runner.native import NativeBackend, asking, client, host_watch, leases
+from skillkeep.runner.native.board import Board
 from skillkeep.runner.native.host_watch import HostWatch
 from skillkeep.runner.native.identity import DEFAULT_ID_BASE
 from skillkeep.runner.native.plan import make_plan
@@ -314,6 +315,8 @@ def lent_ahead() -> Any:
             connection = stack.enter_context(client.connected())
             connection.send(asking.ROOM + room.encode())
             words, found, _, _ = socket.recv_fds(connection, 1 << 16, 64)
+            if words.startswith(asking.LENT):
+                Board(found[1]).end()
             for fd in found:
                 os.close(fd)
             if not words.startswith(asking.LENT):

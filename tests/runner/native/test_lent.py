@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import select
 import signal
 import socket
 import subprocess
@@ -237,7 +238,7 @@ def test_a_lent_sandbox_that_is_handed_back_with_nonsense_is_ended(own: Bench, w
         init = json.loads(data[len(asking.LENT) :])["init"]
         if words:
             connection.send(asking.TELL + words)
-            assert client.receive(connection, [])["kind"] == "layer"
+            assert asking.receive(connection, [])["kind"] == "layer"
     assert until(lambda: init not in children(pid))
     assert until(lambda: at_rest(pid))
 
@@ -256,7 +257,27 @@ def test_a_lent_sandbox_that_is_never_used_ends_at_its_time_limit(own: Bench) ->
             talk.settimeout(20)
             assert talk.recv(64) == b""
         connection.send(asking.TELL)
-        assert client.receive(connection, [])["stopped_for"] == "output_cap"
+        assert asking.receive(connection, [])["stopped_for"] == "output_cap"
+
+
+def test_a_word_about_the_run_before_does_not_end_the_one_under_way(own: Bench) -> None:
+    if not lends(own):
+        pytest.skip("no control group can be made by this user here")
+    with client.connected() as connection:
+        data, (inside, board, *others) = borrow(connection)
+        assert data.startswith(asking.LENT)
+        for fd in others:
+            os.close(fd)
+        with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET, fileno=inside) as talk:
+            connection.send(asking.NEXT + b"0" * 64)
+            connection.send(asking.NEXT + b"0" * 64)
+            assert not select.select([talk, connection], [], [], 0.3)[0], "it is ended only when its caller says so"
+            os.pwrite(board, b"\1", 16)
+            connection.send(asking.NEXT + b"0" * 64)
+            talk.settimeout(20)
+            assert talk.recv(64) == b""
+            assert connection.recv(64) in (asking.LATER, b"")
+        os.close(board)
 
 
 def test_threads_of_one_caller_each_get_a_sandbox_of_their_own(own: Bench) -> None:

@@ -157,7 +157,7 @@ def test_a_plan_of_the_wrong_shape_is_refused_by_the_server(own: Bench, change: 
         plan["cpus"] = None
     null = os.open("/dev/null", os.O_RDWR)
     with client.connected() as connection:
-        client.ask(connection, json.dumps(plan), (null, null, null))
+        asking.ask(connection, json.dumps(plan), (null, null, null))
         assert json.loads(connection.recv(4096))["kind"] == "nonsense"
     os.close(null)
     assert run("true").exit_code == 0
@@ -207,7 +207,7 @@ def test_a_run_that_was_only_prepared_is_not_let_go_before_the_word(own: Bench, 
     null = os.open("/dev/null", os.O_RDWR)
     for word in (b"", asking.GO):
         with client.connected() as connection:
-            client.ask(connection, plan.to_text(), (null, into, null), asking.PREPARE)
+            asking.ask(connection, plan.to_text(), (null, into, null), asking.PREPARE)
             connection.settimeout(0.3)
             with pytest.raises(TimeoutError):
                 connection.recv(1)
@@ -215,7 +215,7 @@ def test_a_run_that_was_only_prepared_is_not_let_go_before_the_word(own: Bench, 
             if word:
                 connection.send(word)
                 connection.settimeout(20.0)
-                assert client.receive(connection, [])["kind"] == "outcome"
+                assert asking.receive(connection, [])["kind"] == "outcome"
         assert until(lambda: at_rest(pid, writes=not ahead))
     assert (os.read(out, 9), os.listdir(marker)) == (b"went\n", [] if ahead else ["went"])
     for fd in (out, into, null):
@@ -243,7 +243,7 @@ def test_a_server_that_ended_while_it_prepared_a_run_is_replaced(
     own: Bench, marker: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert run("true").exit_code == 0
-    first, find = server(own), client._right_server
+    first, find = server(own), client._right_now
     alive = [first]
 
     def killed() -> client._Server:
@@ -251,7 +251,7 @@ def test_a_server_that_ended_while_it_prepared_a_run_is_replaced(
             kill(alive.pop())
         return find()
 
-    monkeypatch.setattr(client, "_right_server", killed)
+    monkeypatch.setattr(client, "_right_now", killed)
     binds = (Bind(str(marker), "/data", writable=True),)
     assert run("mktemp", "-p", "/data", binds=binds).exit_code == 0
     assert len(os.listdir(marker)) == 1
@@ -260,9 +260,9 @@ def test_a_server_that_ended_while_it_prepared_a_run_is_replaced(
 
 def test_what_a_server_said_before_it_was_told_to_go_on_is_heard(own: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     assert run("true").exit_code == 0
-    find = client._right_server
+    find = client._right_now
     for pause in (0.0, 0.3):
-        monkeypatch.setattr(client, "_right_server", lambda pause=pause: (later(pause), find())[1])
+        monkeypatch.setattr(client, "_right_now", lambda pause=pause: (later(pause), find())[1])
         with pytest.raises(RunnerError) as caught:
             run("true", binds=(Bind("/no/such/place", "/data"),))
         assert (caught.value.code, caught.value.context["layer"]) == ("sandbox_layer_failed", "bind")
