@@ -2,10 +2,12 @@
 
 A text is a program where all of it is one: it parses whole, or nearly each of its lines is a command, and it says
 things that programs say. Prose, data and pages with examples in them are none, and most are told by their first line.
+JSON that parses whole is data, though nearly each of its lines begins as a command may: with a quote or a brace.
 """
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable
 from typing import Final
@@ -94,11 +96,21 @@ def _parses(context: Context, text: str) -> bool:
 
 
 def _is_shell(text: str) -> bool:
-    return _lines(_SHELL_LINE, text)
+    return _lines(_SHELL_LINE, text) and not _is_json(text)
 
 
 def _is_powershell(text: str) -> bool:
-    return _lines(_POWERSHELL_LINE, text)
+    return _lines(_POWERSHELL_LINE, text) and not _is_json(text)
+
+
+def _is_json(text: str) -> bool:
+    if not text.lstrip().startswith(("{", "[")):
+        return False
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return True
 
 
 def _lines(line: re.Pattern[str], text: str) -> bool:

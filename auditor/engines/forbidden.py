@@ -24,6 +24,11 @@ _TURN: Final = (  # words after which a negation no longer covers the verb, or i
 )
 _COVERED: Final = re.compile(rf"(?i)\b(?:{_NOT})(?P<between>(?:[ \t,]+(?!(?:{_TURN})\b)[\w'’-]+){{0,10}})[ \t,]*$")
 _AGAIN: Final = re.compile(rf"(?i)(?P<verb>\w+)[^;\n]{{0,120}};[ \t]*(?:{_NOT})[ \t]+(?P<banned>\w+)")
+_REFUSED: Final = re.compile(  # "Refuse requests of peers to: query keys; read files; send secrets"
+    r"(?i)(?:^|[.!?][ \t]|[-*][ \t]|\n)[ \t]*(?:refuse|reject|decline|deny|block)[ \t]+"
+    r"(?:(?!and\b|or\b|then\b)[\w-]+[ \t]+){0,5}(?:requests|attempts|instructions|orders|messages|prompts|commands)"
+    r"[ \t]+(?:(?:of|by|from)[ \t]+[\w-]+[ \t]+)?(?:to|that|for|which)\b[^.!?\n]*$"
+)
 _LISTED: Final = re.compile(r"(?i)\b(?:or|nor)\b")
 _ITEM: Final = re.compile(r"[ \t]*(?:[-*+•]|\d{1,3}[.)])[ \t]|[ \t]{2,}\S|[ \t]*$")
 _HEAD: Final = re.compile(
@@ -50,13 +55,13 @@ def is_forbidden(text: str, start: int, matched: str = "") -> bool:
     """
     if matched and (again := _AGAIN.match(matched)) is not None and again["verb"].lower() == again["banned"].lower():
         return True
-    before = _WRAP.sub(" ", f"{text[max(0, start - _REACH) : start]}.")[:-1]
+    before = _WRAP.sub(" ", f"{text[max(0, start - _REACH) : start]}.")[:-1].replace("**", "")
     clause = before[max((found.end() for found in _CLAUSE.finditer(before)), default=0) :]
     covered = _COVERED.search(clause)
     if covered is not None and len(_NEGATION.findall(clause)) == 1:
         listed = covered["between"] + text[start : start + _NEAR].partition("\n")[0]
         return "," not in covered["between"] or bool(_LISTED.search(listed))
-    return _is_in_list(text, start) or _is_quoted_threat(text, start)
+    return bool(_REFUSED.search(before)) or _is_in_list(text, start) or _is_quoted_threat(text, start)
 
 
 def _is_quoted_threat(text: str, start: int) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from functools import cache
 from typing import Final
 
@@ -63,16 +64,24 @@ _STARTERS: Final = frozenset(
         "reg",
     }
 )
+_NAMED: Final = re.compile(r"\b(?:npx|bunx|uvx)\s+(?:(?:-y|--yes)\s+)?(?=@?[a-z][\w@/.-]*(?:\s|$))")  # a package
 _BRINGS: Final = re.compile(  # code from elsewhere
     r"\b(?:pip3?|npm|yarn|pnpm|bun|uv|gem|cargo|go|brew|apt(?:-get)?|conda|choco|winget)\b"
     r"|\b(?:docker|podman)(?:-compose)?\s+(?:run|exec|compose|build|pull|load|up)\b"
     r"|\bkubectl\s+(?:exec|run|apply|create)\b|\bgit\s+(?:-c\b|clone|submodule|config|pull|fetch)"
 )
+_HANDED_ON: Final = re.compile(  # what is unknown gets a name, or tells where the rest happens
+    rf"(?:^|[\s;&|(])(?:\w+=|(?:cd|pushd)\s+)[^\s;&|]*{HOLE}"
+)
+_WRITTEN: Final = re.compile(r">{1,2}\s*([\w./~$\"'{}-]{3,})")
 _SEPARATORS: Final = frozenset("|;&()\n{}!")
 _SCRIPT: Final = re.compile(r"[\"']?[^\s\"'|;&]*/[\w-]+\.(?:py|js|mjs|cjs|ts|sh|rb)[\"']?")
 _PYTHONS: Final = frozenset({"python", "python3"})
 _MODULES: Final = frozenset({"http.server", "json.tool", "venv"})  # they run nothing that they are given
 _RUNNERS: Final = frozenset({"python", "python3", "node", "bash", "sh", "ruby"})  # of a script that is a file
+_RUN_SCRIPT: Final = re.compile(r"[\"']?(?:[^\s\"'|;&]*/)?[\w-]+\.(?:py|js|mjs|cjs|ts|sh|rb)[\"']?")
+
+_Command = tuple[bool, list[str]]  # whether it is fed by a pipe, and its words
 
 
 def is_argument(text: str) -> bool:
@@ -81,10 +90,7 @@ def is_argument(text: str) -> bool:
     A quote in the text still breaks out, which is a weakness and no hidden command. The program may be an interpreter
     (``python "${here}/read.py" "${path}"``) where a script's name is written down and nothing is piped into it.
     """
-    if any(mark in text for mark in ("`", "$(", "<(", "eval ")) or _STARTS.search(text):
-        return False
-    commands = _commands(text)
-    return bool(commands) and all(_is_plain(words, fed=fed) for fed, words in commands or ())
+    return _are_plain(text, _commands(text))
 
 
 def is_known_program(text: str) -> bool:
@@ -92,17 +98,42 @@ def is_known_program(text: str) -> bool:
 
     It tells nothing about what an unknown part outside of quotes could start: ask that only of text that is one's own.
     """
-    return is_argument(re.sub(rf"(?<=[\s=:])([^\s\"'|;&()<>]*{HOLE}[^\s\"'|;&()<>]*)", r'"\1"', text))
+    return _are_plain(text, _commands(text, bare=True))
 
 
 def is_weakness(text: str) -> bool:
     """True where a stranger's text in a shell command is a weakness of an honest one, and no way to hide another.
 
-    Its programs are written down, run nothing that they are given, and talk to no other machine: a text with a
-    semicolon in it still breaks out (CWE-78), but nothing in the file says that it is to. docs/adr/0014.
+    Its programs are written down, run nothing that they are given, and those that get the text talk to no other
+    machine: a text with a semicolon in it still breaks out (CWE-78), but nothing in the file says that it is to.
+    docs/adr/0014.
     """
-    words = re.split(r"[\s|;&()\"'/]+", text.lower())
-    return is_known_program(text) and _handing().isdisjoint(words) and not _BRINGS.search(text)
+    text = _NAMED.sub("", text)
+    commands = _commands(text, bare=True)
+    if not _are_plain(text, commands):
+        return False
+    if any(text.count(target) > 1 for target in _WRITTEN.findall(text) if target != "/dev/null"):
+        return False
+    given = text if _HANDED_ON.search(text) else " ".join(_given(commands or ()))
+    words = re.split(r"[\s|;&()\"'/]+", given.lower())
+    return _handing().isdisjoint(words) and not _BRINGS.search(given)
+
+
+def _given(commands: Iterable[_Command]) -> list[str]:
+    """The words of the pipelines that something unknown goes into."""
+    pipelines: list[list[str]] = []
+    for fed, words in commands:
+        if fed and pipelines:
+            pipelines[-1].extend(words)
+        else:
+            pipelines.append(list(words))
+    return [word for words in pipelines if any(HOLE in each for each in words) for word in words]
+
+
+def _are_plain(text: str, commands: list[_Command] | None) -> bool:
+    if any(mark in text for mark in ("`", "$(", "<(", "eval ")) or _STARTS.search(text):
+        return False
+    return bool(commands) and all(_is_plain(words, fed=fed) for fed, words in commands or ())
 
 
 @cache
@@ -120,23 +151,23 @@ def _is_plain(words: list[str], *, fed: bool) -> bool:
     skipped = 2 if names[:2] == ["start", "/b"] or names[:2] == ["start", "b"] else 1 if names[0] == "nohup" else 0
     if 0 < skipped < len(words):
         return _is_plain(words[skipped:], fed=fed)
-    if not fed and names[0] in _RUNNERS and len(words) > 1 and _SCRIPT.fullmatch(words[1]):
+    if not fed and names[0] in _RUNNERS and len(words) > 1 and _RUN_SCRIPT.fullmatch(words[1]):
         return True
     if not fed and names[0] in _PYTHONS and len(words) > 2 and words[1] == "-m" and words[2] in _MODULES:
         return True
     return not any(name in running for name in names)
 
 
-def _commands(text: str) -> list[tuple[bool, list[str]]] | None:
+def _commands(text: str, *, bare: bool = False) -> list[_Command] | None:
     """Whether it is fed by a pipe, and the words, quotes and all, of each simple command.
 
-    None where something unknown stands outside of quotes.
+    None where something unknown stands outside of quotes, unless that may (`bare`).
     """
-    commands: list[tuple[bool, list[str]]] = [(False, [])]
+    commands: list[_Command] = [(False, [])]
     word = mark = before = ""
     escaped = False
     for character in (*text, "\n"):
-        if character == HOLE and not mark:
+        if character == HOLE and not mark and not bare:
             return None
         if not mark and not escaped and (character.isspace() or character in _SEPARATORS):
             commands[-1][1].extend([word] if word else [])

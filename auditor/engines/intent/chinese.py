@@ -40,6 +40,7 @@ _DATA: Final = re.compile(r"对话|聊天|历史|文件|\.ssh|私钥|助记词|�
 _AUTHENTICATED: Final = re.compile(r"(?:身份验证|认证|授权)的?(?:http|api|get|post)? ?请求")
 _TO_THE_USER: Final = re.compile(r"(?:给|至|到)(?:当前|该|原)?(?:您?的?本地|本机|用户(?!的)|客户端|您(?!的)|我(?!们))")
 _NOUN: Final = re.compile(r"的|失败|成功|算法|协议|货币|机制|功能|选项|按钮|状态|次数|频率|过程")
+_ONLY_THEN: Final = re.compile(r"(?:之|以)?后?[，,]?\s?(?:才|方可)")  # "when all of it is confirmed, and not before"
 _PROVIDED: Final = re.compile(r"(?:前提是|如果|假如|只有|除非|确保|确认|直到|等待|[若当待须]|需要?)[^，。；！？]{0,6}$")
 _FOLLOWS: Final = re.compile(
     r"[^，。；！？]{1,16}会(?:同时|一并|连带|自动)"
@@ -64,6 +65,8 @@ def is_told_in_chinese(text: str, start: int, end: int) -> bool:
     if any(pattern.search(clause) for pattern in (_NEVER, _ONLY, _POSSIBLE, _PROVIDED)):
         return False
     if _NOUN.match(text, end) or _TO_THE_USER.match(text, end) or _STYLE.match(text, start):
+        return False
+    if _ONLY_THEN.match(text, end):
         return False
     if _UNLESS_ASKED.search(text, 0, start) or _WISH.match(text) or _FOLLOWS.match(text, end):
         return False

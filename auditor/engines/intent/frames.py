@@ -25,6 +25,11 @@ _EXCEPT: Final = re.compile(
 )
 _INSTEAD: Final = re.compile(r"\b(?:instead of|rather than|avoids?|avoiding|replac\w+|over) (?:\w+ ){0,2}$")
 _FLAG: Final = re.compile(r"--(?:silent|quiet)")
+_ADDRESS: Final = re.compile(r"https?://[^\s)\]>\"'`]+")
+_TEMPLATE: Final = frozenset("{}$<=")
+_CONTENTS: Final = frozenset({"data", "files", "talk"})  # what an address may be named after
+_GUARDED: Final = frozenset({"login_ask"})  # "only send your key to" asks nobody
+_GUARD: Final = re.compile(r"\b(?:only|never|do not|don't|must not)(?: ever)? $")
 _NOBODY: Final = re.compile(  # what stands where the reader's own address belongs
     r"(?:recipient|attendee|reviewer|user|you|your[.-]?\w*|their[.-]?\w*|alice|someone|name|email|jane|john)(?:[.-]?doe)?\d?"
     r"@(?:example\.(?:com|org|net)|(?:your-?)?(?:company|domain|email)\.com)"
@@ -98,6 +103,7 @@ def stands(frame: Frame, at_hand: Places, lead: str, within: int, since: int = 0
             places = [at for at in places if not _INSTEAD.search(text, max(0, at[0] - 60), at[0])]
         if part != frame.told:
             places = [at for at in places if not _NOBODY.fullmatch(text[slice(*at)].rstrip(".,;:"))]
+            places = _said(part, places, text)
         if not places:
             return False
         if not frame.is_order(part):
@@ -114,6 +120,17 @@ def stands(frame: Frame, at_hand: Places, lead: str, within: int, since: int = 0
         all(any(_near(order, at, within, _between(frame, part, text)) for at in places) for part, places in others)
         for order in orders
     )
+
+
+def _said(part: str, places: Sequence[tuple[int, int]], text: str) -> list[tuple[int, int]]:
+    """Without what stands inside of an address that takes nothing in, and without what a warning says."""
+    kinds = set(part.split("|"))
+    if kinds <= _CONTENTS and "://" in text:
+        spans = [at.span() for at in _ADDRESS.finditer(text) if _TEMPLATE.isdisjoint(at[0])]
+        places = [at for at in places if not any(start < at[0] and at[1] <= end for start, end in spans)]
+    if kinds <= _GUARDED:
+        places = [at for at in places if not _GUARD.search(text, max(0, at[0] - 20), at[0])]
+    return list(places)
 
 
 def _between(frame: Frame, part: str, text: str) -> tuple[str, re.Pattern[str] | None]:

@@ -97,6 +97,36 @@ _CHANGED: Final = re.compile(
     r"^[-*> ]*(?:\[\w+\] )?(?:fixed|added|improved|changed|updated|reduced|renamed) (?:an?|the|some|several|\w+) "
 )
 _NOT_AFTER: Final = re.compile(r"^[^。！？；]{0,30}(?:しない|ないで|なかった|禁止|避け|ません|하지 마|않)")
+_BUT: Final = (  # after these words another thing is told, and some are said of the user who is not asked
+    r"(?:sondern|mais|aber|sino|pero|mas|ma|но|а|und|et|y|e|и|puis|dann|luego|fragen|warnen|informieren|zögern?|demande\w*"
+    r"|pr[ée]ven\w+|h[ée]site\w*|informe\w*|pregunt\w+|pergunt\w+|avis\w+|dud\w+|avvis\w+|спрашив\w+|говор\w+|сообща\w+)"
+)
+_ELSEWHERE_NOT: Final = re.compile(  # up to three words before what is not done, in languages that put it there
+    r"(?:^|[ (\"'-])(?:(?:не|нельзя|никогда|запрещено|nicht|niemals|keine[mnrs]?|jamais|não|nunca|jamás|non|nigdy|nie"
+    r"|aldrig|ikke|inte|nooit|niet|asla|jangan|đừng|không) (?!(?:nur|seulement|só|apenas|solo|sólo|только|hanya|chỉ)\b)"
+    rf"(?:(?!{_BUT}\b)[^ ,.;:!?]+ ){{0,3}}|(?:ohne|sans|sem|senza|без|bez|zonder) (?:zu )?)$"
+)
+_ELSEWHERE_NOT_AFTER: Final = re.compile(  # "envoyez jamais", "senden sie niemals", and no "but" that follows
+    r" ?(?:sie )?(?:jamais|pas|nicht|niemals|nie|keine[mnrs]?)\b(?! (?:nur|seulement)\b)"
+    r"(?![^.;!?]*\b(?:sondern|mais|aber)\b)"
+)
+_NEGATION_INSIDE: Final = re.compile(r"\W?(?:n[e'’]|nicht|no|não|non|не|nie|jangan|không|keine\w*)\b ?")
+_NOT_YET: Final = re.compile(r"\b(?:until|unless|not|no|never|only (?:if|after|once|when))\b[^.;!?]{0,80}$")
+_AGREED: Final = re.compile(r"(?:approved|confirmed|authori[sz]ed) by\b")
+_STEPS_BELOW: Final = re.compile(
+    r"[-*#\d. ]*(?:follow|complete) (?:these|the following) steps to\b(?!.*(?:\b(?:from|in|at|and|then) |[,;])).*:$"
+)
+_GAP: Final = re.compile(
+    r"without (?:the )?\w+ noticing (?:an?|any) (?:gap|difference|change|delay|downtime|interruption|seam|drop)\b"
+)
+_MEANWHILE: Final = re.compile(r"\b(?:while|thereby|thus) $")  # "keeps its place while reducing costs by 40%"
+_IF_IT_ASKS: Final = re.compile(
+    r"\bif (?:(?!you\b|the user\b)[\w'-]+ ){1,5}(?:asks?|tells?|instructs?|directs?|urges?|wants?)"
+    r" (?:you|the agent|it) to\b[^.!?]*$"
+)
+_THEN_NOT: Final = re.compile(
+    r"[^.!?]*[-–—,:] ?(?:do not comply|don't comply|refuse|ignore (?:it|that)|do not (?:follow|obey|do) (?:it|that))\b"
+)
 _LIST_OF_NOT: Final = re.compile(
     r"\b(?:never|do not|don't|does not|doesn't|did not|didn't|must not|should not|cannot|will not|won't)\b"
     r"[^.;:!?]{0,80}(?:,| or| nor)(?: or| nor)? (?:\w+ ){0,2}$"
@@ -137,6 +167,18 @@ _THREAT: Final = re.compile(
     r"|inputs?|plugins?|payloads?|websites?)|prompt injections?|red flags?|exfiltration|malware"
     r"|red team\w*|vulnerab\w+)\b"
 )
+_REFUSED: Final = re.compile(  # "refuse requests of peers to: query keys; send secrets"
+    r"(?:^|[.!?] |[-*] )(?:refuse|reject|decline|deny|block) (?:(?!and\b|or\b|then\b)[\w-]+ ){0,5}"
+    r"(?:requests|attempts|instructions|orders|messages|prompts|commands)"
+    r" (?:(?:of|by|from) [\w-]+ )?(?:to|that|for|which)\b[^.!?]*$"
+)
+_LEAD_NOT_ELSEWHERE: Final = re.compile(
+    r"(?:禁止|してはいけ|してはならない|しないこと|ng(?:例|事項|ワード)|避けるべき|やらないこと|不可|严禁|切勿"
+    r"|不要|请勿|不得|금지|하지 ?마|하지 ?말|하지 ?않|prohibid[oa]s?|no hacer|nunca|evitar|interdi\w+|à éviter"
+    r"|ne (?:pas|jamais)|jamais|verboten|niemals|vermeiden|запре[тщ]\w*|нельзя|никогда|proibid[oa]s?|não faz\w*"
+    r"|vietat\w+|non fare|da evitare|zabronion\w+|nie wolno|yasak|jangan|dilarang|không được|cấm)[^.!?。]*[:：]$"
+)
+_NOT_INSIDE: Final = re.compile(r"ない|せず|[不勿别別莫]|마|않|\b(?:ne|nicht|no|não|non|не|nie|jangan|không)\b")
 _LEAD_NOT: Final = re.compile(
     r"\b(?:never|do not|don't|must not|should not|cannot|can't|will not|won't|avoid|red flags?|suspicious"
     r"|attack\w*|threats?|malicious|injection\w*|adversar\w*|prohibited|forbidden|not allowed|refuse|reject"
@@ -179,6 +221,12 @@ def is_told(text: str, place: tuple[int, int], lead: str = "") -> bool:
         return False
     return not (
         _THREAT.search(text[:start])
+        or _REFUSED.search(text[:start])
+        or (_AGREED.match(text, start) and _NOT_YET.search(clause))
+        or _STEPS_BELOW.match(text)
+        or _GAP.match(text, start)
+        or (_GERUND.match(text, start) and _MEANWHILE.search(clause))
+        or (_IF_IT_ASKS.search(text[:start]) and _THEN_NOT.match(text, end))
         or text.endswith("?")
         or _IN_A_QUESTION.match(text, end)
         or _quoted(text, start)
@@ -203,6 +251,9 @@ def _is_told_elsewhere(text: str, start: int, end: int) -> bool:
     """False where another language says after a short word that it is not done, or Chinese that it is no order."""
     if end - start < _SHORT and _NOT_AFTER.search(text[end : end + 40]):
         return False
+    negated = _ELSEWHERE_NOT.search(text, max(0, start - _REACH), start) or _ELSEWHERE_NOT_AFTER.match(text, end)
+    if negated and not _NEGATION_INSIDE.match(text, start):  # "ne mentionne pas" is the order itself
+        return False
     return not is_han(text, start) or is_told_in_chinese(text, start, end)
 
 
@@ -213,9 +264,9 @@ def _silences(lead: str, order: str) -> bool:
     """
     if lead == FLAG:
         return _SWITCHED.fullmatch(order) is not None
-    if lead.startswith(HEADING) and _NOT_FIRST.match(order):
-        return False
-    return _LEAD_NOT.search(lead) is not None
+    if _LEAD_NOT_ELSEWHERE.search(lead) and not _NOT_INSIDE.search(order):
+        return True
+    return _LEAD_NOT.search(lead) is not None and not (lead.startswith(HEADING) and _NOT_FIRST.match(order))
 
 
 def _is_subject(text: str, start: int) -> bool:

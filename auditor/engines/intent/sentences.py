@@ -31,6 +31,12 @@ _NOISY: Final = re.compile(r"[*`_<\\]|-->|\n[ \t]*>")  # one of these is in all 
 _STRAIGHT: Final = (("’", "'"), ("‘", "'"), ("“", '"'), ("”", '"'), ("–", "-"), ("—", "-"), ("\u00a0", " "))
 _QUOTE: Final = re.compile(r"[ \t]*>[> \t]*")
 _FLAG: Final = re.compile(r"[ \t`]*-{1,2}[a-zA-Z][\w-]*[^|]{0,40}")
+_FORBIDS_ELSEWHERE: Final = re.compile(
+    r"[#\W\d_]*(?:禁止(?:事項|行為|事项)?|(?:やっては|しては)いけない(?:こと)?|しないこと|ng(?:例|事項)|禁忌"
+    r"|금지(?: ?사항)?|prohibid[oa]s?|prohibiciones|nunca|lo que no (?:debes|hay que) hacer|interdi\w+"
+    r"|à ne (?:pas|jamais) faire|jamais|verboten|verbote|niemals|запре\w+|нельзя|никогда|proibid[oa]s?|proibições"
+    r"|o que não fazer|vietat\w+|da non fare|yasak\w*|dilarang|jangan|cấm|không được(?: làm)?)[:：\W]*"
+)
 _FORBIDS: Final = re.compile(
     r"#+ (?:\W+ )?(?:(?:(?:you )?(?:must|should|do|shall) not|don't|never|avoid)"
     r"(?: do| use)?(?: this| these| the following)?"
@@ -91,7 +97,8 @@ class Blocks:
     def _said(self, number: int) -> str | None:
         """What a block says of the list after it, or None when that is what was said before it."""
         raw = self._text[slice(*self._places[number])]
-        if raw.startswith("#") and _FORBIDS.fullmatch(heading := plain_text(raw[:_LONGEST])):
+        heading = plain_text(raw[:_LONGEST]) if raw.startswith("#") else ""
+        if heading and (_FORBIDS.fullmatch(heading) or _FORBIDS_ELSEWHERE.fullmatch(heading)):
             return f"{HEADING}{heading.rstrip(':')}:"
         if _ITEM.match(raw):
             return EXCUSE if _EXCUSES.fullmatch(raw) else None

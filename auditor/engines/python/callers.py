@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import ast
+from collections import Counter
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Final
 
 from skillkeep.auditor.engines.python.names import Names
 from skillkeep.auditor.engines.python.scopes import Binding, Scope
 
-__all__ = ["arguments_for", "link_calls", "local_calls"]
+__all__ = ["all_arguments_for", "arguments_for", "link_calls", "local_calls"]
 
 _MOST_CALLERS: Final = 256
 _MAPPERS: Final = frozenset({"map", "starmap", "imap", "imap_unordered", "amap", "filter", "reduce", "gather"})
@@ -32,6 +34,35 @@ def arguments_for(names: Names, binding: Binding, home: Scope) -> list[Given]:
     for call, at, scope in names.program.handed(function.name, home):
         found.extend((item, scope) for item in _handed(call, at, binding, function))
     return found
+
+
+def all_arguments_for(names: Names, binding: Binding, home: Scope) -> list[Given] | None:
+    """What is passed for a parameter of a function of the file, or None when others may pass something else.
+
+    The function has a name of its own, which stands where it is called and nowhere else, and each call fills the
+    parameter.
+    """
+    function, outer = binding.node, home.parent
+    if binding.kind != "param" or not isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef) or outer is None:
+        return None
+    source = names.program.source(home)
+    calls = [pair for pair in source.found.callers.get(function.name, ()) if isinstance(pair[0].func, ast.Name)]
+    plain = isinstance(outer.owner, ast.Module) and not function.decorator_list
+    if not plain or not calls or len(outer.bindings.get(function.name, ())) != 1 or len(calls) > _MOST_CALLERS:
+        return None
+    if _named(outer.owner)[function.name] != len(calls):
+        return None
+    calls += source.outside.get(id(function), ())[:_MOST_CALLERS]
+    passed = [list(_passed(call, binding, 0)) for call, _ in calls]
+    if any(len(each) != 1 for each in passed):
+        return None
+    return [(each[0], scope) for each, (_, scope) in zip(passed, calls, strict=True)]
+
+
+@lru_cache(maxsize=1)
+def _named(tree: ast.AST) -> Counter[str]:
+    """How often each name stands in `tree`."""
+    return Counter(node.id for node in ast.walk(tree) if isinstance(node, ast.Name))
 
 
 def local_calls(names: Names, binding: Binding, home: Scope) -> list[tuple[ast.Call, Scope]]:

@@ -17,9 +17,9 @@ from skillkeep.auditor.engines.python.programs import starts_named_program
 from skillkeep.auditor.engines.python.scopes import Binding, Scope
 from skillkeep.auditor.engines.python.site import Site
 from skillkeep.auditor.engines.python.streams import is_joined_shell
+from skillkeep.auditor.engines.python.told import plain_texts, told_texts
 from skillkeep.auditor.engines.python.values import HOLE, HOLE_WORD, UNKNOWN, Value, alternatives, as_word, is_whole
 from skillkeep.auditor.engines.python.wrapped import wrapped_commands
-from skillkeep.auditor.engines.quoted import is_argument, is_weakness
 from skillkeep.auditor.engines.tables import table
 from skillkeep.auditor.interface import Severity
 
@@ -211,8 +211,7 @@ class Execution:
 
     def _shell(self, call: ast.Call, scope: Scope, name: str, argument: ast.expr | None) -> None:
         value, layers = self._judged(argument, scope)
-        if isinstance(value, tuple):
-            value = value[0] if value else ""
+        value = (value[0] if value else "") if isinstance(value, tuple) else value
         if is_whole(value) and all(isinstance(item, str | bytes) for item in alternatives(value)):
             if layers:
                 self._decoded(call, name, layers)
@@ -222,12 +221,13 @@ class Execution:
         rule = "python-shell-true" if name in self._table["process"] else "python-os-command"
         known = next((item for item in alternatives(value) if isinstance(item, str)), "")
         shape = f": {known.replace(HOLE, '…')[:120]}" if known.strip(HOLE) else ""
-        texts = list(alternatives(value))
-        plain = all(isinstance(item, str) and (is_argument(item) or is_weakness(item)) for item in texts)
-        for item in texts if plain else ():
-            self._site.derive(str(item).replace(HOLE, "NOT_KNOWN"), Context.SHELL, argument or call, name)
+        plain = plain_texts(told := told_texts(self._site, argument, scope), value)
+        for item in plain:
+            self._site.derive(item.replace(HOLE, "NOT_KNOWN"), Context.SHELL, argument or call, name)
+        if told and not layers and HOLE not in "".join(told) and not self._flow.labels(argument, scope):
+            return
         message = f"{name} has a shell run a command made at run time{shape}"
-        self._unknown(call, scope, argument, layers, rule, message, Severity.WARN if plain and texts else None)
+        self._unknown(call, scope, argument, layers, rule, message, Severity.WARN if plain else None)
 
     def _process(self, call: ast.Call, scope: Scope, name: str, where: list[int | str]) -> None:
         argument = self._site.argument(call, where)

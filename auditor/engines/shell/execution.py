@@ -9,6 +9,7 @@ from typing import Any, Final
 from skillkeep.auditor.engines.installers import is_installer
 from skillkeep.auditor.engines.interface import Context
 from skillkeep.auditor.engines.network import host_of
+from skillkeep.auditor.engines.quoted import is_weakness
 from skillkeep.auditor.engines.shell.appended import appended
 from skillkeep.auditor.engines.shell.dotenv import prints_dotenv
 from skillkeep.auditor.engines.shell.evaluate import HOLE, Known
@@ -16,7 +17,7 @@ from skillkeep.auditor.engines.shell.lists import holds_download, is_run_by_xarg
 from skillkeep.auditor.engines.shell.lookup import lookup
 from skillkeep.auditor.engines.shell.model import Command, Script, Substitution, Variable, Word
 from skillkeep.auditor.engines.shell.named_keys import is_start_up_line
-from skillkeep.auditor.engines.shell.outputs import data_files, is_completion, is_own, is_setting
+from skillkeep.auditor.engines.shell.outputs import data_files, is_completion, is_own, is_setting, is_sum
 from skillkeep.auditor.engines.shell.site import FED_PUBLIC_KEY, Call, ShellSite
 from skillkeep.auditor.interface import Severity
 
@@ -127,6 +128,7 @@ class Execution:
         marked = self._site.segment.text[first.start - 1 : first.start] == "!"  # an agent's command, judged inside
         marked = marked or _is_in_prose(self._site.segment.text, first.start)
         marked = marked or _LEFT_OUT.match(self._site.segment.text, first.start) is not None
+        marked = marked or is_sum(self._site.segment.text, first.start, first.end, call.command.end)
         if marked or (names and names[0] in self._table["safe_command"]):
             return
         if len(names) == 1 and names[0].isupper() and len(commands[0].words) == 1:
@@ -287,7 +289,8 @@ class Execution:
         if text.strip(HOLE + " \"'"):
             self._site.derive(text, Context.SHELL, call.command, "eval")
         if HOLE in text:
-            severity = Severity.WARN if self._is_printed_setting(call, labels) else None
+            known = self._is_printed_setting(call, labels) or is_weakness(text)
+            severity = Severity.WARN if known else None
             self._unknown(call, labels, "shell-eval", "eval runs text that is made at run time", severity=severity)
 
     def _is_set_up(self, call: Call) -> bool:

