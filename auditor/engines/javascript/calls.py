@@ -63,6 +63,8 @@ class Calls:
         found = [value for path in callee.paths if (value := self._of_path(path, arguments, scope)) is not None]
         found += [self.applied(function, arguments, scope) for function in callee.functions]
         if receiver is not None and (made := self._on_receiver(method, receiver, arguments, scope)) is not None:
+            plain = set(receiver.suffixed(f".{method}()"))  # says no more than that a method was called
+            found = [each for each in found if not (plain and plain.issuperset(each.paths) and _is_path(each))]
             found.append(made)
         return union(found) if found else UNKNOWN
 
@@ -248,6 +250,10 @@ class Calls:
             self._frames -= 1
             names.frame, names.frame_depth = outer, depth
             self._resolver.framed(memo)
+
+
+def _is_path(value: Value) -> bool:
+    return bool(value.paths) and not (value.texts or value.functions or value.objects) and value.items is None
 
 
 def _slashes(text: str) -> str:

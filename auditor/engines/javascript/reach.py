@@ -71,7 +71,9 @@ class Reach:
                 self._covered.append((item.start_byte, item.end_byte))
                 shown = text.replace(HOLE, "…")[:120]
                 message = f"reaches for {what}: {shown}"
-                self._site.report("code-credential-file", node, message, subject=subject_of(what))
+                self._site.report(
+                    "code-credential-file", node, message, subject=subject_of(what), severity=secrets().reading(what)
+                )
 
     def _connect(self, node: Node, scope: Scope, path: str, given: tuple[list[Node], int]) -> None:
         arguments, position = given

@@ -309,6 +309,9 @@ class Execution:
             )
             self._site.report(rule, call, f"{name} runs code that the data{origin} chooses", severity=severity)
         elif not is_safe_loading(self._site, call, scope, name):
+            if name.startswith("yaml.") and "download" in self._flow.labels(argument, scope):
+                message = f"{name} runs code that data from the network chooses"
+                self._site.report("python-downloaded-execution", call, message)
             self._site.report("python-unsafe-load", call, f"{name} can run code that the file chooses")
 
     def _import(self, call: ast.Call, scope: Scope, name: str, where: list[int | str], rule: str) -> None:
