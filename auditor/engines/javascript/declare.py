@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from skillkeep.auditor.engines.javascript.scopes import ANY, Binding, Scope
+from skillkeep.auditor.engines.javascript.scopes import ANY, INSIDE, Binding, Scope
 from skillkeep.auditor.engines.javascript.texts import module_path, string_value
 
 if TYPE_CHECKING:
@@ -151,6 +151,9 @@ class Declarations:
             self._bind(self._program.name(target), binding, None)
         elif target.type in _MEMBERS and (name := self.member(target)):
             self._program.store(name, binding)
+            head = target.child_by_field_name("object")
+            if head is not None and head.type == "identifier":  # ``address.searchParams.set("a", b)``
+                self._bind(self._program.name(head), replace(binding, path=INSIDE), None)
 
     def member(self, node: Node) -> str:
         """The property that a member expression names, or an empty text when it is computed."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from skillkeep.auditor.engines.javascript.scopes import ANY, Binding, Scope, is_getter
+from skillkeep.auditor.engines.javascript.scopes import ANY, INSIDE, Binding, Scope, is_getter
 from skillkeep.auditor.engines.javascript.values import UNKNOWN, Value, joined, text_value, union
 
 if TYPE_CHECKING:
@@ -117,7 +117,8 @@ class Names:
 
     def _pushed(self, values: list[Value], binding: Binding) -> list[Value]:
         """``list.push(a)``: its items go on; what else is put into something changes no value."""
-        if binding.node is None or binding.node.type != "arguments" or not values or values[-1].items is None:
+        listed = binding.node is not None and binding.node.type == "arguments" and binding.path != INSIDE
+        if binding.node is None or not listed or not values or values[-1].items is None:
             return values
         more = tuple(self._resolver.value(child, binding.scope) for child in binding.node.named_children)
         return [*values[:-1], replace(values[-1], items=(*(values[-1].items or ()), *more)[:_MOST_ITEMS])]
@@ -159,7 +160,8 @@ class Names:
             )
         if value.items is not None and name.isdecimal():
             at = int(name[:9])
-            return value.items[at] if at < len(value.items) else UNKNOWN
+            item = value.items[at] if at < len(value.items) else UNKNOWN
+            return replace(item, loose=True) if value.loose and not item.loose else item
         if value.items is not None or (value.texts and not value.paths):
             if name.isdecimal() and value.text is not None:
                 return text_value(value.text[int(name[:9]) :][:1], decoded=value.decoded)

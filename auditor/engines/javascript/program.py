@@ -26,7 +26,23 @@ _TYPES: Final = frozenset(
         "ambient_declaration", "function_signature", "predefined_type", "hash_bang_line", "html_comment",
     }
 )  # fmt: skip
-_INTO: Final = frozenset({"push", "unshift", "add", "set", "append", "concat", "write", "assign"})
+_INTO: Final = frozenset(
+    {
+        "push",
+        "unshift",
+        "add",
+        "set",
+        "append",
+        "concat",
+        "write",
+        "assign",
+        "defineProperty",
+        "defineProperties",
+        "merge",
+    }
+)
+_MERGING: Final = frozenset({"assign", "defineProperty", "defineProperties", "merge"})  # into their first argument
+_REFLECTS: Final = frozenset({"Reflect", "Object"})
 _INTO_SIZES: Final = frozenset(map(len, _INTO))
 
 
@@ -220,8 +236,11 @@ class _Walk:
             size = method.end_byte - method.start_byte if method is not None else 0
             name = program.name(method) if method is not None and size in _INTO_SIZES else ""
             if name in _INTO and arguments is not None:
-                target = arguments.named_children[:1] if name == "assign" else [callee.child_by_field_name("object")]
-                self._declare.part(target[0] if target else None, arguments, scope, merged=name == "assign")
+                owner = callee.child_by_field_name("object")
+                reflected = name == "set" and owner is not None and program.syntax.source(owner) in _REFLECTS
+                merged = reflected or name in _MERGING
+                target = arguments.named_children[:1] if merged else [owner]
+                self._declare.part(target[0] if target else None, arguments, scope, merged=merged)
         if arguments is not None:
             for child in arguments.named_children:
                 if child.type in FUNCTIONS:

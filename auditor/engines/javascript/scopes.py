@@ -8,13 +8,16 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from skillkeep.auditor.syntax.grammars import Node
 
-__all__ = ["ANY", "FUNCTIONS", "THROWN", "Binding", "Scope", "is_getter"]
+__all__ = ["ANY", "FUNCTIONS", "INSIDE", "THROWN", "Binding", "Scope", "is_getter"]
 
 THROWN: Final = "<thrown>"
 """Among a program's properties: what it throws."""
 
 ANY: Final = "<any>"
 """Among a program's properties: what is merged into ``this``. The path of a part under a name that is not written."""
+
+INSIDE: Final = "<inside>"
+"""The path of a part that is put into a member of what a name holds."""
 
 FUNCTIONS: Final = frozenset(
     {

@@ -13,6 +13,7 @@ from skillkeep.auditor.engines.shell.appended import appended
 from skillkeep.auditor.engines.shell.archives import UNPACKING, unpack
 from skillkeep.auditor.engines.shell.dotenv import prints_dotenv
 from skillkeep.auditor.engines.shell.evaluate import HOLE, Known
+from skillkeep.auditor.engines.shell.interpreters import code_option, interpreter_of
 from skillkeep.auditor.engines.shell.lists import holds_download, is_run_by_xargs, listed_in
 from skillkeep.auditor.engines.shell.lookup import lookup
 from skillkeep.auditor.engines.shell.model import Command, Script, Substitution, Variable, Word
@@ -42,8 +43,6 @@ _ELLIPSES: Final = frozenset({"…", "..."})  # prose about `curl … | sh` fetc
 _INSTALLING: Final = frozenset({"dpkg", "rpm", "installer", "msiexec", "apt", "apt-get", "dnf", "yum"})
 _OPENED: Final = re.compile(r"\.(?:app|dmg|pkg|mpkg|command|terminal|scpt|jar|exe|msi|desktop|appimage|wasm|vsix)/?$")
 _PUBLIC_KEY: Final = re.compile(r"(?:~|/home/[\w.-]+|/root|/Users/[\w.-]+)/\.ssh/[\w*.-]+\.pub")
-_BEFORE_A_WORD: Final = frozenset({"-O", "+O", "-o", "+o", "--rcfile", "--init-file"})  # what follows is no script
-_SWITCHING: Final = frozenset({"su", "runuser", "script"})  # a user or file may stand before the code
 _UNKNOWN: Final = "NOT_KNOWN"  # the variable that stands for what is not known in a text handed back
 _PROGRAM: Final = re.compile(r"[^\W_][\w.+-]*|[\w+-][\w.+-]*[^\W_][\w.+-]*")
 _LONGEST_NAME: Final = 255  # of a file; the pattern is quadratic
@@ -67,10 +66,12 @@ class Execution:
         self._program(call)
         if "xargs" in call.prefixes:
             labels |= listed_in(self._site, call)
-            if "download" in labels and is_run_by_xargs(call, self._interpreter(call.name) is not None):
+            if "download" in labels and is_run_by_xargs(
+                call, interpreter_of(call, self._site, self._table) is not None
+            ):
                 self._downloaded(call, before)
                 return
-        interpreter = self._interpreter(call.name) or self._copied(call)
+        interpreter = interpreter_of(call, self._site, self._table)
         if call.name == "eval":
             self._eval(call, labels)
         elif interpreter is not None:
@@ -106,20 +107,6 @@ class Execution:
         """A function of the script that is fed something, where the script holds a shell that runs its input."""
         if before and self._site.bare_interpreter and labels & {"download", "decoded"}:
             self._unknown(call, labels, "shell-dynamic-command", f"{call.name} runs what it is fed")
-
-    def _interpreter(self, name: str) -> dict[str, Any] | None:
-        known: dict[str, Any] | None = self._table["interpreters"].get(name)
-        if known is None and name.startswith(("python3.", "python2.")):
-            known = self._table["interpreters"]["python3"]
-        return known
-
-    def _copied(self, call: Call) -> dict[str, Any] | None:
-        """What is known of an interpreter that the script has copied to another name."""
-        programs, first = self._site.files.programs, call.program
-        if not programs or first is None:
-            return None
-        name = programs.get(self._site.name(self._site.scope.text(first), first))
-        return self._interpreter(name) if name is not None else None
 
     def _opened(self, call: Call) -> None:
         """``open Tool.app``, ``java -jar tool.jar``: a program that was fetched is started by another one."""
@@ -182,7 +169,7 @@ class Execution:
         printed: Known | None,
     ) -> None:
         context = _CONTEXTS.get(interpreter["language"])
-        code = self._code_option(call, interpreter["code"])
+        code = code_option(call, interpreter["code"])
         if code is not None:
             self._code(
                 call, call.words[code] if code < len(call.words) else None, call.arguments[code], context, labels
@@ -202,21 +189,6 @@ class Execution:
             self._script_file(call, operands, labels)
             if context is Context.JAVASCRIPT:
                 self._appended(call)
-
-    @staticmethod
-    def _code_option(call: Call, options: list[str]) -> int | None:
-        """Index of the code among the arguments; ``-c`` may hide in ``-lc`` or ``-xec``."""
-        for index, argument in enumerate(call.arguments[:-1]):
-            if argument in options:
-                return index + 1
-            if call.name in _SWITCHING or (index and call.arguments[index - 1] in _BEFORE_A_WORD):
-                continue
-            clustered = len(argument) > 2 and argument[0] == "-" and argument[1] != "-"
-            if clustered and "-c" in options and argument[1:].isalpha() and argument.endswith("c"):
-                return index + 1
-            if not argument.startswith(("-", "+")) and argument not in {"pipefail"}:
-                return None
-        return None
 
     def _code(self, call: Call, word: Word | None, text: str, context: Context | None, labels: frozenset[str]) -> None:
         """Text given to an interpreter to run."""
