@@ -51,6 +51,8 @@ class Calls:
             base = self._resolver.value(arguments[1], scope) if len(arguments) > 1 else UNKNOWN
             whole = first if any("://" in text for text in first.texts) or base.opaque else joined((base, first))
             return Value(paths=("URL()",), texts=whole.texts)
+        if "Request" in maker.paths and arguments:
+            return Value(paths=("Request()",), texts=self._resolver.value(arguments[0], scope).texts)
         return Value(paths=maker.suffixed("()"), functions=maker.functions)
 
     def result(self, node: Node, callee: Value, scope: Scope) -> Value:

@@ -81,6 +81,8 @@ class Reach:
         arguments, position = given
         address = arguments[position] if -len(arguments) <= position < len(arguments) else None
         value = self._value(address, scope)
+        if value.number and len(arguments) > position + 1:  # ``net.connect(443, "host")``
+            value = self._value(arguments[position + 1], scope)
         texts = value.texts or self._addresses(value)
         hosts = [host_of(text, HOLE) for text in texts if text.strip(HOLE)] or [Host("*")]
         for host in hosts:

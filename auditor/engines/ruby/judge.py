@@ -180,7 +180,7 @@ class Judge:
         if owner == "Pathname" and name in {"new", "join"} and given:
             return Value(given[0].text, labels, kind="Pathname")
         if target is None and name in {"URI", "Pathname", "String", "Array"} and given:
-            return Value(given[0].text, labels, given[0].items)
+            return Value(given[0].text, labels, given[0].items, "address" if name == "URI" else "")
         if owner == "URI" and name in {"parse", "join"} and given:
             return Value(given[0].text, labels, kind="address")
         if owner in {"Object", "Kernel"} and name == "const_get" and given and given[0].known:
@@ -190,6 +190,8 @@ class Judge:
     def _reached(
         self, node: Node, target: Value | None, owner: str, name: str, given: tuple[Value, ...], labels: frozenset[str]
     ) -> Value:
+        if target is not None and owner == "address" and name in {"host", "hostname"} and target.known:
+            return Value(target.text, labels)
         if target is not None and owner == "address" and name in {"open", "read"}:
             self._site.connects(target, node, "URI.open")
             return Value(HOLE, labels | {"download"})
