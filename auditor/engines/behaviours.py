@@ -249,6 +249,11 @@ def _unasked(tree: SourceTree, acts: list[Act], starters: dict[str, str], emit: 
         if path not in hosts:
             continue
         send, local = _first(mine, "send"), _first(mine, ("local", "secret"))
+        told = next((act for act in mine if act.kind == "secret" and "transcript_path" in act.text), None)
+        if told and not send:  # an address carries it as well
+            message = f"{who} starts it, and it reads what was said and connects to {hosts[path].value}"
+            emit.finding("behaviour-unasked-send", hosts[path].evidence, told.text, message)
+
         start, write = _first(mine, "start"), _first(mine, "write")
         host = hosts[path].value
         if send and local:

@@ -54,6 +54,7 @@ class Secrets:
         self._paths: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
             (item["what"], re.compile(item["pattern"])) for item in data["paths"]
         )
+        self._shown = {item["what"]: Severity(item["reading"]) for item in data["paths"] if "reading" in item}
         self._harmless_path = re.compile("|".join(data["harmless_paths"]))
         self._kept = tuple(map(re.compile, data["kept_for"]))
         self._filter = PatternSet([item["pattern"] for item in data["paths"]])
@@ -82,6 +83,10 @@ class Secrets:
         what = next((what for what, pattern in map(self._paths.__getitem__, near) if pattern.search(lowered)), None)
         kept = next((found for pattern in self._kept if (found := pattern.search(lowered))), None) if what else None
         return what if kept is None else LOGIN_OF + kept[1].replace("-", "_")
+
+    def reading(self, what: str) -> Severity | None:
+        """How much it says that `what`, an answer of `path`, is read: None for all that the rule says."""
+        return self._shown.get(what)
 
     def near(self, text: str) -> bool:
         """False when no secret's place can be named in `text`, which is told much faster than by `path`."""

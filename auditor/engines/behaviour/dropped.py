@@ -65,7 +65,7 @@ _FUNCTION: Final = re.compile(
 _STARTS: Final = (
     r"(?:\b(?:posix_spawnp?|Popen|startfile|execv\w*|execl\w*|spawn\w*|execFile(?:Sync)?|exec|execSync|system|run|call|"
     r"check_call|check_output|Command|Command::new|ProcessBuilder|Start|dlopen|CDLL|run_path|fork|import|require|create_subprocess_exec)\s{0,9}\(\s{0,9}"
-    r"(?:os\.P_\w+\s{0,9},\s{0,9})?(?:(?:sys\.executable|process\.execPath)\s{0,9},\s{0,9}\[\s{0,9})?[\[(]?\s{0,9}(?:sys\.executable\s{0,9},\s{0,9})?[\[(]?\s{0,9}(?:[frb]?[\"'`](?:(?:/usr)?/bin/)?(?:sh|bash|node|python3?|open|nohup|env|ruby|perl|java|dotnet|wine|rundll32)[\"'`]\s{0,9},\s{0,9}(?:[\"'`]-jar[\"'`]\s{0,9},\s{0,9})?)?"
+    r"(?:os\.P_\w+\s{0,9},\s{0,9})?(?:\[\s{0,9}\*\w{1,30}\s{0,9},\s{0,9})?(?:(?:sys\.executable|process\.execPath)\s{0,9},\s{0,9}\[\s{0,9})?[\[(]?\s{0,9}(?:sys\.executable\s{0,9},\s{0,9})?[\[(]?\s{0,9}(?:[frb]?[\"'`](?:(?:/usr)?/bin/)?(?:sh|bash|node|python3?|open|nohup|env|ruby|perl|java|dotnet|wine|rundll32)[\"'`]\s{0,9},\s{0,9}(?:[\"'`]-jar[\"'`]\s{0,9},\s{0,9})?)?"
     r"[\[(]?\s{0,9}(?:&|str\(|os\.fspath\(|(?:\w+\.)?pathToFileURL\(|[\"'`]file://[\"'`]\s{0,9}\+\s{0,9}|`(?:file://)?\$\{)?(?:await\s{1,9})?"
     r"|\b(?:joblib\.load|read_pickle)\(\s{0,9}"
     r"|\b(?:spec_from_file_location|SourceFileLoader)\(\s{0,9}[^,\n]{1,80},\s{0,9}(?:str\()?"

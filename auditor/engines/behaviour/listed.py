@@ -31,13 +31,13 @@ _DECIDED: Final = re.compile(
 )
 _FOLDER: Final = re.compile(r"~?/?\.(?:ssh|gnupg|aws|kube|password-store|netrc|npmrc|pypirc|git-credentials)")
 _PLACE: Final = re.compile(
-    r"[\"'`/~]\.(aws|ssh|kube|docker|gnupg|netrc|npmrc|pypirc|git-credentials|azure|kaggle|config/gcloud|config/gh|terraform\.d)\b"
+    r"[\"'`/~]\.(aws|ssh|kube|docker|gnupg|netrc|npmrc|pypirc|git-credentials|azure|kaggle|config[/\\]gcloud|config[/\\]gh|terraform\.d)\b"
 )
 _SPARED: Final = re.compile(
     r"(?i)deny|denied|block|exclu|ignor|forbid|protect|redact|sensitive|skip|restrict|danger|suspicio|disallow|unsafe|secret_?pat"
     r"|re\.compile|RegExp|detect|scan|leak|mask|sanit|never|hidden|guard|mount|volume"
 )
-_CODE: Final = re.compile(r"\.(?:py|pyw|(?:c|m)?[jt]s|rb)$")
+_CODE: Final = re.compile(r"\.(?:py|pyw|(?:c|m)?[jt]s|rb|psm?1|sh|bash)$")
 _KINDS: Final = 2
 _NEAR: Final = 4
 _REFUSED: Final = re.compile(r"(?i)[\"'](?:block|den|refus|forbid|reject)")  # an answer that says so
@@ -118,7 +118,7 @@ def _secret(file: SourceFile) -> tuple[int, str] | None:
         if any(spares for _, spares in keys) or _SETTINGS.search(line) or _refused_near(lines, number):
             continue
         for found in _VALUE.finditer(line):
-            if secrets().path(found[0]) and ("/" in found[0] or _FOLDER.fullmatch(found[0])):
+            if secrets().path(found[0]) and ("/" in found[0] or "\\" in found[0] or _FOLDER.fullmatch(found[0])):
                 return number, found[0]
     return None
 

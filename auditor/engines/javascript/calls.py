@@ -51,6 +51,8 @@ class Calls:
             base = self._resolver.value(arguments[1], scope) if len(arguments) > 1 else UNKNOWN
             whole = first if any("://" in text for text in first.texts) or base.opaque else joined((base, first))
             return Value(paths=("URL()",), texts=whole.texts)
+        if "Request" in maker.paths and arguments:
+            return Value(paths=("Request()",), texts=self._resolver.value(arguments[0], scope).texts)
         return Value(paths=maker.suffixed("()"), functions=maker.functions)
 
     def result(self, node: Node, callee: Value, scope: Scope) -> Value:
@@ -63,6 +65,8 @@ class Calls:
         found = [value for path in callee.paths if (value := self._of_path(path, arguments, scope)) is not None]
         found += [self.applied(function, arguments, scope) for function in callee.functions]
         if receiver is not None and (made := self._on_receiver(method, receiver, arguments, scope)) is not None:
+            plain = set(receiver.suffixed(f".{method}()"))  # says no more than that a method was called
+            found = [each for each in found if not (plain and plain.issuperset(each.paths) and _is_path(each))]
             found.append(made)
         return union(found) if found else UNKNOWN
 
@@ -248,6 +252,10 @@ class Calls:
             self._frames -= 1
             names.frame, names.frame_depth = outer, depth
             self._resolver.framed(memo)
+
+
+def _is_path(value: Value) -> bool:
+    return bool(value.paths) and not (value.texts or value.functions or value.objects) and value.items is None
 
 
 def _slashes(text: str) -> str:

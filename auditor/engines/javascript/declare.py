@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from skillkeep.auditor.engines.javascript.scopes import Binding, Scope
+from skillkeep.auditor.engines.javascript.scopes import ANY, INSIDE, Binding, Scope
 from skillkeep.auditor.engines.javascript.texts import module_path, string_value
 
 if TYPE_CHECKING:
@@ -16,6 +16,7 @@ __all__ = ["Declarations"]
 
 _NAMES: Final = frozenset({"identifier", "shorthand_property_identifier_pattern", "shorthand_property_identifier"})
 _MEMBERS: Final = frozenset({"member_expression", "subscript_expression"})
+_MODIFIERS: Final = frozenset({"accessibility_modifier", "readonly"})
 _PARAMETERS: Final = frozenset({"required_parameter", "optional_parameter"})
 
 
@@ -113,7 +114,10 @@ class Declarations:
             if inner is None or inner.type in {"this", "comment", "decorator"}:
                 continue
             kind = "rest" if inner.type == "rest_pattern" else "parameter"
-            self.pattern(node, Binding(kind, function, scope, (), "", index), scope)
+            binding = Binding(kind, function, scope, (), "", index)
+            self.pattern(node, binding, scope)
+            if inner.type == "identifier" and any(child.type in _MODIFIERS for child in node.children):
+                self._program.store(self._program.name(inner), binding)  # ``constructor(private key: string)``
             index += 1
 
     def assigned(self, left: Node, binding: Binding) -> None:
@@ -134,17 +138,22 @@ class Declarations:
         elif owner == "module" and name == "exports":
             self._program.export("*", binding)
         elif target.type == "identifier":
-            self._bind(self._program.name(target), replace(binding, kind="part"), None)
+            self._bind(self._program.name(target), replace(binding, kind="part", path="" if name else ANY), None)
 
-    def part(self, target: Node | None, values: Node, scope: Scope) -> None:
-        """``target.push(values)``: the values become part of what the name or property holds."""
+    def part(self, target: Node | None, values: Node, scope: Scope, *, merged: bool = False) -> None:
+        """``target.push(values)``: the values become part of what the name or property holds; `merged` over its own."""
         if target is None:
             return
-        binding = Binding("part", values, scope)
+        binding = Binding("part", values, scope, path=ANY if merged else "")
+        if target.type == "this" and merged:
+            self._program.store(ANY, binding)
         if target.type == "identifier":
             self._bind(self._program.name(target), binding, None)
         elif target.type in _MEMBERS and (name := self.member(target)):
             self._program.store(name, binding)
+            head = target.child_by_field_name("object")
+            if head is not None and head.type == "identifier":  # ``address.searchParams.set("a", b)``
+                self._bind(self._program.name(head), replace(binding, path=INSIDE), None)
 
     def member(self, node: Node) -> str:
         """The property that a member expression names, or an empty text when it is computed."""

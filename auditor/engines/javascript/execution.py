@@ -26,6 +26,7 @@ __all__ = ["Execution"]
 
 _UNKNOWN_WORD: Final = '"$NOT_KNOWN"'
 _WAITING: Final = frozenset({"-i", "-l", "-li", "-il"})
+_READERS: Final = frozenset({"node", "deno", "bun", "python", "python3", "ruby", "perl", "php", "lua", "osascript"})
 _CALLERS: Final = frozenset({"call", "apply"})
 _CHOSEN: Final = frozenset({"child_process", "vm", "globalThis", "window", "global"})
 _PAGE: Final = re.compile(r"\b(?:document|window)\.|\baddEventListener\(|</?(?:script|div|button)\b")
@@ -50,11 +51,12 @@ class Execution:
         self._value = site.resolver.value
         self._connects = False
         self._bare_shell: Node | None = None
+        self._bare_reader = False  # an interpreter that runs what is typed into it
 
     def fed(self, node: Node, scope: Scope, arguments: list[Node]) -> None:
         """``fetched.pipe(shell.stdin)``: what comes from elsewhere is typed into a shell."""
         callee = node.child_by_field_name("function")
-        if self._bare_shell is None or callee is None:
+        if callee is None or not (self._bare_shell or self._bare_reader):
             return
         source = self._site.resolver.program.syntax.source
         fed = bool(_INPUT.search(source(callee))) or any(_INPUT.search(source(each)) for each in arguments[:4])
@@ -126,7 +128,7 @@ class Execution:
     def _code(self, node: Node, scope: Scope, path: str, argument: Node | None) -> None:
         if argument is None:
             return
-        value = self._value(argument, scope)
+        value = self._replaced(self._value(argument, scope), argument, scope)
         for text in value.known:
             if value.decoded:
                 self._site.report("javascript-decoded-execution", node, f"{path} runs a text that was hidden")
@@ -135,6 +137,10 @@ class Execution:
             message = f"{path} runs text that is made at run time"
             severity = Severity.WARN if self._reads_script(argument, scope) else None
             self._unknown("javascript-eval", message, node, scope, (argument, value), severity)
+
+    def _replaced(self, value: Value, argument: Node, scope: Scope) -> Value:
+        """`value`, of which nothing is known where what came from the network may have been put over it."""
+        return UNKNOWN if value.loose and "download" in self._site.flow.labels(argument, scope) else value
 
     def _reads_script(self, argument: Node, scope: Scope) -> bool:
         """True for a script of the tool, read by its written name: it is audited itself, as one that is required is."""
@@ -174,7 +180,7 @@ class Execution:
             return
         if path == "execa.$" and argument.type == "object" and not self._has_option("shell", [argument], scope):
             return  # options of the tag that follows, which quotes what it is given
-        value = self._value(argument, scope)
+        value = self._replaced(self._value(argument, scope), argument, scope)
         unknown = [] if value.texts else [HOLE]
         for text in value.texts:
             if HOLE in text and not tagged and not self._is_own(text, argument, scope):
@@ -232,7 +238,7 @@ class Execution:
         if path.endswith("Worker") and self._has_option("eval", arguments[1:], scope):
             self._code(node, scope, path, program)
             return
-        value = self._value(program, scope)
+        value = self._replaced(self._value(program, scope), program, scope)
         known = [text for text in value.texts if text.strip(HOLE)]
         if not known:
             self._site.capability("binary", "*", node)
@@ -248,6 +254,8 @@ class Execution:
         words = [_word(item) for item in items]
         if all(word in _WAITING for word in words) and any(_name(text) in self._words.shells for text in known):
             self._bare_shell = node
+        elif set(words) <= {"-", "-s"} and any(_name(text) in _READERS for text in known):
+            self._bare_reader = True
         for text in known:
             command = shlex.quote(text.replace(HOLE, "NOT_KNOWN"))
             self._site.derive(" ".join((command, *words)), Context.SHELL, node, path)

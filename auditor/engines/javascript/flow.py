@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from skillkeep.auditor.engines.javascript.resolve import Resolver
-from skillkeep.auditor.engines.javascript.scopes import FUNCTIONS, THROWN, Binding, Scope
+from skillkeep.auditor.engines.javascript.scopes import ANY, FUNCTIONS, THROWN, Binding, Scope
 from skillkeep.auditor.engines.javascript.texts import HOLE, NUMBERS
 from skillkeep.auditor.engines.javascript.values import Value
 from skillkeep.auditor.engines.tables import secrets
@@ -197,6 +197,8 @@ class Flow:
             if stored:
                 into.mentions.add((self._program.top, f".{name}"))
             if target.type == "this":
+                if ANY in self._program.properties:
+                    into.mentions.add((self._program.top, f".{ANY}"))
                 into.labels |= set() if stored else _UNSEEN
                 return []
         return [each for each in (target, index) if each is not None]

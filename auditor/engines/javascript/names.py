@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from skillkeep.auditor.engines.javascript.scopes import Binding, Scope, is_getter
+from skillkeep.auditor.engines.javascript.scopes import ANY, INSIDE, Binding, Scope, is_getter
 from skillkeep.auditor.engines.javascript.values import UNKNOWN, Value, joined, text_value, union
 
 if TYPE_CHECKING:
@@ -93,16 +93,18 @@ class Names:
         paths = tuple(path for path in value.paths if self._resolver.words.is_hot(path))
         if len(paths) == len(value.paths):
             return value
-        return Value(paths, value.texts, value.items, value.functions, value.objects, value.decoded, value.number)
+        return replace(value, paths=paths)
 
     def _given(self, bindings: list[Binding]) -> Value:
         """The union of the bindings; ``+=`` goes on from the value before it."""
         values: list[Value] = []
+        loose = False
         for binding in bindings:
             if binding.kind in {"none", "class"}:
                 continue
             if binding.kind == "part":
                 values = self._pushed(values, binding)
+                loose = loose or binding.path == ANY
                 continue
             value = self.binding(binding)
             if binding.kind == "append":
@@ -110,11 +112,13 @@ class Names:
                 values.append(joined((before, value)))
             elif not any(value == known for known in values[-4:]):
                 values.append(value)
-        return self._united(values)
+        united = self._united(values)
+        return replace(united, loose=True) if loose else united
 
     def _pushed(self, values: list[Value], binding: Binding) -> list[Value]:
         """``list.push(a)``: its items go on; what else is put into something changes no value."""
-        if binding.node is None or binding.node.type != "arguments" or not values or values[-1].items is None:
+        listed = binding.node is not None and binding.node.type == "arguments" and binding.path != INSIDE
+        if binding.node is None or not listed or not values or values[-1].items is None:
             return values
         more = tuple(self._resolver.value(child, binding.scope) for child in binding.node.named_children)
         return [*values[:-1], replace(values[-1], items=(*(values[-1].items or ()), *more)[:_MOST_ITEMS])]
@@ -156,7 +160,8 @@ class Names:
             )
         if value.items is not None and name.isdecimal():
             at = int(name[:9])
-            return value.items[at] if at < len(value.items) else UNKNOWN
+            item = value.items[at] if at < len(value.items) else UNKNOWN
+            return replace(item, loose=True) if value.loose and not item.loose else item
         if value.items is not None or (value.texts and not value.paths):
             if name.isdecimal() and value.text is not None:
                 return text_value(value.text[int(name[:9]) :][:1], decoded=value.decoded)
@@ -173,7 +178,9 @@ class Names:
         listed = [each for each in found if not each.opaque]
         if len(listed) < len(found) and listed and any(each.texts for each in listed):
             listed.append(UNKNOWN)
-        return union(listed) if listed else UNKNOWN
+        result = union(listed) if listed else UNKNOWN
+        loose = value.loose or ("this" in value.paths and ANY in self._program.properties)
+        return replace(result, loose=True) if loose and not result.loose else result
 
     def _of_path(self, path: str, name: str, *, computed: bool) -> Value:
         if path in _GLOBALS and name != "?":
@@ -260,7 +267,8 @@ class Names:
         for binding in self._program.properties[name]:
             if not self._resolver.spend(1):
                 break
-            values.append(self.binding(binding) if binding.kind in {"value", "getter"} else UNKNOWN)
+            holds = binding.kind in {"value", "getter", "parameter"}
+            values.append(self.binding(binding) if holds else UNKNOWN)
         self._open.discard(key)
         value = self._united(values)
         self._stored[name] = value
@@ -312,6 +320,10 @@ class Names:
         """The calls of a function by its name in this file, and whether there can be no others."""
         node = function.node
         named = self._program.named.get(node.id) if node is not None else None
+        made = self._program.constructors.get(node.id) if node is not None else None
+        if made is not None:
+            calls = self._program.made.get(made, [])
+            return (calls, False) if calls else None
         if named is None:
             method = self._program.methods.get(node.id) if node is not None else None
             calls = self._program.method_calls.get(method, []) if method else []

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 __all__ = ["Program", "read_program"]
 
 _DEEPEST: Final = 200  # functions in functions
+_NESTED: Final = 24  # nodes between a call of ``super`` and its class
+CLASSES: Final = frozenset({"class_declaration", "class", "abstract_class_declaration"})
 _TYPES: Final = frozenset(
     {
         "type_annotation", "type_arguments", "type_parameters", "interface_declaration", "type_alias_declaration",
@@ -24,7 +26,23 @@ _TYPES: Final = frozenset(
         "ambient_declaration", "function_signature", "predefined_type", "hash_bang_line", "html_comment",
     }
 )  # fmt: skip
-_INTO: Final = frozenset({"push", "unshift", "add", "set", "append", "concat", "write", "assign"})
+_INTO: Final = frozenset(
+    {
+        "push",
+        "unshift",
+        "add",
+        "set",
+        "append",
+        "concat",
+        "write",
+        "assign",
+        "defineProperty",
+        "defineProperties",
+        "merge",
+    }
+)
+_MERGING: Final = frozenset({"assign", "defineProperty", "defineProperties", "merge"})  # into their first argument
+_REFLECTS: Final = frozenset({"Reflect", "Object"})
 _INTO_SIZES: Final = frozenset(map(len, _INTO))
 
 
@@ -44,6 +62,8 @@ class Program:
     used: list[tuple[Node, Scope]] = field(default_factory=list)
     named: dict[int, tuple[Scope, str]] = field(default_factory=dict)  # functions by id: where and how they are bound
     methods: dict[int, str] = field(default_factory=dict)  # functions by id: the property they are kept under
+    constructors: dict[int, str] = field(default_factory=dict)  # functions by id: the name of their class
+    bases: dict[str, str] = field(default_factory=dict)  # classes: what each extends
     too_deep: bool = False
     exports: dict[str, list[Binding]] = field(default_factory=dict)
     forwards: list[tuple[str, str, str]] = field(default_factory=list)  # exported name, module, its member
@@ -64,6 +84,38 @@ class Program:
     def callers(self) -> dict[str, list[tuple[Node, Scope]]]:
         """The calls of each bare name."""
         return self._called("identifier")
+
+    @cached_property
+    def made(self) -> dict[str, list[tuple[Node, Scope]]]:
+        """Where objects of each class are made: ``new Name(…)``, ``super(…)``, subclasses without a constructor."""
+        found: dict[str, list[tuple[Node, Scope]]] = {}
+        for node, scope in self.calls:
+            callee = node.child_by_field_name("constructor") or node.child_by_field_name("function")
+            if node.type == "new_expression" and callee is not None and callee.type == "identifier":
+                found.setdefault(self.name(callee), []).append((node, scope))
+            elif callee is not None and callee.type == "super":
+                home = self._class_around(node)
+                found.setdefault(self.bases.get(home, ""), []).append((node, scope))
+        own = set(self.constructors.values())
+        for name, base in self.bases.items():
+            if name not in own:
+                found.setdefault(base, []).extend(found.get(name, ()))
+        return found
+
+    def _class_around(self, node: Node) -> str:
+        inner: Node | None = node
+        for _ in range(_NESTED):
+            inner = inner.parent if inner is not None else None
+            if inner is not None and inner.type in CLASSES:
+                return self.class_name(inner)
+        return ""
+
+    def class_name(self, node: Node) -> str:
+        """The name of a class, or of the constant that it is put into."""
+        name = node.child_by_field_name("name")
+        if name is None and node.parent is not None and node.parent.type == "variable_declarator":
+            name = node.parent.child_by_field_name("name")
+        return self.name(name) if name is not None else ""
 
     @cached_property
     def method_calls(self) -> dict[str, list[tuple[Node, Scope]]]:
@@ -184,8 +236,11 @@ class _Walk:
             size = method.end_byte - method.start_byte if method is not None else 0
             name = program.name(method) if method is not None and size in _INTO_SIZES else ""
             if name in _INTO and arguments is not None:
-                target = arguments.named_children[:1] if name == "assign" else [callee.child_by_field_name("object")]
-                self._declare.part(target[0] if target else None, arguments, scope)
+                owner = callee.child_by_field_name("object")
+                reflected = name == "set" and owner is not None and program.syntax.source(owner) in _REFLECTS
+                merged = reflected or name in _MERGING
+                target = arguments.named_children[:1] if merged else [owner]
+                self._declare.part(target[0] if target else None, arguments, scope, merged=merged)
         if arguments is not None:
             for child in arguments.named_children:
                 if child.type in FUNCTIONS:
@@ -294,7 +349,17 @@ class _Walk:
         name = node.child_by_field_name("name")
         if name is not None:
             self._program.bind(scope, self._program.name(name), Binding("class", node, scope))
+        for child in node.named_children:
+            if child.type == "class_heritage":
+                self._program.bases[self._program.class_name(node)] = self._base(child)
         self._rest(node, scope, name)
+
+    def _base(self, heritage: Node) -> str:
+        """What a class extends, when that is a name."""
+        inner: Node | None = heritage
+        while inner is not None and inner.type in {"class_heritage", "extends_clause"}:
+            inner = inner.named_children[0] if inner.named_child_count else None
+        return self._program.name(inner) if inner is not None and inner.type == "identifier" else ""
 
     def _function(self, node: Node, scope: Scope) -> None:
         program = self._program
@@ -307,7 +372,11 @@ class _Walk:
         if node.type == "method_definition":
             if name is not None:
                 kind = "getter" if is_getter(node) else "value"
-                program.store(self._declare.key(name), Binding(kind, node, scope))
+                key = self._declare.key(name)
+                program.store(key, Binding(kind, node, scope))
+                made = node.parent.parent if key == "constructor" and node.parent is not None else None
+                if made is not None and made.type in CLASSES and (owner := program.class_name(made)):
+                    program.constructors[node.id] = owner
         elif name is not None:
             home = inner if node.type in {"function_expression", "generator_function"} else scope
             program.bind(home, program.name(name), Binding("value", node, scope))

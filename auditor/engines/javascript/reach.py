@@ -11,6 +11,7 @@ from skillkeep.auditor.engines.javascript.values import Value
 from skillkeep.auditor.engines.javascript.words import Words
 from skillkeep.auditor.engines.network import Host, host_of
 from skillkeep.auditor.engines.tables import secrets, subject_of
+from skillkeep.auditor.engines.written import written_as
 from skillkeep.auditor.interface import Severity
 
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Reach"]
 
+_WRITES_TEXT: Final = ("write", "append", "output")
 _ADDRESS_KEYS: Final = ("host", "hostname", "url", "baseURL", "baseUrl", "uri")
 
 
@@ -41,7 +43,7 @@ class Reach:
         if path in words.clients:
             self._client(node, scope, words.clients[path], arguments)
         if (position := words.write.get(path)) is not None:
-            self._write(node, scope, arguments[position] if position < len(arguments) else None)
+            self._write(node, scope, path, arguments[position : position + 2])
         if path in words.credential_calls:
             self._site.report("code-credential-store", node, f"{path} reads {words.credential_calls[path]}")
         if path.startswith("file:"):
@@ -71,12 +73,16 @@ class Reach:
                 self._covered.append((item.start_byte, item.end_byte))
                 shown = text.replace(HOLE, "…")[:120]
                 message = f"reaches for {what}: {shown}"
-                self._site.report("code-credential-file", node, message, subject=subject_of(what))
+                self._site.report(
+                    "code-credential-file", node, message, subject=subject_of(what), severity=secrets().reading(what)
+                )
 
     def _connect(self, node: Node, scope: Scope, path: str, given: tuple[list[Node], int]) -> None:
         arguments, position = given
         address = arguments[position] if -len(arguments) <= position < len(arguments) else None
         value = self._value(address, scope)
+        if value.number and len(arguments) > position + 1:  # ``net.connect(443, "host")``
+            value = self._value(arguments[position + 1], scope)
         texts = value.texts or self._addresses(value)
         hosts = [host_of(text, HOLE) for text in texts if text.strip(HOLE)] or [Host("*")]
         for host in hosts:
@@ -124,9 +130,12 @@ class Reach:
         if "environment" in labels:
             self._site.report("code-environment-sent", node, f"the whole environment flows into {path}")
 
-    def _write(self, node: Node, scope: Scope, argument: Node | None) -> None:
-        if argument is None:
+    def _write(self, node: Node, scope: Scope, path: str, given: list[Node]) -> None:
+        if not given:
             return
+        argument = given[0]
+        if path.rpartition(".")[2].lower().startswith(_WRITES_TEXT):
+            self._written(node, scope, given)
         for text in self._value(argument, scope).texts:
             self._covered.append((argument.start_byte, argument.end_byte))
             if (meaning := secrets().persistence(text.replace(HOLE, ""))) is not None:
@@ -134,6 +143,14 @@ class Reach:
                 self._site.report("code-persistence", node, message, severity=meaning.severity)
             if text.startswith(("/", "~")) or ".." in text.split("/"):
                 self._site.capability("write", text.replace(HOLE, "*")[:200], node)
+
+    def _written(self, node: Node, scope: Scope, given: list[Node]) -> None:
+        """A program that is written to a file."""
+        names, texts = ([] if index >= len(given) else self._value(given[index], scope).texts for index in (0, 1))
+        for name in list(names)[:1]:
+            for text in list(texts)[:4]:
+                if (context := written_as(name, text)) is not None:
+                    self._site.derive(text.replace(HOLE, "NOT_KNOWN"), context, node, "written to a file")
 
     def member(self, node: Node, scope: Scope) -> None:
         """``process.env.NAME``, under whatever name it goes."""

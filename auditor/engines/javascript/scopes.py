@@ -8,10 +8,16 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from skillkeep.auditor.syntax.grammars import Node
 
-__all__ = ["FUNCTIONS", "THROWN", "Binding", "Scope", "is_getter"]
+__all__ = ["ANY", "FUNCTIONS", "INSIDE", "THROWN", "Binding", "Scope", "is_getter"]
 
 THROWN: Final = "<thrown>"
 """Among a program's properties: what it throws."""
+
+ANY: Final = "<any>"
+"""Among a program's properties: what is merged into ``this``. The path of a part under a name that is not written."""
+
+INSIDE: Final = "<inside>"
+"""The path of a part that is put into a member of what a name holds."""
 
 FUNCTIONS: Final = frozenset(
     {
@@ -28,7 +34,7 @@ class Binding:
     `kind`: ``value``; ``append`` (``+=``); ``element`` of a value; ``part`` that was put into it; ``getter``;
     ``import`` of `path`; ``parameter`` number `index` of `scope`, or the ``rest`` from there; ``class``; ``caught`` for
     what is thrown somewhere; ``none`` for a name without a value. A property's binding has the path ``=`` when it was
-    assigned.
+    assigned; a part's has `ANY` where it may replace any member.
     """
 
     kind: str

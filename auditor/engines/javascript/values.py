@@ -25,6 +25,7 @@ class Value:
     `paths`: qualified names (``fs.readFile``, ``process.env``). `texts`: what it may say, with a `HOLE` for each
     part that is not known; empty when nothing is. `items`: those of a list. `functions`: their scopes. `objects`:
     object literals and the scope they stand in. `decoded`: a decoder took part. `number`: the texts are numbers.
+    `loose`: members were put in, or over others, under names that are not written (``Object.assign(it, other)``).
     """
 
     paths: tuple[str, ...] = ()
@@ -34,6 +35,7 @@ class Value:
     objects: tuple[tuple[Node, Scope], ...] = ()
     decoded: bool = False
     number: bool = False
+    loose: bool = False
 
     @property
     def text(self) -> str | None:
@@ -84,6 +86,7 @@ def union(values: Iterable[Value]) -> Value:
         tuple(each for value in listed for each in value.objects)[:MOST],
         any(value.decoded for value in listed),
         all(value.number for value in listed),
+        any(value.loose for value in listed),
     )
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from skillkeep.auditor.engines.powershell.calls import Call
 from skillkeep.auditor.engines.powershell.site import Site
-from skillkeep.auditor.engines.tables import secrets
+from skillkeep.auditor.engines.tables import secrets, subject_of
 from skillkeep.auditor.engines.values import HOLE, NOTHING, Value
 from skillkeep.auditor.interface import Severity
 
@@ -103,7 +103,10 @@ class Reach:
         what = secrets().path(text) if text.strip(HOLE) and _PATH.fullmatch(text) else None
         if what is None:
             return NOTHING
-        self._site.report("code-credential-file", node, f"{by} reaches for {what}: {text.replace(HOLE, '…')[:120]}")
+        message = f"{by} reaches for {what}: {text.replace(HOLE, '…')[:120]}"
+        self._site.report(
+            "code-credential-file", node, message, subject=subject_of(what), severity=secrets().reading(what)
+        )
         return frozenset({f"secret:{what}"})
 
     def _secrets(self, call: Call) -> frozenset[str]:

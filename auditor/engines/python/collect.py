@@ -56,7 +56,7 @@ _FEEDERS: Final = frozenset(
     {
         "append", "appendleft", "extend", "insert", "add", "update", "setdefault", "write", "writelines", "writestr",
         "put", "put_nowait", "add_header", "add_unredirected_header", "putheader", "attach", "set_payload",
-        "set_content", "push", "feed",
+        "set_content", "push", "feed", "read_string", "read_dict", "read_file", "readfp", "__setitem__",
     }
 )  # fmt: skip
 
@@ -337,6 +337,8 @@ def _fed(walk: _Walk, scope: Scope, holder: ast.expr, call: ast.Call) -> None:
         walk.found.stored.extend((holder.id, "" if told else "[", item, scope) for item in given)
     elif isinstance(holder, ast.Attribute):
         walk.found.attributes[holder.attr].extend((Binding("fed", item.lineno, item), scope) for item in given)
+        if getattr(call.func, "attr", "") == "update" and not all(map(is_written_down, given)):
+            walk.found.attributes[holder.attr].append((Binding("opaque", call.lineno), scope))
         if isinstance(holder.value, ast.Name):
             walk.found.stored.extend((holder.value.id, holder.attr, item, scope) for item in given)
 

@@ -247,7 +247,9 @@ class Credentials:
         if what:
             self._covered.update(map(id, ast.walk(item)))
             message = f"reaches for {what}: {text.replace(HOLE, '…')[:120]}"
-            self._site.report("code-credential-file", call, message, subject=subject_of(what))
+            self._site.report(
+                "code-credential-file", call, message, subject=subject_of(what), severity=secrets().reading(what)
+            )
         return bool(what)
 
 

@@ -13,6 +13,7 @@ from skillkeep.auditor.engines.python.scopes import Scope
 from skillkeep.auditor.engines.python.site import Site
 from skillkeep.auditor.engines.python.values import HOLE, alternatives, texts_of
 from skillkeep.auditor.engines.tables import secrets, subject_of, table
+from skillkeep.auditor.engines.written import written_as
 from skillkeep.auditor.interface import Severity
 
 __all__ = ["Egress", "names_that_send"]
@@ -182,6 +183,15 @@ class Egress:
             call.func.attr in self._write_methods or (call.func.attr == "open" and self._mode_writes(call, scope, 0))
         ):
             self._write(call, call.func.value, scope)
+            if call.func.attr == "write_text" and call.args:
+                self._written(call, call.func.value, scope)
+
+    def _written(self, call: ast.Call, path: ast.expr, scope: Scope) -> None:
+        """A program that is written to a file."""
+        for name in texts_of(self._site.fold(path, scope))[:1]:
+            for text in texts_of(self._site.fold(call.args[0], scope))[:4]:
+                if (context := written_as(name, text)) is not None:
+                    self._site.derive(text.replace(HOLE, "NOT_KNOWN"), context, call, "written to a file")
 
     def _opened(self, call: ast.Call, scope: Scope) -> None:
         if self._mode_writes(call, scope, 1):

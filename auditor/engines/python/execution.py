@@ -12,7 +12,7 @@ from skillkeep.auditor.engines.interface import Context
 from skillkeep.auditor.engines.python.dumped import is_own_dump
 from skillkeep.auditor.engines.python.flow import Flow, secret_labels
 from skillkeep.auditor.engines.python.inputs import FEEDING, judge_input, judge_program, judge_template
-from skillkeep.auditor.engines.python.loaders import is_safe_loading
+from skillkeep.auditor.engines.python.loaders import unsafe_loading
 from skillkeep.auditor.engines.python.programs import starts_named_program
 from skillkeep.auditor.engines.python.scopes import Binding, Scope
 from skillkeep.auditor.engines.python.site import Site
@@ -308,8 +308,8 @@ class Execution:
                 else example_severity(self._site.segment, self._site.excerpt(call))
             )
             self._site.report(rule, call, f"{name} runs code that the data{origin} chooses", severity=severity)
-        elif not is_safe_loading(self._site, call, scope, name):
-            self._site.report("python-unsafe-load", call, f"{name} can run code that the file chooses")
+        elif rule := unsafe_loading(self._site, self._flow, call, scope, name):
+            self._site.report(rule, call, f"{name} can run code that the file chooses")
 
     def _import(self, call: ast.Call, scope: Scope, name: str, where: list[int | str], rule: str) -> None:
         value, layers = self._judged(self._site.argument(call, where), scope)

@@ -78,7 +78,8 @@ def _fed(site: Site, flow: Flow, call: ast.Call, scope: Scope, argument: ast.exp
 
 def _fed_later(site: Site, flow: Flow, call: ast.Call, scope: Scope) -> bool:
     """``shell.stdin.write(fetched)``: an interpreter without a script gets something from elsewhere to run."""
-    labels = frozenset().union(*(flow.labels(each, scope) for each in call.args), frozenset())
+    given = (*call.args, *(each.value for each in call.keywords if each.arg in _INPUT))
+    labels = frozenset().union(*(flow.labels(each, scope) for each in given), frozenset())
     if _ORIGINS.isdisjoint(labels):
         return False
     holder: ast.AST = call.func

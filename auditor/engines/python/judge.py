@@ -16,6 +16,7 @@ from skillkeep.auditor.engines.python.egress import Egress, names_that_send
 from skillkeep.auditor.engines.python.execution import LOOKS, Execution, names_that_run
 from skillkeep.auditor.engines.python.flow import Flow
 from skillkeep.auditor.engines.python.folding import Folder
+from skillkeep.auditor.engines.python.inputs import FEEDING
 from skillkeep.auditor.engines.python.names import Names
 from skillkeep.auditor.engines.python.parts import feed
 from skillkeep.auditor.engines.python.program import Program, Source
@@ -218,6 +219,7 @@ def _ends() -> frozenset[str]:
     """The last part of every name that means something: a method of another name cannot be one of them."""
     sinks = table("python")
     named = frozenset(name.rpartition(".")[2] for kind in _TABLES for name in sinks[kind])
+    named |= frozenset(name.rpartition(".")[2] for name in FEEDING)
     return named | _OTHERS | frozenset(sinks["read_methods"]) | frozenset(sinks["write_methods"])
 
 

@@ -8,6 +8,7 @@ from skillkeep.auditor.engines.ruby.execution import Execution
 from skillkeep.auditor.engines.ruby.folding import Folder, TooDeepError
 from skillkeep.auditor.engines.ruby.reach import Reach
 from skillkeep.auditor.engines.ruby.texts import DECODING, decoded, inflated, method_of_text
+from skillkeep.auditor.engines.tables import table
 from skillkeep.auditor.engines.tree_site import TreeSite
 from skillkeep.auditor.engines.values import HOLE, NOTHING, UNKNOWN, Value
 from skillkeep.auditor.interface import Severity
@@ -30,6 +31,8 @@ _ANSWERING: Final = frozenset(
 _MOST_ITEMS: Final = 8  # constants of a list that its block is judged with
 _ANYTHING: Final = frozenset({"", "Kernel", "Object", "self", "Process", "IO", "Open3"})
 _JOINING: Final = frozenset({"join", "expand_path"})
+_TYPED: Final = "an interpreter's input"
+_TYPING: Final = frozenset({"write", "puts", "print", "<<", "syswrite"})
 _CALLING: Final = frozenset({"call", "()", "[]", "==="})
 
 
@@ -177,7 +180,7 @@ class Judge:
         if owner == "Pathname" and name in {"new", "join"} and given:
             return Value(given[0].text, labels, kind="Pathname")
         if target is None and name in {"URI", "Pathname", "String", "Array"} and given:
-            return Value(given[0].text, labels, given[0].items)
+            return Value(given[0].text, labels, given[0].items, "address" if name == "URI" else "")
         if owner == "URI" and name in {"parse", "join"} and given:
             return Value(given[0].text, labels, kind="address")
         if owner in {"Object", "Kernel"} and name == "const_get" and given and given[0].known:
@@ -187,11 +190,15 @@ class Judge:
     def _reached(
         self, node: Node, target: Value | None, owner: str, name: str, given: tuple[Value, ...], labels: frozenset[str]
     ) -> Value:
+        if target is not None and owner == "address" and name in {"host", "hostname"} and target.known:
+            return Value(target.text, labels)
         if target is not None and owner == "address" and name in {"open", "read"}:
             self._site.connects(target, node, "URI.open")
             return Value(HOLE, labels | {"download"})
         if owner == "Pathname" and name in {"read", "binread", "readlines"} and target is not None:
             return Value(HOLE, labels | self._reach.judge(node, "File", "read", [target]))
+        if owner == _TYPED and name in _TYPING and labels & {"download", "decoded"}:
+            self._execution.downloaded(node, "an interpreter that is typed into")
         if name == "reopen" and "socket" in labels:
             self._site.report("shell-reverse-shell", node, "a standard stream is joined to a connection")
         if owner in self._requests:
@@ -244,6 +251,8 @@ class Judge:
             value = target if name in _ITSELF else one or Value(HOLE, target.labels)
         elif owner in self._network or owner in self._sockets:
             value = Value(HOLE, frozenset({"download"}), kind=owner)
+        elif name.startswith("popen") and given and _is_interpreter(given[0]):
+            value = Value(HOLE, kind=_TYPED)
         elif name in {"open", "new"} and given:
             value = Value(HOLE, self._site.origin(given[0], None)[0], kind="file")
         for parameter in names:
@@ -299,3 +308,10 @@ class Judge:
             if name is not None:
                 names.append(self._site.source(name))
         return names
+
+
+def _is_interpreter(command: Value) -> bool:
+    """True for a command of one word, or an option beside it, that runs what is typed into it."""
+    words = [item.text for item in command.items] if command.items is not None else command.text.split()
+    name = words[0].rpartition("/")[2] if words else ""
+    return name in table("shell")["interpreters"] and all(word.startswith("-") for word in words[1:])

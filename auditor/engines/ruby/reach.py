@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, Final
 
-from skillkeep.auditor.engines.tables import secrets
+from skillkeep.auditor.engines.shell.braces import braced
+from skillkeep.auditor.engines.tables import secrets, subject_of
 from skillkeep.auditor.engines.tree_site import TreeSite
 from skillkeep.auditor.engines.values import HOLE, NOTHING, UNKNOWN, Value
 
@@ -73,12 +74,16 @@ class Reach:
 
     def _path(self, node: Node, owner: str, name: str, value: Value, *, reads: bool) -> frozenset[str]:
         text = value.text
-        what = secrets().path(text) if text.strip(HOLE) and " " not in text.strip() else None
+        plain = text.strip(HOLE) and " " not in text.strip()
+        what = next(filter(None, map(secrets().path, braced(text))), None) if plain else None
         if what is None:
             return self._site.origin(value, None)[0] if reads else NOTHING
         shown = text.replace(HOLE, "…")[:120]
         if reads or owner in self._network:
-            self._site.report("code-credential-file", node, f"{owner or name} reaches for {what}: {shown}")
+            message = f"{owner or name} reaches for {what}: {shown}"
+            self._site.report(
+                "code-credential-file", node, message, subject=subject_of(what), severity=secrets().reading(what)
+            )
             return frozenset({f"secret:{what}"})
         if name in self._naming:
             self._site.report("code-credential-mention", node, f"{name} names the place of {what}: {shown}")

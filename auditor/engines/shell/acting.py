@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from skillkeep.auditor.engines.shell.lookup import WRITING, lookup
-from skillkeep.auditor.engines.shell.model import Command, Script
+from skillkeep.auditor.engines.shell.model import Command, Script, Substitution
 
-__all__ = ["Acting"]
+__all__ = ["Acting", "only_looks"]
+
+_LOOKING = frozenset({"true", "false", ":", "continue", "break", "du", "wc", "exit", "return"})
 
 
 class Acting:
@@ -33,6 +35,21 @@ class Acting:
         if name in WRITING:
             return bool(command.redirects)
         return name is None or name in self._names or (name in self._functions and self.acts(name))
+
+
+def only_looks(script: Script) -> bool:
+    """True when every command of `script`, also in its words, names files without giving their content away."""
+    looking = lookup().path_only | _LOOKING
+    for command in _commands(script):
+        name = command.words[0].literal if command.words else None
+        if command.redirects and any(operator.startswith("<") for operator, _ in command.redirects):
+            return False
+        if name not in looking and (command.words or command.heredoc is not None):
+            return False
+        inner = (piece.script for word in command.words for piece in word.pieces if isinstance(piece, Substitution))
+        if not all(map(only_looks, inner)):
+            return False
+    return True
 
 
 def _commands(script: Script) -> Iterator[Command]:

@@ -6,6 +6,7 @@ import re
 from typing import Any, Final
 
 from skillkeep.auditor.engines.interface import Context
+from skillkeep.auditor.engines.shell.calls import program_name
 from skillkeep.auditor.engines.shell.evaluate import HOLE
 from skillkeep.auditor.engines.shell.lookup import CHANGING
 from skillkeep.auditor.engines.shell.model import Command, Word
@@ -34,6 +35,7 @@ class Changing:
     def __init__(self, site: ShellSite, table: dict[str, Any]) -> None:
         self._site = site
         self._writers: dict[str, str] = table["writers"]
+        self._interpreters = frozenset(table["interpreters"])
 
     def judge(self, call: Call, labels: frozenset[str]) -> None:
         """Judge `call`, which `labels` flow into."""
@@ -94,8 +96,11 @@ class Changing:
                 self.written(call.command, word, text)
                 self._site.files.filled(self._site.name(text, word), labels)
         if call.name in _COPYING and len(call.operands) > 1:
+            target = self._site.name(call.arguments[-1], call.words[-1]) if call.words else call.operands[-1]
             for source in call.operands[:-1]:
                 self._site.files.copied(source, call.operands[-1])
+                if (program := program_name(source)) in self._interpreters:
+                    self._site.files.programs[target] = program
 
     def _destroys(self, call: Call) -> None:
         name, command = call.name, call.command

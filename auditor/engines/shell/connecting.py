@@ -9,13 +9,14 @@ from typing import Any, Final
 from skillkeep.auditor.engines.network import Host, host_of
 from skillkeep.auditor.engines.shell.evaluate import HOLE
 from skillkeep.auditor.engines.shell.site import Call, ShellSite
-from skillkeep.auditor.engines.tables import subject_of
+from skillkeep.auditor.engines.tables import secrets, subject_of
 from skillkeep.auditor.interface import Severity
 from skillkeep.auditor.services import services
 
 __all__ = ["Connecting"]
 
 _NOTHING: Final[frozenset[str]] = frozenset()
+_METADATA: Final = "the cloud's metadata service"  # of rules/tables/secrets.yaml
 _REMOTE_PATH: Final = re.compile(r"^(?:[\w.-]+@)?((?:[\w-]+\.)+[\w-]+):")
 _MISLEADING: Final = ("-x", "-K", "-k", "--proxy", "--config", "--insecure", "--resolve", "--connect-to", "--url", "-e")
 _ASKING_VERSION: Final = frozenset({("--version",), ("-V",), ("--help",), ("-h",)})
@@ -116,6 +117,8 @@ class Connecting:
         for label in sorted(labels):
             if label.startswith("secret:"):
                 what = label.partition(":")[2]
+                if what == _METADATA and hosts and all(secrets().path(host.name) == what for host in hosts):
+                    continue  # its own token, which it asks for
                 if self._site.held and (not hosts or self._logs_in(call, what, hosts)):
                     continue
                 subject = subject_of(what)

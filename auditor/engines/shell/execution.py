@@ -11,8 +11,10 @@ from skillkeep.auditor.engines.interface import Context
 from skillkeep.auditor.engines.network import host_of
 from skillkeep.auditor.engines.quoted import is_weakness
 from skillkeep.auditor.engines.shell.appended import appended
+from skillkeep.auditor.engines.shell.archives import UNPACKING, unpack
 from skillkeep.auditor.engines.shell.dotenv import prints_dotenv
 from skillkeep.auditor.engines.shell.evaluate import HOLE, Known
+from skillkeep.auditor.engines.shell.interpreters import code_option, interpreter_of
 from skillkeep.auditor.engines.shell.lists import holds_download, is_run_by_xargs, listed_in
 from skillkeep.auditor.engines.shell.lookup import lookup
 from skillkeep.auditor.engines.shell.model import Command, Script, Substitution, Variable, Word
@@ -40,9 +42,8 @@ _CONTEXTS: Final[dict[str, Context | None]] = {
 _STANDARD_INPUT: Final = frozenset({"-", "/dev/stdin", "/proc/self/fd/0", "/dev/fd/0"})
 _ELLIPSES: Final = frozenset({"…", "..."})  # prose about `curl … | sh` fetches nothing
 _INSTALLING: Final = frozenset({"dpkg", "rpm", "installer", "msiexec", "apt", "apt-get", "dnf", "yum"})
+_OPENED: Final = re.compile(r"\.(?:app|dmg|pkg|mpkg|command|terminal|scpt|jar|exe|msi|desktop|appimage|wasm|vsix)/?$")
 _PUBLIC_KEY: Final = re.compile(r"(?:~|/home/[\w.-]+|/root|/Users/[\w.-]+)/\.ssh/[\w*.-]+\.pub")
-_BEFORE_A_WORD: Final = frozenset({"-O", "+O", "-o", "+o", "--rcfile", "--init-file"})  # what follows is no script
-_SWITCHING: Final = frozenset({"su", "runuser", "script"})  # a user or file may stand before the code
 _UNKNOWN: Final = "NOT_KNOWN"  # the variable that stands for what is not known in a text handed back
 _PROGRAM: Final = re.compile(r"[^\W_][\w.+-]*|[\w+-][\w.+-]*[^\W_][\w.+-]*")
 _LONGEST_NAME: Final = 255  # of a file; the pattern is quadratic
@@ -66,10 +67,12 @@ class Execution:
         self._program(call)
         if "xargs" in call.prefixes:
             labels |= listed_in(self._site, call)
-            if "download" in labels and is_run_by_xargs(call, self._interpreter(call.name) is not None):
+            if "download" in labels and is_run_by_xargs(
+                call, interpreter_of(call, self._site, self._table) is not None
+            ):
                 self._downloaded(call, before)
                 return
-        interpreter = self._interpreter(call.name)
+        interpreter = interpreter_of(call, self._site, self._table)
         if call.name == "eval":
             self._eval(call, labels)
         elif interpreter is not None:
@@ -81,11 +84,21 @@ class Execution:
                 if _COMMANDS.search(text):
                     via = FED_PUBLIC_KEY if _is_own_public_key(before) else "ssh"
                     self._site.derive(text, Context.SHELL, call.command, via)
-        elif call.name in _INSTALLING:
-            self._installed(call)
-        elif call.program is not None:
+        elif call.program is not None and not self._handles(call, labels, before):
             self._filled(call, call.program)
             self._appended(call)
+
+    def _handles(self, call: Call, labels: frozenset[str], before: list[Call]) -> bool:
+        """True for a program that installs, unpacks or opens what is fetched, which is judged."""
+        if call.name in _INSTALLING:
+            self._installed(call)
+        elif call.name in UNPACKING:
+            unpack(call, labels, before, self._site)
+        elif call.name in self._table["openers"]:
+            self._opened(call)
+        else:
+            return False
+        return True
 
     def _appended(self, call: Call) -> None:
         for text in appended(call):
@@ -96,11 +109,11 @@ class Execution:
         if before and self._site.bare_interpreter and labels & {"download", "decoded"}:
             self._unknown(call, labels, "shell-dynamic-command", f"{call.name} runs what it is fed")
 
-    def _interpreter(self, name: str) -> dict[str, Any] | None:
-        known: dict[str, Any] | None = self._table["interpreters"].get(name)
-        if known is None and name.startswith(("python3.", "python2.")):
-            known = self._table["interpreters"]["python3"]
-        return known
+    def _opened(self, call: Call) -> None:
+        """``open Tool.app``, ``java -jar tool.jar``: a program that was fetched is started by another one."""
+        for text, word in zip(call.arguments, call.words, strict=False):
+            if _OPENED.search(text.lower()):
+                self._filled(call, word)
 
     def _program(self, call: Call) -> None:
         """What is run when the program's own name is not written down."""
@@ -110,7 +123,8 @@ class Execution:
         if first.literal is None and not call.prefixes and isinstance(first.only, Substitution):
             self._substituted(call, first, first.only)
         elif first.literal is None and isinstance(first.only, Variable):
-            held = self._site.scope.labels.get(first.only.name, frozenset()) & {"download", "decoded"}
+            whole = first.only.name.partition("[")[0]
+            held = self._site.scope.labels.get(whole, frozenset()) & {"download", "decoded"}
             if held and not call.prefixes:
                 self._unknown(call, held, "shell-dynamic-command", f"what ${first.only.name} holds is run")
             elif first.only.name == _UNKNOWN:
@@ -157,7 +171,7 @@ class Execution:
         printed: Known | None,
     ) -> None:
         context = _CONTEXTS.get(interpreter["language"])
-        code = self._code_option(call, interpreter["code"])
+        code = code_option(call, interpreter["code"])
         if code is not None:
             self._code(
                 call, call.words[code] if code < len(call.words) else None, call.arguments[code], context, labels
@@ -177,21 +191,6 @@ class Execution:
             self._script_file(call, operands, labels)
             if context is Context.JAVASCRIPT:
                 self._appended(call)
-
-    @staticmethod
-    def _code_option(call: Call, options: list[str]) -> int | None:
-        """Index of the code among the arguments; ``-c`` may hide in ``-lc`` or ``-xec``."""
-        for index, argument in enumerate(call.arguments[:-1]):
-            if argument in options:
-                return index + 1
-            if call.name in _SWITCHING or (index and call.arguments[index - 1] in _BEFORE_A_WORD):
-                continue
-            clustered = len(argument) > 2 and argument[0] == "-" and argument[1] != "-"
-            if clustered and "-c" in options and argument[1:].isalpha() and argument.endswith("c"):
-                return index + 1
-            if not argument.startswith(("-", "+")) and argument not in {"pipefail"}:
-                return None
-        return None
 
     def _code(self, call: Call, word: Word | None, text: str, context: Context | None, labels: frozenset[str]) -> None:
         """Text given to an interpreter to run."""
@@ -347,7 +346,7 @@ class Execution:
 
     def _filled(self, call: Call, word: Word) -> None:
         """Run the file that `word` names, if the script has filled it from elsewhere."""
-        if self._site.files.labels:
+        if self._site.files.labels or self._site.files.unpacked:
             self._run(call, self._site.name(self._site.scope.text(word), word))
 
     def _installed(self, call: Call) -> None:
@@ -364,6 +363,11 @@ class Execution:
             self._site.report("shell-decoded-execution", call.command, message)
         elif labels:
             self._downloaded(call, file=name)
+        elif (url := self._site.files.unpacked_in(name)) is not None:
+            shown = any(step.startswith("fence") for step in self._site.segment.provenance)
+            severity = Severity.WARN if shown or is_installer(url) else None
+            message = f"{name[:80]} comes out of an archive{url and f' from {url[:120]}'}, and is run"
+            self._site.report("shell-download-execution", call.command, message, subject=url, severity=severity)
 
     def _downloaded(self, call: Call, before: list[Call] | None = None, file: str = "") -> None:
         """Report a download that is run; a vendor's documented installer needs eyes, not a block."""

@@ -1,25 +1,32 @@
-"""Files that a script fills with something from elsewhere: what was downloaded or decoded, and copies of both."""
+"""Files that a script fills: what was downloaded or decoded, unpacked, copied, or taken from the environment."""
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 
 __all__ = ["Files"]
 
 _NOTHING: frozenset[str] = frozenset()
 _ORIGINS = frozenset({"download", "decoded"})
+_BELOW_HERE = re.compile(r"\.?[\w-][\w.-]*/|\./")
 
 
 @dataclass
 class Files:
     """File names as the script writes them. `urls` of the downloaded ones; `labels` of all.
 
-    `folders` are those the script changes into, so that ``cd /tmp`` makes ``a`` and ``/tmp/a`` the same.
+    `folders` are those the script changes into, so that ``cd /tmp`` makes ``a`` and ``/tmp/a`` the same. `unpacked` are
+    folders with the content of a downloaded archive, and its address; `programs` are copies of interpreters under other
+    names; `private` are the labels of files that hold what is the user's.
     """
 
     urls: dict[str, str] = field(default_factory=dict)
     labels: dict[str, frozenset[str]] = field(default_factory=dict)
     folders: list[str] = field(default_factory=list)
+    unpacked: dict[str, str] = field(default_factory=dict)
+    programs: dict[str, str] = field(default_factory=dict)
+    private: dict[str, frozenset[str]] = field(default_factory=dict)
 
     def downloaded(self, name: str, url: str) -> None:
         """`name` now holds what `url` answered."""
@@ -29,6 +36,8 @@ class Files:
         """`name` now holds data with these labels; only where it comes from is kept."""
         origin = labels & _ORIGINS
         key = name.removeprefix("./")
+        if len(origin) < len(labels) and key and not key.startswith("/dev/"):
+            self.private[key] = self.private.get(key, _NOTHING) | (labels - origin)
         if not origin or not key or key.startswith("/dev/"):
             return
         self.labels[key] = self.labels.get(key, _NOTHING) | origin
@@ -54,6 +63,13 @@ class Files:
                 return f"{folder}/{key}"
             if key.startswith(f"{folder}/") and key[len(folder) + 1 :] in self.labels:
                 return key[len(folder) + 1 :]
+        return None
+
+    def unpacked_in(self, name: str) -> str | None:
+        """The address of the archive that the file called `name` came out of, or None."""
+        for folder, url in self.unpacked.items():
+            if name.startswith(f"{folder}/") or (folder == "." and _BELOW_HERE.match(name)):
+                return url
         return None
 
     def of(self, name: str) -> frozenset[str]:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from skillkeep.auditor.engines.interface import Context
-from skillkeep.auditor.engines.shell.acting import Acting
+from skillkeep.auditor.engines.shell.acting import Acting, only_looks
 from skillkeep.auditor.engines.shell.braces import braced
 from skillkeep.auditor.engines.shell.calls import calls_of
 from skillkeep.auditor.engines.shell.evaluate import HOLE
@@ -279,9 +279,13 @@ class Judge:
         texts = [(value, text) for value in loop.values for text in braced(self._site.scope.text(value))]
         for value, text in texts:
             what = secrets().path(text.replace(HOLE, ""))
-            if what is not None:
+            if what is not None and command.body is not None and only_looks(command.body):
+                self._site.report("code-credential-mention", value, f"names the place of {what} in a loop")
+            elif what is not None:
                 message = f"goes through files that hold secrets: {what}"
-                self._site.report("code-credential-file", value, message, subject=subject_of(what))
+                self._site.report(
+                    "code-credential-file", value, message, subject=subject_of(what), severity=secrets().reading(what)
+                )
 
 
 def _set_by(call: Call, flowing: frozenset[str]) -> Sequence[str]:

@@ -13,13 +13,13 @@ from skillkeep.auditor.engines.shell.model import Command
 from skillkeep.auditor.engines.shell.probing import only_probes
 from skillkeep.auditor.engines.shell.site import Call, ShellSite
 from skillkeep.auditor.engines.shell.touching import Touching, is_network_device
-from skillkeep.auditor.engines.tables import subject_of
+from skillkeep.auditor.engines.tables import secrets, subject_of
 
 __all__ = ["Reach"]
 
 _NOTHING: Final[frozenset[str]] = frozenset()
 _DECODING: Final = re.compile(r"\bdecode_base64\b|\bunpack\b")
-_DUMPING: Final = frozenset({"-p", "-x", "-xp", "-e", "-v"})
+_DUMPING: Final = frozenset({"-p", "-x", "-xp", "-px", "-e", "-v", "-0", "--null"})
 
 
 class Reach:
@@ -44,6 +44,8 @@ class Reach:
         if (name in self._decoders and self._decodes(call)) or (name == "perl" and _decodes_in_words(call)):
             added |= {"decoded"}
         program = self._connecting.program(call)
+        if program is not None and self._site.files.private:
+            added |= self._private(call)
         if program is not None:
             added |= self._connecting.judge(call, program, labels | added)
         elif self._site.files.labels:
@@ -51,6 +53,14 @@ class Reach:
             added |= _NOTHING.union(*(self._site.files.of(self._site.name(text, word)) for text, word in named))
         self._changing.judge(call, labels | added)
         return added
+
+    def _private(self, call: Call) -> frozenset[str]:
+        """Labels of the files that a connecting command is given, where the script has put what is the user's."""
+        labels = _NOTHING
+        for text, word in zip(call.arguments, call.words, strict=False):
+            name = self._site.name(text, word).rpartition("@")[2].removeprefix("./")
+            labels |= self._site.files.private.get(name, _NOTHING)
+        return labels
 
     def pipeline(self, calls: list[Call]) -> None:
         """Judge a pipeline as a whole."""
@@ -77,9 +87,13 @@ class Reach:
                 self._site.report("shell-reverse-shell", command, "a redirection opens a network connection")
             elif operator == "<":
                 if (what := self._touching.path(text)) is not None:
-                    self._site.report("code-credential-file", command, f"reads {what}", subject=subject_of(what))
+                    self._site.report(
+                        "code-credential-file", command, f"reads {what}", subject=subject_of(what),
+                        severity=secrets().reading(what),
+                    )  # fmt: skip
                     labels |= {f"secret:{what}"}
-                labels |= self._site.files.of(self._site.name(text, target))
+                name = self._site.name(text, target)
+                labels |= self._site.files.of(name) | self._site.files.private.get(name.removeprefix("./"), _NOTHING)
             elif ">" in operator and not operator.endswith("&"):
                 self._changing.written(command, target, text)
                 self._site.files.filled(

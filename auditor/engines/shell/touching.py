@@ -104,7 +104,11 @@ class Touching:
             return taken
         shown = bare.replace(HOLE, "…")[:120]
         message = f"{call.name} reaches for {what}: {shown}"
-        self._site.report("code-credential-file", word, message, subject=subject_of(what))
+        if HOLE in bare and "://" in bare:  # of a function, which its callers tell the rest
+            self._site.doubt("code-credential-file", word, message, secrets().reading(what))
+            return frozenset({f"secret:{what}"})
+        shown_only = secrets().reading(what)
+        self._site.report("code-credential-file", word, message, subject=subject_of(what), severity=shown_only)
         return frozenset({f"secret:{what}"})
 
     def _taken(self, call: Call, text: str, word: Word) -> frozenset[str] | None:

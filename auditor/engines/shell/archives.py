@@ -1,0 +1,44 @@
+"""Archives that a script has fetched: the folder that each is unpacked in."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from skillkeep.auditor.engines.shell.connecting import first_url
+from skillkeep.auditor.engines.shell.site import Call, ShellSite
+
+__all__ = ["UNPACKING", "unpack"]
+
+UNPACKING: Final = frozenset({"tar", "gtar", "bsdtar", "unzip", "7z", "7za", "ditto"})
+_INTO: Final = {"unzip": ("-d",), "7z": ("-o",), "7za": ("-o",)}
+_FOLDER: Final = ("-C", "--directory")
+
+
+def unpack(call: Call, labels: frozenset[str], before: list[Call], site: ShellSite) -> None:
+    """Remember where `call` puts the files of an archive that was downloaded, or that is piped into it."""
+    files = site.files
+    keys = [key for text in call.arguments if (key := files.find(text)) is not None and "download" in files.labels[key]]
+    piped = "download" in labels and bool(before)
+    if not keys and not piped:
+        return
+    if call.name.endswith("tar") and not any(_extracts(text) for text in call.arguments[:2]):
+        return
+    url = files.urls.get(keys[0], "") if keys else next(filter(None, map(first_url, before)), "")
+    files.unpacked[_folder(call, site).rstrip("/") or "/"] = url
+
+
+def _extracts(text: str) -> bool:
+    return text in {"--extract", "--get"} or (not text.startswith("--") and "x" in text and "/" not in text)
+
+
+def _folder(call: Call, site: ShellSite) -> str:
+    options = _INTO.get(call.name, _FOLDER)
+    for number, (text, word) in enumerate(zip(call.arguments, call.words, strict=False)):
+        for option in options:
+            if text == option and number + 1 < len(call.words):
+                return site.name(call.arguments[number + 1], call.words[number + 1])
+            if text.startswith(option) and len(text) > len(option):
+                return site.name(text, word).removeprefix(option).removeprefix("=")
+    if call.name == "ditto" and len(call.operands) > 1:
+        return call.operands[-1]
+    return "."
