@@ -65,6 +65,7 @@ class _PackedFile(SourceFile):
     _store: FileStore
     _contexts: frozenset[Context]
     _head: bytes
+    _program: bool
 
     def __init__(self, file: SourceFile, store: FileStore, contexts: frozenset[Context]) -> None:
         set_field = object.__setattr__
@@ -73,6 +74,7 @@ class _PackedFile(SourceFile):
         set_field(self, "_packed", zlib.compress(file.data, _LEVEL))
         set_field(self, "_store", store)
         set_field(self, "_head", file.head)
+        set_field(self, "_program", file.is_program)
         set_field(self, "_contexts", contexts)
 
     @property
@@ -89,6 +91,11 @@ class _PackedFile(SourceFile):
     def head(self) -> bytes:
         """Kept as it is."""
         return self._head
+
+    @property
+    def is_program(self) -> bool:
+        """Kept as it is."""
+        return self._program
 
     @property
     def text(self) -> str | None:
