@@ -25,7 +25,7 @@ _WORD: Final = 0.4
 _UNHEARD: Final = 10  # in a megabyte, of a text that is not listed
 _NEAR: Final = 2_000  # bytes around what was found that are looked at; more are the whole text
 _FEW: Final = 4  # texts that are looked for in a whole text
-_FOUND: Final = 200, 32  # hits, and bytes for one more hit, from which on RE2's own filter is asked
+_ASKED: Final = 500, 24  # patterns that are thought of, and bytes for one more, from which on RE2's own filter is asked
 _LOOKED_AT: Final = 64  # times a text that is looked at, likewise
 
 
@@ -52,14 +52,15 @@ class SpelledSet(PatternSet):
         plain, index = lowered(data), self._index
         if len(plain) != len(data):  # letters stand where RE2 sees none, so that words start and end elsewhere
             return super().candidates(data)
-        found, told, hits = set(index.always), index.told, _FOUND[0] + len(plain) // _FOUND[1]
+        found, told, left = set(index.always), index.told, _ASKED[0] + len(plain) // _ASKED[1]
         near = _Near(plain)
         ends = plain + b"\n"
         for at, text in index.rare.starts(plain):
-            hits -= 1
-            if hits < 0 or near.left < 0:
+            needs = told[text]
+            left -= len(needs) + 1
+            if left < 0 or near.left < 0:
                 return super().candidates(data)
-            for need in told[text]:
+            for need in needs:
                 if (
                     need.number not in found
                     and not (need.first and ends[at - 1] in _LETTERS)
