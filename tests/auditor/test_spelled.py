@@ -68,8 +68,8 @@ def test_all_but_few_of_the_rules_patterns_spell_something() -> None:
     assert spelling("(a") == Spelling((), 0, breaks=True)
 
 
-@pytest.mark.parametrize("before", ["", "word ", "x\n"])
-@pytest.mark.parametrize("after", ["", " word", "\nx", "ſ"])
+@pytest.mark.parametrize("before", ["", "word "])
+@pytest.mark.parametrize("after", ["", " ſ"])
 def test_what_matches_in_an_example_of_a_rule_is_a_candidate(spelled: SpelledSet, before: str, after: str) -> None:
     for text in EXAMPLES:
         data = f"{before}{text}{after}".encode()
