@@ -1,7 +1,8 @@
 """What each match of a pattern spells: texts of which it holds one of each of some sets, and how far it reaches.
 
 Reads RE2's syntax (https://github.com/google/re2/wiki/Syntax) as far as the rules use it, and makes no use of what it
-does not know: a pattern of which nothing is known is always searched.
+does not know: a pattern of which nothing is known is always searched. What it tells is kept beside the rules: who
+changes what that is counts up the number that derived things are kept under (`ruleset._DERIVED`).
 """
 
 from __future__ import annotations

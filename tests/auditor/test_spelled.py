@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from skillkeep.auditor.patterns import PatternSet, forget_compiled
 from skillkeep.auditor.rulebook import default_rulebook
-from skillkeep.auditor.spelled import SpelledSet
+from skillkeep.auditor.spelled import SpelledSet, _spellings
 from skillkeep.auditor.spelling import EDGE, Spelling, spelling
 
 PATTERNS = list(default_rulebook().compiled.patterns.spelled)
@@ -61,6 +61,11 @@ def test_a_pattern_tells_what_each_match_spells(pattern: str, groups: list[list[
 def test_a_pattern_tells_how_far_its_matches_reach(pattern: str, longest: int, breaks: bool) -> None:
     found = spelling(pattern)
     assert (found.longest, found.breaks) == (longest, breaks)
+
+
+def test_what_is_kept_is_what_the_patterns_spell() -> None:
+    kept = _spellings()
+    assert [Spelling(*kept[pattern]) for pattern in PATTERNS] == [spelling(pattern) for pattern in PATTERNS]
 
 
 def test_all_but_few_of_the_rules_patterns_spell_something() -> None:
