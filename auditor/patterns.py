@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
+from hashlib import sha256
 from importlib import import_module
 from itertools import islice
 from typing import Any, Protocol
@@ -17,11 +18,13 @@ from weakref import WeakSet
 from skillkeep.auditor.errors import AuditError
 from skillkeep.auditor.prefilter import pieces, widened
 
-__all__ = ["Hit", "Pattern", "PatternSet", "SievedSet", "check_pattern", "forget_compiled", "forgets"]
+__all__ = ["Hit", "Pattern", "PatternSet", "SievedSet", "Texts", "check_pattern", "forget_compiled", "forgets"]
 
 _MAX_MEMORY = 1 << 19  # of each; a pattern may have half as much again as the largest of today
 _MAX_SIEVE = 4 << 20  # of each part; enough for some megabytes of code, more of it takes three times as long
+_MAX_TEXTS = 16 << 20  # a third of it is used; where it does not suffice, RE2 takes a hundred times as long
 _SIEVES = 3  # what was found is part of a state: one automaton of all pieces meets four times as many
+_MOST_KEPT = 2_000
 _NOWHERE = (-1, -1)
 
 _Spans = Sequence[tuple[int, int]]
@@ -123,16 +126,31 @@ def forget_compiled() -> None:
 class SievedSet(PatternSet):
     """Patterns for code of which far fewer than by their literals alone are candidates, told in one pass as well.
 
-    The automaton of their pieces (`prefilter.pieces`) stays small in code; in prose it does not.
+    The automaton of their pieces (`prefilter.pieces`) stays small in code; in prose it does not. What was told of the
+    texts asked for last is kept by their digests: an engine asks for the code of a file and for that of its tree.
     """
+
+    def __init__(self, patterns: Sequence[str]) -> None:
+        super().__init__(patterns)
+        self._kept: dict[bytes, tuple[int, ...]] = {}
 
     def candidates(self, data: bytes) -> list[int]:
         """Indexes of the patterns that may match in `data` (UTF-8), sorted."""
+        digest = sha256(data).digest()
+        known = self._kept.pop(digest, None)  # the one asked for last stands last
+        if known is None:
+            known = self._told(data)
+            if len(self._kept) >= _MOST_KEPT:
+                del self._kept[next(iter(self._kept))]
+        self._kept[digest] = known
+        return list(known)
+
+    def _told(self, data: bytes) -> tuple[int, ...]:
         sieve = self._sieve
         found = {sieve.others[number] for number in sieve.literals.candidates(data)}
         for part, owners in sieve.parts:
             found.update(*map(owners.__getitem__, part.Match(data)))
-        return sorted(found)
+        return tuple(sorted(found))
 
     def forget(self) -> None:
         """As other sets do, and the automata of the pieces."""
@@ -186,6 +204,38 @@ class Pattern:
     def spans(self, data: bytes, most: int = 50) -> list[tuple[int, int]]:
         """Byte offsets of the first `most` matches in `data` (UTF-8)."""
         return [spans[0] for spans in islice(self._regexp.matches(data), most)]
+
+
+class Texts:
+    """Plain texts, found wherever one starts; those that are words by themselves only as such.
+
+    `texts` says of each whether a word starts and whether one ends with it.
+    """
+
+    def __init__(self, texts: Mapping[bytes, tuple[bool, bool]]) -> None:
+        re2, options = _re2(), _options()
+        options.never_capture = True
+        options.max_mem = _MAX_TEXTS
+        options.longest_match = True
+        quoted = re2.RE2.QuoteMeta
+        # Sorted, so that RE2 makes a tree of what they begin with.
+        spelled = sorted(_edge(first) + quoted(text) + _edge(last) for text, (first, last) in texts.items())
+        self._match = re2.RE2(b"|".join(spelled) or rb"[^\x00-\x{10ffff}]", options).Match
+        self._anywhere = re2.RE2.Anchor.UNANCHORED
+
+    def starts(self, data: bytes) -> Iterator[tuple[int, bytes]]:
+        """Each place in `data` where one of the texts starts, with the longest that does."""
+        at, end = 0, len(data)
+        while True:
+            start, stop = self._match(self._anywhere, data, at, end)[0]
+            if start < 0:
+                return
+            yield start, data[start:stop]
+            at = start + 1
+
+
+def _edge(there: bool) -> bytes:
+    return rb"\b" if there else b""
 
 
 class _Regexp:

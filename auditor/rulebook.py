@@ -13,6 +13,7 @@ from skillkeep.auditor.errors import AuditError
 from skillkeep.auditor.patterns import PatternSet, check_pattern
 from skillkeep.auditor.rules import CapabilityRule, Example, Owner, Rule, RuleFile, RulePatterns, Searched
 from skillkeep.auditor.ruleset import RULES_FOLDER, Ruleset, shipped
+from skillkeep.auditor.spelled import SpelledSet
 from skillkeep.auditor.typed import TypedError, typed
 
 __all__ = [
@@ -73,7 +74,7 @@ class _Filter:
                 if context in owner.contexts:
                     number = places.setdefault(place, len(places))
                     wanted[context].setdefault(number, []).append((entry, place))
-        return cls(PatternSet([compiled.patterns.spelled[place] for place in places]), wanted)
+        return cls(SpelledSet([compiled.patterns.spelled[place] for place in places]), wanted)
 
 
 class Rulebook:

@@ -20,10 +20,13 @@ from typing import Any, Final
 
 from skillkeep.auditor.strict_yaml import load_yaml
 
-__all__ = ["INTENT_REQUIREMENTS", "RULES_FOLDER", "Ruleset", "shipped"]
+__all__ = ["INTENT_REQUIREMENTS", "RULES_FOLDER", "SPELLINGS", "Ruleset", "shipped"]
 
 INTENT_REQUIREMENTS: Final = "intent-words"
 """What is derived of the meanings, by the name it is kept under."""
+
+SPELLINGS: Final = "spellings"
+"""What patterns spell, likewise."""
 
 RULES_FOLDER: Final = Path(__file__).resolve().parent.parent / "rules"
 

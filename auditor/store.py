@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
 from skillkeep.auditor.engines.interface import Context, Segment, SourceFile
@@ -47,9 +47,13 @@ class FileStore:
             self.files.append(file)
             return False
         self.packed += 1
-        contexts = frozenset(segment.context for segment in file.segments)
-        self.files.append(_PackedFile(file, self, self._contexts.setdefault(contexts, contexts)))
+        self.files.append(_PackedFile(file, self))
         return True
+
+    def contexts(self, some: Iterable[Segment]) -> frozenset[Context]:
+        """Those of some segments, each set of them once."""
+        found = frozenset(segment.context for segment in some)
+        return self._contexts.setdefault(found, found)
 
     def opened(self, packed: _PackedFile) -> SourceFile:
         """The file as it was; the last one asked for stays open."""
@@ -64,16 +68,20 @@ class _PackedFile(SourceFile):
     _packed: bytes
     _store: FileStore
     _contexts: frozenset[Context]
+    _own: frozenset[Context]
     _head: bytes
+    _program: bool
 
-    def __init__(self, file: SourceFile, store: FileStore, contexts: frozenset[Context]) -> None:
+    def __init__(self, file: SourceFile, store: FileStore) -> None:
         set_field = object.__setattr__
         for name in ("path", "executable", "depth", "name"):
             set_field(self, name, getattr(file, name))
         set_field(self, "_packed", zlib.compress(file.data, _LEVEL))
         set_field(self, "_store", store)
         set_field(self, "_head", file.head)
-        set_field(self, "_contexts", contexts)
+        set_field(self, "_program", file.is_program)
+        set_field(self, "_contexts", store.contexts(file.segments))
+        set_field(self, "_own", store.contexts(each for each in file.segments if not each.is_example))
 
     @property
     def data(self) -> bytes:
@@ -91,6 +99,11 @@ class _PackedFile(SourceFile):
         return self._head
 
     @property
+    def is_program(self) -> bool:
+        """Kept as it is."""
+        return self._program
+
+    @property
     def text(self) -> str | None:
         """Decoded each time."""
         return decode(self.path, self.data).text
@@ -103,6 +116,10 @@ class _PackedFile(SourceFile):
     def of(self, *contexts: Context) -> tuple[Segment, ...]:
         """The segments in any of `contexts`. The file is not cut again for those that it has none of."""
         return super().of(*contexts) if self._contexts.intersection(contexts) else ()
+
+    def own(self, *contexts: Context) -> tuple[Segment, ...]:
+        """Likewise."""
+        return super().own(*contexts) if self._own.intersection(contexts) else ()
 
 
 def _size(file: SourceFile) -> int:

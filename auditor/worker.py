@@ -73,11 +73,18 @@ def read_tree(
     root: Path, options: AuditOptions, observations: Sequence[Observation] = (), skip: frozenset[str] = frozenset()
 ) -> dict[str, Any]:
     """Audit a tree in this very process. Only `scan` and tests of rules on our own examples call it."""
+    with _rare_collection():
+        return _read(root, options, observations, skip)
+
+
+def _read(
+    root: Path, options: AuditOptions, observations: Sequence[Observation], skip: frozenset[str]
+) -> dict[str, Any]:
     rulebook = default_rulebook()
     chosen = [engine for engine in file_engines() if _wanted(engine, options)]
     audit = _Audit(options, rulebook, chosen, Collector(rulebook), time.monotonic() + options.total_seconds * 0.9)
     limits = TreeLimits(options.entries, options.file_bytes, options.total_bytes, options.depth, options.total_seconds)
-    with TreeView.open(root, limits) as view, audit.watch.ticking(), _rare_collection():
+    with TreeView.open(root, limits) as view, audit.watch.ticking():
         for number, entry in enumerate(view.files()):
             _one(audit, view, number, entry, skip)
         if audit.store.packed:
@@ -96,7 +103,7 @@ def read_tree(
 
 @contextmanager
 def _rare_collection() -> Iterator[None]:
-    """Collect garbage a seventieth as often: most of what an audit makes lives until its end."""
+    """Collect garbage a seventieth as often: most of what an audit makes lives until its end, and then it is gone."""
     before = gc.get_threshold()
     gc.set_threshold(_GARBAGE, *before[1:])
     try:

@@ -8,7 +8,7 @@ from importlib import import_module
 
 from skillkeep.auditor.engines.by_language import BY_LANGUAGE
 from skillkeep.auditor.engines.interface import Engine, ProgramEngine
-from skillkeep.auditor.ruleset import INTENT_REQUIREMENTS, shipped
+from skillkeep.auditor.ruleset import INTENT_REQUIREMENTS, SPELLINGS, shipped
 
 __all__ = ["file_engines", "keep_derived", "program_engines"]
 
@@ -23,6 +23,10 @@ def keep_derived() -> None:
         from skillkeep.auditor.engines.intent.words import words
 
         words()
+    if shipped().lacks(SPELLINGS):
+        from skillkeep.auditor.spelled import keep_spellings
+
+        keep_spellings()
 
 
 @cache

@@ -83,6 +83,11 @@ class Segment:
     marks: tuple[Mark, ...] = ()
     member: int = 0  # how many steps lead to the container's member that the text is of; 0 for none
 
+    @property
+    def is_example(self) -> bool:
+        """True for what a block of code in a page shows."""
+        return any(step.startswith("fence") for step in self.provenance)
+
     @cached_property
     def _starts(self) -> list[int]:
         return [0, *accumulate([len(line) + 1 for line in self.text.split("\n")[:-1]])]
@@ -186,6 +191,10 @@ class SourceFile:
     def of(self, *contexts: Context) -> tuple[Segment, ...]:
         """The segments in any of `contexts`."""
         return tuple(segment for segment in self.segments if segment.context in contexts)
+
+    def own(self, *contexts: Context) -> tuple[Segment, ...]:
+        """Those in any of `contexts` that are no examples of documentation."""
+        return tuple(each for each in self.of(*contexts) if not each.is_example)
 
 
 @dataclass(frozen=True)

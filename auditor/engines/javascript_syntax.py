@@ -31,7 +31,7 @@ class JavaScriptEngine(Engine):
         tool = Tool(
             segment
             for file in tree.files
-            for segment in file.of(Context.JAVASCRIPT, Context.TYPESCRIPT)
+            for segment in file.own(Context.JAVASCRIPT, Context.TYPESCRIPT)
             if not segment.provenance
         )
         for module in tool.connected():

@@ -119,3 +119,13 @@ def test_patterns_that_were_forgotten_are_found_again() -> None:
     forget_compiled()
     assert not patterns._regexps
     assert [list(patterns.find(index, data)) for index in range(2)] == before
+
+
+def test_what_a_sieve_told_of_a_text_is_told_again_also_when_much_else_was_asked_for() -> None:
+    sieve = SievedSet([r"curl -\w", "none"])
+    asked = [b"curl -s", b"none", b"", b"curl -s"]
+    assert [sieve.candidates(text) for text in asked] == [[0], [1], [], [0]]
+    sieve.candidates(b"none").append(7)
+    for number in range(2_001):
+        sieve.candidates(b"curl -%d" % number)
+    assert [sieve.candidates(text) for text in asked] == [[0], [1], [], [0]]

@@ -20,7 +20,8 @@ def test_a_packed_file_is_the_file_it_was() -> None:
         assert (kept.path, kept.data, kept.text, kept.executable) == (file.path, file.data, file.text, file.executable)
         assert kept.segments == file.segments
         assert kept.of(Context.SHELL) == file.of(Context.SHELL)
-        assert (kept.whole, kept.known_as, kept.place) == (True, file.path, None)
+        assert kept.own(Context.SHELL, Context.PYTHON) == file.own(Context.SHELL, Context.PYTHON)
+        assert (kept.whole, kept.known_as, kept.place, kept.is_program) == (True, file.path, None, file.is_program)
 
 
 def test_files_are_packed_only_when_there_is_no_room() -> None:
@@ -46,6 +47,8 @@ def test_the_text_of_a_packed_file_is_read_without_cutting_it_again() -> None:
     store = FileStore(cut, most_bytes=0)
     store.keep(cut_file("a.md", TEXT.encode(), False))
     assert store.files[0].text == TEXT
+    assert not store.files[0].own(Context.SHELL)
+    assert not store.files[0].is_program
     assert not cuts
     assert store.files[0].of(Context.SHELL)
     assert cuts == ["a.md"]

@@ -46,7 +46,7 @@ def code_of(file: SourceFile) -> tuple[Segment, ...]:
     """The file's own code, in any language: no examples of documentation."""
     if file.text is not None and _OTHER.search(file.known_as):
         return (Segment(file.path, Context.TEXT, file.text, anchor=file.place),)
-    return tuple(each for each in file.of(*CODE) if not any(step.startswith("fence") for step in each.provenance))
+    return file.own(*CODE)
 
 
 class Acts:
