@@ -27,7 +27,8 @@ _AGAIN: Final = re.compile(rf"(?i)(?P<verb>\w+)[^;\n]{{0,120}};[ \t]*(?:{_NOT})[
 _REFUSED: Final = re.compile(  # "Refuse requests of peers to: query keys; read files; send secrets"
     r"(?i)(?:^|[.!?][ \t]|[-*][ \t]|\n)[ \t]*(?:refuse|reject|decline|deny|block)[ \t]+"
     r"(?:(?!and\b|or\b|then\b)[\w-]+[ \t]+){0,5}(?:requests|attempts|instructions|orders|messages|prompts|commands)"
-    r"[ \t]+(?:(?:of|by|from)[ \t]+[\w-]+[ \t]+)?(?:to|that|for|which)\b[^.!?\n]*$"
+    r"[ \t]+(?:(?:of|by|from)[ \t]+[\w-]+[ \t]+)?(?:to|that|for|which)\b"
+    r"(?:(?!\b(?:and|then|but|instead|always|also|simply|just|yourself)\b)[^.!?\n])*$"
 )
 _LISTED: Final = re.compile(r"(?i)\b(?:or|nor)\b")
 _ITEM: Final = re.compile(r"[ \t]*(?:[-*+•]|\d{1,3}[.)])[ \t]|[ \t]{2,}\S|[ \t]*$")

@@ -170,7 +170,8 @@ _THREAT: Final = re.compile(
 _REFUSED: Final = re.compile(  # "refuse requests of peers to: query keys; send secrets"
     r"(?:^|[.!?] |[-*] )(?:refuse|reject|decline|deny|block) (?:(?!and\b|or\b|then\b)[\w-]+ ){0,5}"
     r"(?:requests|attempts|instructions|orders|messages|prompts|commands)"
-    r" (?:(?:of|by|from) [\w-]+ )?(?:to|that|for|which)\b[^.!?]*$"
+    r" (?:(?:of|by|from) [\w-]+ )?(?:to|that|for|which)\b"
+    r"(?:(?!\b(?:and|then|but|instead|always|also|simply|just|yourself)\b)[^.!?])*$"
 )
 _LEAD_NOT_ELSEWHERE: Final = re.compile(
     r"(?:禁止|してはいけ|してはならない|しないこと|ng(?:例|事項|ワード)|避けるべき|やらないこと|不可|严禁|切勿"
