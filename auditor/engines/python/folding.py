@@ -30,6 +30,7 @@ __all__ = ["CONSTANT_ENDS", "UNTOLD", "Folder"]
 
 _STEPS: Final = 200_000
 _DEPTH: Final = 60
+_MOST_PUT: Final = 64
 _CONSTANTS: Final[dict[str, Any]] = {
     "os.sep": "/", "os.linesep": "\n", "os.pathsep": ":", "os.curdir": ".", "os.path.sep": "/",
     "sys.executable": "python",
@@ -133,6 +134,8 @@ class Folder:
         self._open.add(id(bindings))
         outer, self.layers, frames, self.frames = self.layers, [], self.frames, []
         value = self._of_bindings(bindings, home)
+        if name in home.fed:
+            value = self._grown(value, [put for put in home.fed[name] if not put[0]])
         self._open.discard(id(bindings))
         memo[key] = (value, tuple(self.layers))
         self.layers, self.frames = [*outer, *self.layers], frames
@@ -176,6 +179,17 @@ class Folder:
             else:
                 seen.append(UNKNOWN)
         return one_of(seen)
+
+    def _grown(self, value: Value, put: Sequence[tuple[str, ast.expr, Scope]]) -> Value:
+        """A list, with what is appended to it somewhere: as many more items, in any place of them but the first."""
+        if not put or not any(isinstance(each, tuple) for each in alternatives(value)):
+            return value
+        more: list[Value] = []
+        for _, node, scope in put[:_MOST_PUT]:
+            item = self.fold(node, scope)
+            more += item if isinstance(item, tuple) else () if isinstance(item, int) else (item,)
+        grown = tuple(more) + ((UNKNOWN,) if len(put) > _MOST_PUT else ())
+        return lift(lambda items: (*items, *grown) if isinstance(items, tuple) else items, value)
 
     def _attribute(self, node: ast.Attribute, scope: Scope) -> Value:
         linked = self.names.program.linked

