@@ -147,7 +147,11 @@ def _words() -> _Words:
     words = table("lures")
     hosts = {"chat": "chats", "share": "shares", "paste": "pastes", "known": "known"}
     signs = {"dialog": "dialogs", "copy": "copies", "password": "passwords", "archive name": "chat_files"}
-    name = rf"(?im)(?:^|[^\w/.-])[\w.-]{{0,60}}\w\.(?:{'|'.join(words['named'])})(?:$|[^\w.-]|\.(?:$|[^\w]))"
+    letter = r"\w\x{100}-\x{1fff}\x{2c00}-\x{2dff}\x{3040}-\x{d7ff}"  # of many scripts: RE2's \w is ASCII
+    name = (
+        rf"(?im)(?:^|[^{letter}/.-])[{letter}.-]{{0,60}}[{letter}]\.(?:{'|'.join(words['named'])})"
+        r"(?:$|[^\w.-]|\.(?:$|[^\w]))"
+    )
     return _Words(
         re.compile(rf"\.(?:{'|'.join(words['programs'])})(?:[?#]|$)", re.IGNORECASE),
         re.compile(words["archives"]),

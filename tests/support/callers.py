@@ -100,7 +100,6 @@ CASES: dict[str, tuple[tuple[str, ...], dict[str, Any]]] = {
     "time limit": (("sleep", "60"), {"wall_seconds": 0.2}),
     "time limit, with children": (("sh", "-c", "sleep 60 & sleep 60"), {"wall_seconds": 0.2}),
     "too much output": (("yes",), {"output_bytes": 1000}),
-    "time limit, at once": (("sleep", "60"), {"wall_seconds": 0.002}),
     "refused call": (("unshare", "-U", "true"), {}),
     "refused calls": (("python3", "-c", REFUSED), {}),
     "too many processes": (("python3", "-c", FORKS), {"processes": 20}),

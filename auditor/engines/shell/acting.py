@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from skillkeep.auditor.engines.shell.lookup import WRITING, lookup
-from skillkeep.auditor.engines.shell.model import Command, Script, Substitution
+from skillkeep.auditor.engines.shell.model import Command, Script, Substitution, Variable
 
 __all__ = ["Acting", "only_looks"]
 
@@ -46,6 +46,8 @@ def only_looks(script: Script) -> bool:
             return False
         if name not in looking and (command.words or command.heredoc is not None):
             return False
+        if any(isinstance(piece, Variable) for _, value, _ in command.assignments for piece in value.pieces):
+            return False  # the name of a file is kept for later
         inner = (piece.script for word in command.words for piece in word.pieces if isinstance(piece, Substitution))
         if not all(map(only_looks, inner)):
             return False

@@ -50,6 +50,12 @@ def test_the_outcome_is_that_of_a_run_that_the_server_lets_go(bench: Bench, case
         assert until(lambda: at_rest(bench.server()))
 
 
+def test_a_time_limit_of_less_than_the_first_moments_holds(bench: Bench) -> None:
+    with calling(bench) as caller:
+        causes = [caller.run("sleep", "60", wall_seconds=0.002)["cause"] for _ in range(5)]
+    assert causes == ["timeout"] * 5
+
+
 def replaced_folder(bench: Bench) -> None:
     os.rename(bench.folder / "now", bench.folder / "old")
     os.rename(bench.folder / "later", bench.folder / "now")
