@@ -42,6 +42,7 @@ from skillkeep.runner.native.place import server_folder
 
 SPARSE_SECONDS = 0.15
 LIMIT = 0.3
+FILLERS = 8
 WORKERS, CHUNK = 2, 25
 WRITABLE = tempfile.mkdtemp(prefix="skillkeep-benchmark-")
 os.chmod(WRITABLE, 0o777)
@@ -110,8 +111,17 @@ def peers() -> dict[str, Callable[[], object]]:
     return {f"{name} /bin/true": plain(*found[name]) for name, done in tried.items() if done.returncode == 0}
 
 
-def ways(backend: NativeBackend) -> dict[str, Callable[[], object]]:
-    """What is compared in any case, by name; the first is the unit."""
+def timed(work: Callable[[], object]) -> Callable[[], float]:
+    """Says how long `work` takes."""
+    return lambda: seconds(work)
+
+
+def ways(backend: NativeBackend, peers: dict[str, Callable[[], object]]) -> dict[str, Callable[[], float]]:
+    """What is compared, by name, in the order in which it is timed; the first is the unit.
+
+    The standing ways, which come last, go on working in this very process for some milliseconds: `compare` lets
+    them.
+    """
     found: dict[str, Callable[[], object]] = {}
     if shutil.which("bwrap"):
         found["bwrap /bin/true"] = plain(*BWRAP, "/bin/true")
@@ -122,19 +132,19 @@ def ways(backend: NativeBackend) -> dict[str, Callable[[], object]]:
     found["native python3 -c pass"] = sandboxed(backend, *PYTHON)
     found["writable /bin/true"] = sandboxed(backend, "/bin/true", policy=WRITES)
     found["built /bin/true"] = sandboxed(backend, "/bin/true", policy=BUILT)
-    return found | standing_ways()
+    first = {name: timed(work) for name, work in found.items()} | {"whole /bin/true": whole(backend)} | floors(PLAIN)
+    return first | {name: timed(work) for name, work in (peers | standing_ways()).items()}
 
 
-def compare(
-    compared: dict[str, Callable[[], object]], timed: dict[str, Callable[[], float]], rounds: int, spacing: str
-) -> list[Row]:
-    """All ways in turn, `rounds` times; those of `timed` say themselves how long they took."""
-    taken: dict[str, list[float]] = {name: [] for name in (*compared, *timed)}
+def compare(compared: dict[str, Callable[[], float]], rounds: int, spacing: str) -> list[Row]:
+    """All ways in turn, `rounds` times; each says how long it took. Then some plain processes, which nobody times."""
+    taken: dict[str, list[float]] = {name: [] for name in compared}
+    filler = plain("/bin/true")
     for _ in range(rounds):
-        for name, work in compared.items():
-            taken[name].append(seconds(work))
-        for name, timing in timed.items():
+        for name, timing in compared.items():
             taken[name].append(timing())
+        for _ in range(FILLERS):
+            filler()
         if spacing == "sparse":
             time.sleep(SPARSE_SECONDS)
     unit = next(iter(taken.values()))
@@ -210,9 +220,8 @@ def main() -> int:
     if not state.available:
         print(f"no native sandbox here: {state.reason}; {state.mend}")
         return 0
-    compared = ways(backend) | (peers() if wanted.peers else {})
-    timed = {"whole /bin/true": whole(backend), **floors(PLAIN)}
-    rows = [row for spacing in ("tight", "sparse") for row in compare(compared, timed, wanted.rounds, spacing)]
+    compared = ways(backend, peers() if wanted.peers else {})
+    rows = [row for spacing in ("tight", "sparse") for row in compare(compared, wanted.rounds, spacing)]
     speeds = throughput(backend, max(wanted.rounds // 10, 1))
     costs = processor_seconds(backend, wanted.rounds)
     waiting = waiting_kilobytes()

@@ -280,10 +280,11 @@ def _ahead() -> type[Held]:
 
 def _learn() -> None:
     """Be able to see soon whether the right server is the right one yet: a process that makes runs makes more."""
-    from skillkeep.runner.native.own import Own
-
     with contextlib.suppress(OSError, KernelError):
-        Line._own = Line._own or Own(_right_server)
+        if Line._own is None:
+            from skillkeep.runner.native.own import Own
+
+            Line._own = Own(_right_server)
         Line._own.learn()
 
 
