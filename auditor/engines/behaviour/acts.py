@@ -12,6 +12,7 @@ from functools import cache, cached_property
 from typing import Final
 
 from skillkeep.auditor.engines.behaviour.homes import home_uses
+from skillkeep.auditor.engines.behaviour.uncommented import uncommented
 from skillkeep.auditor.engines.interface import Context, Segment, SourceFile
 from skillkeep.auditor.engines.tables import table
 from skillkeep.auditor.patterns import PatternSet, SievedSet
@@ -109,7 +110,8 @@ class Acts:
 
     @cached_property
     def _data(self) -> bytes:
-        text = _COMMENT.sub(lambda found: "\n" + " " * (len(found[0]) - 1), f"\n{self._segment.text}")
+        code = uncommented(self._segment.text, self._segment.context)
+        text = _COMMENT.sub(lambda found: "\n" + " " * (len(found[0]) - 1), f"\n{code}")
         return text[1:].encode("utf-8", "replace")
 
     def _act(self, kind: str, at: int, end: int) -> Act:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 from typing import TYPE_CHECKING, Final
 
+from skillkeep.auditor.engines.javascript.inner import inner_nodes
 from skillkeep.auditor.engines.javascript.scopes import Scope
 from skillkeep.auditor.engines.javascript.texts import (
     BYTE_ENCODINGS,
@@ -72,7 +73,7 @@ class Calls:
 
     def _receiver(self, target: Node | None, scope: Scope) -> tuple[Value | None, str]:
         while target is not None and target.type in {"parenthesized_expression", "non_null_expression"}:
-            target = target.named_children[0] if target.named_child_count else None
+            target = next(iter(inner_nodes(target)), None)
         if target is None or target.type not in {"member_expression", "subscript_expression"}:
             return None, ""
         receiver = self._resolver.value(target.child_by_field_name("object"), scope)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
+from skillkeep.auditor.engines.javascript.inner import inner_nodes
 from skillkeep.auditor.engines.javascript.scopes import ANY, INSIDE, Binding, Scope
 from skillkeep.auditor.engines.javascript.texts import module_path, string_value
 
@@ -49,7 +50,7 @@ class Declarations:
             elif part.type in {"assignment_pattern", "object_assignment_pattern"}:
                 queue.extend(self._with_default(part, value))
             elif part.type in {"rest_pattern", "parenthesized_expression", "non_null_expression"}:
-                queue.extend((child, value) for child in part.named_children[:1])
+                queue.extend((child, value) for child in inner_nodes(part)[:1])
             elif part.type in _PARAMETERS:
                 default = part.child_by_field_name("value")
                 inner = part.child_by_field_name("pattern")
@@ -80,7 +81,7 @@ class Declarations:
                     found.append((left, value.of(self._program.name(left))))
                     found.append((left, Binding("value", right, value.scope)))
             elif child.type == "rest_pattern":
-                found.extend((inner, value) for inner in child.named_children[:1])
+                found.extend((inner, value) for inner in inner_nodes(child)[:1])
         return found
 
     @staticmethod
@@ -91,7 +92,7 @@ class Declarations:
             if child.type == ",":
                 index += 1
             elif child.type == "rest_pattern":
-                found.extend((inner, value) for inner in child.named_children[:1])
+                found.extend((inner, value) for inner in inner_nodes(child)[:1])
             elif child.is_named:
                 found.append((child, value.of(str(index))))
         return found
@@ -165,7 +166,7 @@ class Declarations:
         if node.type in {"property_identifier", "private_property_identifier", "number"}:
             return self._program.name(node)
         if node.type == "computed_property_name":
-            inner = node.named_children
+            inner = inner_nodes(node)
             node = inner[0] if inner else node
         return string_value(self._program.syntax, node) if node.type == "string" else ""
 
@@ -182,7 +183,7 @@ class Declarations:
                     whole = clause.type == "import_require_clause"
                     self._import(child, module, "" if whole else "default", top)
                 elif child.type == "namespace_import":
-                    for inner in child.named_children[:1]:
+                    for inner in inner_nodes(child)[:1]:
                         self._import(inner, module, "", top)
                 elif child.type == "named_imports":
                     self._named(child, module, top)
@@ -218,7 +219,7 @@ class Declarations:
                 for each in child.named_children:
                     self._specifier(each, module, scope)
             elif child.type == "namespace_export" and module:
-                name = child.named_children[0] if child.named_children else None
+                name = next(iter(inner_nodes(child)), None)
                 program.forwards.append((self._exported_name(name), module, ""))
         value = node.child_by_field_name("value")
         declaration = node.child_by_field_name("declaration")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from skillkeep.auditor.engines.examples import example_severity
 from skillkeep.auditor.engines.interface import Context
+from skillkeep.auditor.engines.javascript.inner import inner_nodes
 from skillkeep.auditor.engines.javascript.scopes import FUNCTIONS, Scope
 from skillkeep.auditor.engines.javascript.site import Site
 from skillkeep.auditor.engines.javascript.texts import HOLE
@@ -113,7 +114,7 @@ class Execution:
 
     def _applied(self, node: Node, scope: Scope, arguments: list[Node]) -> None:
         """``Reflect.apply(f, this, [arguments])``."""
-        listed = arguments[2].named_children if arguments[2].type == "array" else arguments[2:]
+        listed = inner_nodes(arguments[2]) if arguments[2].type == "array" else arguments[2:]
         for path in self._value(arguments[0], scope).paths:
             self.judge(node, scope, path, listed)
 
@@ -146,11 +147,11 @@ class Execution:
         """True for a script of the tool, read by its written name: it is audited itself, as one that is required is."""
         target = argument.child_by_field_name("function") if argument.type == "call_expression" else None
         given = argument.child_by_field_name("arguments") if target is not None else None
-        if target is None or given is None or not given.named_children:
+        if target is None or given is None or not (inner := inner_nodes(given)):
             return False
         if not any(path in self._words.read for path in self._value(target, scope).paths):
             return False
-        names = self._value(given.named_children[0], scope).texts
+        names = self._value(inner[0], scope).texts
         return bool(names) and all(map(_OWN_SCRIPT.fullmatch, names))
 
     def _unknown(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
+from skillkeep.auditor.engines.javascript.inner import inner_nodes
 from skillkeep.auditor.engines.javascript.scopes import ANY, INSIDE, Binding, Scope, is_getter
 from skillkeep.auditor.engines.javascript.values import UNKNOWN, Value, joined, text_value, union
 
@@ -120,7 +121,7 @@ class Names:
         listed = binding.node is not None and binding.node.type == "arguments" and binding.path != INSIDE
         if binding.node is None or not listed or not values or values[-1].items is None:
             return values
-        more = tuple(self._resolver.value(child, binding.scope) for child in binding.node.named_children)
+        more = tuple(self._resolver.value(child, binding.scope) for child in inner_nodes(binding.node))
         return [*values[:-1], replace(values[-1], items=(*(values[-1].items or ()), *more)[:_MOST_ITEMS])]
 
     def _united(self, values: list[Value]) -> Value:
@@ -239,7 +240,7 @@ class Names:
 
     def _key(self, key: Node, scope: Scope) -> str:
         if key.type == "computed_property_name":
-            inner = key.named_children
+            inner = inner_nodes(key)
             return self._resolver.value(inner[0], scope).text or "" if inner else ""
         text = self._resolver.value(key, scope).text if key.type == "string" else None
         return text if text is not None else self._program.name(key)
@@ -312,8 +313,8 @@ class Names:
     @staticmethod
     def is_called(callee: Node, function: Scope) -> bool:
         """True for ``(function (a) {…})(b)``: the function is what is called."""
-        while callee.type == "parenthesized_expression" and callee.named_child_count:
-            callee = callee.named_children[0]
+        while callee.type == "parenthesized_expression" and (inner := inner_nodes(callee)):
+            callee = inner[0]
         return function.node is not None and callee.id == function.node.id
 
     def callers(self, function: Scope) -> tuple[list[tuple[Node, Scope]], bool] | None:

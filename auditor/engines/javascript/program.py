@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 from skillkeep.auditor.engines.javascript.declare import Declarations
+from skillkeep.auditor.engines.javascript.inner import inner_nodes
 from skillkeep.auditor.engines.javascript.scopes import FUNCTIONS, THROWN, Binding, Scope, is_getter
 from skillkeep.auditor.engines.javascript.texts import unescape_name
 
@@ -239,7 +240,7 @@ class _Walk:
                 owner = callee.child_by_field_name("object")
                 reflected = name == "set" and owner is not None and program.syntax.source(owner) in _REFLECTS
                 merged = reflected or name in _MERGING
-                target = arguments.named_children[:1] if merged else [owner]
+                target = inner_nodes(arguments)[:1] if merged else [owner]
                 self._declare.part(target[0] if target else None, arguments, scope, merged=merged)
         if arguments is not None:
             for child in arguments.named_children:
@@ -247,7 +248,7 @@ class _Walk:
                     self._inline[child.id] = node
         inner = callee
         while inner is not None and inner.type == "parenthesized_expression" and inner.named_child_count:
-            inner = inner.named_children[0]
+            inner = next(iter(inner_nodes(inner)), None)
         if inner is not None and inner.type in FUNCTIONS:
             self._inline[inner.id] = node
         self._rest(node, scope, but)
@@ -329,12 +330,12 @@ class _Walk:
         self._rest(node, scope, parameter)
 
     def _throw(self, node: Node, scope: Scope) -> None:
-        for thrown in node.named_children[:1]:
+        for thrown in inner_nodes(node)[:1]:
             self._program.store(THROWN, Binding("value", thrown, scope))
         self._rest(node, scope)
 
     def _return(self, node: Node, scope: Scope) -> None:
-        scope.returns.extend(node.named_children[:1])
+        scope.returns.extend(inner_nodes(node)[:1])
         self._rest(node, scope)
 
     def _import(self, node: Node, scope: Scope) -> None:
@@ -358,7 +359,7 @@ class _Walk:
         """What a class extends, when that is a name."""
         inner: Node | None = heritage
         while inner is not None and inner.type in {"class_heritage", "extends_clause"}:
-            inner = inner.named_children[0] if inner.named_child_count else None
+            inner = next(iter(inner_nodes(inner)), None)
         return self._program.name(inner) if inner is not None and inner.type == "identifier" else ""
 
     def _function(self, node: Node, scope: Scope) -> None:

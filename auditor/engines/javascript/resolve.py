@@ -6,6 +6,7 @@ from collections.abc import Hashable, Iterable, Sequence
 from typing import TYPE_CHECKING, Final
 
 from skillkeep.auditor.engines.javascript.calls import Calls
+from skillkeep.auditor.engines.javascript.inner import inner_nodes
 from skillkeep.auditor.engines.javascript.names import Names
 from skillkeep.auditor.engines.javascript.scopes import FUNCTIONS, Scope
 from skillkeep.auditor.engines.javascript.texts import HOLE, NUMBERS, arithmetic, number_of, string_value, unescape
@@ -146,7 +147,7 @@ class Resolver:
             return []
         if listed.type == "template_string":
             return [listed]
-        return [child for child in listed.named_children if child.type != "comment"]
+        return inner_nodes(listed)
 
     def _primary(self, node: Node, scope: Scope) -> Value:
         kind = node.type
@@ -181,7 +182,7 @@ class Resolver:
             branches = (node.child_by_field_name("consequence"), node.child_by_field_name("alternative"))
             return union(self.value(branch, scope) for branch in branches)
         if kind == "sequence_expression":
-            return self.value(node.named_children[-1], scope) if node.named_child_count else UNKNOWN
+            return self.value(inner[-1], scope) if (inner := inner_nodes(node)) else UNKNOWN
         if kind == "assignment_expression":
             return self.value(node.child_by_field_name("right"), scope)
         if kind == "meta_property":
@@ -209,7 +210,7 @@ class Resolver:
                 continue
             start, end = syntax.span(child)
             parts.append(text_value(unescape(syntax.text[at:start])))
-            inner = child.named_children
+            inner = inner_nodes(child)
             part = self.value(inner[0], scope) if inner else UNKNOWN
             parts.append(_A_NUMBER if not part.texts and inner and self._is_number(inner[0], scope) else part)
             at = end
@@ -233,7 +234,7 @@ class Resolver:
 
     def _array(self, node: Node, scope: Scope) -> Value:
         items: list[Value] = []
-        for child in node.named_children:
+        for child in inner_nodes(node):
             if not self.spend(1) or len(items) > _MOST_ITEMS:
                 self._left = min(self._left, 0)  # what is cut off could matter
                 break
@@ -302,7 +303,7 @@ def _inside(node: Node) -> Node | None:
     if node.type == "call_expression":
         return node.child_by_field_name("function")
     if node.type in _WRAPPERS:
-        inner = [child for child in node.named_children if child.type != "comment"]
+        inner = inner_nodes(node)
         return (inner[-1] if node.type == "type_assertion" else inner[0]) if inner else None
     return node.child_by_field_name("object")
 
