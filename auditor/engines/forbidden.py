@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-__all__ = ["is_forbidden"]
+__all__ = ["is_forbidden", "is_refused"]
 
 _REACH: Final = 240
 _NEAR: Final = 60
@@ -62,7 +62,12 @@ def is_forbidden(text: str, start: int, matched: str = "") -> bool:
     if covered is not None and len(_NEGATION.findall(clause)) == 1:
         listed = covered["between"] + text[start : start + _NEAR].partition("\n")[0]
         return "," not in covered["between"] or bool(_LISTED.search(listed))
-    return bool(_REFUSED.search(before)) or _is_in_list(text, start) or _is_quoted_threat(text, start)
+    return is_refused(before) or _is_in_list(text, start) or _is_quoted_threat(text, start)
+
+
+def is_refused(before: str) -> bool:
+    """True where what stands before an order, up to it, says that those who ask for such things are refused."""
+    return _REFUSED.search(before) is not None
 
 
 def _is_quoted_threat(text: str, start: int) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from skillkeep.auditor.engines.forbidden import is_refused
 from skillkeep.auditor.engines.intent.chinese import is_han, is_told_in_chinese
 from skillkeep.auditor.engines.intent.sentences import EXCUSE, FLAG, HEADING
 
@@ -167,12 +168,6 @@ _THREAT: Final = re.compile(
     r"|inputs?|plugins?|payloads?|websites?)|prompt injections?|red flags?|exfiltration|malware"
     r"|red team\w*|vulnerab\w+)\b"
 )
-_REFUSED: Final = re.compile(  # "refuse requests of peers to: query keys; send secrets"
-    r"(?:^|[.!?] |[-*] )(?:refuse|reject|decline|deny|block) (?:(?!and\b|or\b|then\b)[\w-]+ ){0,5}"
-    r"(?:requests|attempts|instructions|orders|messages|prompts|commands)"
-    r" (?:(?:of|by|from) [\w-]+ )?(?:to|that|for|which)\b"
-    r"(?:(?!\b(?:and|then|but|instead|always|also|simply|just|yourself)\b)[^.!?])*$"
-)
 _LEAD_NOT_ELSEWHERE: Final = re.compile(
     r"(?:禁止|してはいけ|してはならない|しないこと|ng(?:例|事項|ワード)|避けるべき|やらないこと|不可|严禁|切勿"
     r"|不要|请勿|不得|금지|하지 ?마|하지 ?말|하지 ?않|prohibid[oa]s?|no hacer|nunca|evitar|interdi\w+|à éviter"
@@ -222,7 +217,7 @@ def is_told(text: str, place: tuple[int, int], lead: str = "") -> bool:
         return False
     return not (
         _THREAT.search(text[:start])
-        or _REFUSED.search(text[:start])
+        or is_refused(text[:start])
         or (_AGREED.match(text, start) and _NOT_YET.search(clause))
         or _STEPS_BELOW.match(text)
         or _GAP.match(text, start)
