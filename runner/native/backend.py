@@ -117,7 +117,7 @@ class NativeBackend(Backend):
                 return result_of(request, _at_terminal(request.terminal, line, changes), seen)
             streams = line.streams()
             lent = line.ask(streams.theirs)
-            streams.close_theirs()
+            streams.close_stdin()
             line.tidy()
             _digest(request.policy)
             answered = (lent or line.connection).fileno()
@@ -170,7 +170,7 @@ def _captured(request: RunRequest, connection: socket.socket, answered: int, str
     try:
         return capture(
             answered,
-            (streams.out, streams.err),
+            streams,
             feeder,
             request.policy.output_bytes,
             lambda: _tell(connection, b"output_cap"),

@@ -12,7 +12,7 @@ import struct
 
 __all__ = ["FIRST_SECONDS", "Board"]
 
-FIRST_SECONDS = 0.004
+FIRST_SECONDS = 0.0025
 """Of a run that its caller begins: nobody listens for refused calls yet, so that no short run wakes a listener."""
 
 _BEGAN, _REFUSALS, _OVER = 0, 8, 16

@@ -24,6 +24,7 @@ from skillkeep.kernel.errors import KernelError
 from skillkeep.kernel.libc import guarded
 from skillkeep.kernel.passed import heard_fds
 from skillkeep.runner.native.asking import GO, LENT, MOST, MOST_FDS, PREPARE, ROOM, ask, heard, receive
+from skillkeep.runner.native.leftover import close_all, close_many, leave
 from skillkeep.runner.native.place import LAYER, alone, rights, server_folder, server_name
 from skillkeep.runner.native.plan import Plan
 from skillkeep.runner.native.streams import Streams
@@ -87,7 +88,6 @@ class Line:
         self._hopes, self._is_repeated = False, bool(self._room) and self._room == Line._last_room
         self._lent: Lent | None = None
         self._held: Held | None = None
-        self._used: Held | None = None
         self._streams: Streams | None = None
         if self._room:
             Line._last_room = self._room
@@ -117,8 +117,7 @@ class Line:
 
     def tidy(self) -> None:
         """While the payload is at work: let go of what the run before left, and make the pipes of the next one."""
-        if self._used is not None:
-            self._used.tidy()
+        close_many()
         if self._lent is not None and self._is_repeated and not Line._spare:
             with contextlib.suppress(OSError):
                 Line._spare.append(Streams())
@@ -168,7 +167,7 @@ class Line:
             self._lent = held.begin(self._plan, streams)
         self._held = None
         if self._lent is not None:
-            self._connection, self._used = held.connection, held
+            self._connection = held.connection
         elif held.pending:
             Line._kept.append(held)
         else:
@@ -215,7 +214,6 @@ class Line:
         return self
 
     def __exit__(self, *_: object) -> None:
-        left = [each for each in (self._streams, self._lent) if each is not None]
         if self._held is not None:
             self._held.close()
         if self._lent is None:
@@ -223,22 +221,22 @@ class Line:
         elif self._lent.over:
             self._lent.tell()
             if self._is_repeated and time.monotonic() > Line._in_vain + _IN_VAIN_SECONDS:
-                self._ask_for_the_next(self._lent, left)
+                self._ask_for_the_next(self._lent)
         if self._guess is not None:
             _learn()
-        for each in left:
-            each.close()
-        if self._used is not None:
-            self._used.tidy()
+        for each in (self._streams, self._lent):
+            if each is not None:
+                leave(each.leave())
+        if self._connection is not None:  # no run is expected soon
+            close_all()
         self.close()
 
-    def _ask_for_the_next(self, lent: Lent, left: list[Lent | Streams]) -> None:
-        """Ask for the next sandbox, ahead of its run, on the connection of this one, which keeps what is `left`."""
+    def _ask_for_the_next(self, lent: Lent) -> None:
+        """Ask for the next sandbox, ahead of its run, on the connection of this one."""
         assert self._connection is not None
         if not Line._kept:
-            Line._kept.append(_ahead()(self._connection, self._room, left[:], told=lent.told))
+            Line._kept.append(_ahead()(self._connection, self._room, told=lent.told))
             self._connection = None
-            left.clear()
 
     @classmethod
     def _taken(cls, room: str) -> Held | None:
@@ -261,6 +259,7 @@ class Line:
         for ahead in (cls._kept, cls._spare):
             while ahead:
                 ahead.pop().close()
+        close_all()
         if cls._own is not None:
             cls._own.close()
             cls._own = None

@@ -20,8 +20,9 @@ class Feeder:
     """Moves bytes from `source` (given bytes, or a descriptor) to the pipe end `sink`, never blocking; owns `sink`."""
 
     def __init__(self, source: bytes | int, sink: int) -> None:
-        os.set_blocking(sink, False)
         self._sink = sink
+        if source != b"":
+            os.set_blocking(sink, False)
         self._pending = memoryview(source if isinstance(source, bytes) else b"")
         self._source = _not_shared(source) if isinstance(source, int) else -1
         self._waits_on = -1

@@ -15,7 +15,7 @@ _STREAM, _DATAGRAM = 1, 2
 _WORTH_A_NOTICE = (deny(), deny(errno.EAFNOSUPPORT))
 _UNSEEN_MEMORY = "memfd_create shmget shmat"
 _BUFFER_SIZES = (7, 32)  # SO_SNDBUF, SO_SNDBUFFORCE
-_INIT_CALLS = "wait4 getrusage write exit_group restart_syscall"
+_INIT_CALLS = "wait4 getrusage write sched_yield exit_group restart_syscall"
 
 
 @cache
@@ -56,5 +56,5 @@ def _asked(action: Action) -> Action:
 
 @cache
 def init_filter() -> Filter:
-    """What init needs to reap, report and end."""
+    """What init needs to reap, report, give way and end."""
     return Filter(dict.fromkeys(_INIT_CALLS.split(), ALLOW))

@@ -26,7 +26,6 @@ from skillkeep.runner.native.terms import Terms
 
 if TYPE_CHECKING:
     from skillkeep.runner.native.plan import Plan
-    from skillkeep.runner.native.streams import Streams
 
 __all__ = ["Held"]
 
@@ -37,12 +36,11 @@ _ANSWER_MILLISECONDS = 20_000
 class Held:
     """The connection of a run in the room `room` that is over, on which the next sandbox comes; takes it over.
 
-    What that run `left` is closed with it, or when there is time. With `told` the server hears by itself that the run
-    is over, a moment later.
+    With `told` the server hears by itself that the run is over, a moment later.
     """
 
-    def __init__(self, connection: socket.socket, room: str, left: list[Lent | Streams], *, told: bool) -> None:
-        self.connection, self.room, self.left = connection, room, left
+    def __init__(self, connection: socket.socket, room: str, *, told: bool) -> None:
+        self.connection, self.room = connection, room
         self.pending = False
         """Whether there is none yet."""
         self._asked = self._answered = False
@@ -57,12 +55,6 @@ class Held:
     def close(self) -> None:
         """Give it back."""
         self.connection.close()
-        self.tidy()
-
-    def tidy(self) -> None:
-        """Let go of what the run before left."""
-        while self.left:
-            self.left.pop().close()
 
     def begin(self, plan: Plan, streams: Sequence[int]) -> Lent | None:
         """The run, let go in it; None when it is `pending`, or not good: then nothing was let go.
@@ -80,8 +72,8 @@ class Held:
             inside, shared, timer, *rest = fds
             terms, words, counters = Terms.of(words[len(AHEAD) :], rest)
             board = Board(shared)
-            board.begin(time.monotonic())
-            set_timer(timer, min(plan.wall_seconds, FIRST_SECONDS))
+            board.begin(now := time.monotonic())
+            set_timer(timer, first := min(plan.wall_seconds, FIRST_SECONDS))
             if not terms.hold([bind.source for bind in plan.binds], (self.connection.fileno(), inside)):
                 _close(fds)
                 return None
@@ -95,8 +87,8 @@ class Held:
                 return None
             raise
         # The payload is at work from here on.
-        _close([*terms.notices, *terms.files])
-        return Lent(self.connection, talk, board, words, counters, plan, steps, timer)
+        terms.leave()
+        return Lent(self.connection, talk, board, words, counters, plan, steps, timer, now + first)
 
     def _heard(self) -> tuple[bytes, list[int]]:
         """What the server has said. It says at once whether there is one, and is waited for until then."""

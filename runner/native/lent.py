@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import json
 import os
 import socket
 import time
@@ -23,12 +22,12 @@ from skillkeep.kernel.errors import KernelError
 from skillkeep.kernel.procfs import read_record_again
 from skillkeep.kernel.tape import Step
 from skillkeep.kernel.timers import set_timer
-from skillkeep.runner.interface import Assurance
 from skillkeep.runner.native import messages
 from skillkeep.runner.native.asking import TELL, UnreadError, receive
 from skillkeep.runner.native.board import Board
 from skillkeep.runner.native.failures import deciding
 from skillkeep.runner.native.messages import Kind, Last
+from skillkeep.runner.native.offer import Offer
 from skillkeep.runner.native.plan import Plan
 from skillkeep.runner.native.rest import prepare_command
 
@@ -76,8 +75,8 @@ def let_go(fds: list[int], command: bytes, streams: Sequence[int]) -> tuple[sock
 class Lent:
     """A run whose payload was let go just now through `talk`, to a command that has `steps`; `board` says so.
 
-    `words` and `counters`, descriptors, are what the server said. All but `connection` are taken over. Raises
-    ValueError, KeyError or TypeError for nonsense.
+    `words` and `counters`, descriptors, are what the server said; `timer` runs out at `runs_out`, in monotonic
+    seconds. All but `connection` are taken over. Raises ValueError, KeyError or TypeError for nonsense.
     """
 
     def __init__(
@@ -90,16 +89,17 @@ class Lent:
         plan: Plan,
         steps: Mapping[int, Step],
         timer: int = -1,
+        runs_out: float = 0.0,
     ) -> None:
-        self._began = time.monotonic()
+        self._began, self._runs_out = time.monotonic(), runs_out
         self._connection, self._plan, self._steps = connection, plan, steps
         self._socket, self._board, self._fds, self._timer = talk, board, list(counters), timer
         self.over = self.told = False
         """Whether it has ended with nobody left inside, so that the server has no more to say, and is told."""
         try:
-            told = json.loads(words.decode())
-            self._init, self._assurance = told["init"], Assurance.from_json(told["assurance"])
-            self._counters = [(name, key, fd) for (name, key), fd in zip(told["counters"], counters, strict=True)]
+            offer = Offer.of(words)
+            self._init, self._assurance = offer.init, offer.assurance
+            self._counters = [(name, key, fd) for (name, key), fd in zip(offer.counters, counters, strict=True)]
         except BaseException:
             self.close()
             raise
@@ -167,20 +167,25 @@ class Lent:
         """Tell the server that the run is over; where there is a timer for it, it hears of that by itself.
 
         By the timer it does a moment later: woken now, on this core, as happens, it would keep the caller from its
-        result.
+        result. The timer of the run's first moments is that one, if it still runs when the board has the word.
         """
         with contextlib.suppress(OSError, KernelError):
             self._board.end()
             if self._timer >= 0:
-                set_timer(self._timer, _MOMENT_SECONDS)
+                if time.monotonic() > self._runs_out - _MOMENT_SECONDS:
+                    set_timer(self._timer, _MOMENT_SECONDS)
                 self.told = True
 
-    def close(self) -> None:
-        """Let go of it; what still runs ends with the connection."""
+    def leave(self) -> list[int]:
+        """Let go of it: descriptors that are from now on the caller's to close. What still runs ends with them."""
+        left, self._fds = [*self._fds, self._board.fd, self._socket.detach()], []
+        self._board.fd = -1
         if self._timer >= 0:
-            os.close(self._timer)
+            left.append(self._timer)
             self._timer = -1
-        self._socket.close()
-        self._board.close()
-        while self._fds:
-            os.close(self._fds.pop())
+        return [fd for fd in left if fd >= 0]
+
+    def close(self) -> None:
+        """Let go of it, and close all."""
+        for fd in self.leave():
+            os.close(fd)

@@ -8,17 +8,19 @@ not looked at again: whoever asks is connected to it.
 from __future__ import annotations
 
 import os
+import resource
 from collections.abc import Callable
 from typing import Generic, TypeVar
 
 from skillkeep.kernel.namespaces import KINDS
+from skillkeep.runner.native.place import LIMITS
 
 __all__ = ["Own"]
 
 _T = TypeVar("_T")
 
 _MOST_BYTES = 1 << 14
-_FILES = ("status", "cgroup", "limits")
+_FILES = ("status", "cgroup")
 _FROM, _TO = b"\nCapInh:", b"\nCpus_allowed:"
 """Of status: the capability sets, no_new_privs and seccomp, and what stands between."""
 _UNFILTERED = b"\nSeccomp:\t0\n"
@@ -58,14 +60,14 @@ class Own(Generic[_T]):
         """All of it as it is now; nothing where more would have to be looked at, or it cannot be."""
         try:
             folder, *files = self._open
-            status, groups, limits = [os.pread(fd, _MOST_BYTES, 0) for fd in files]
+            status, groups = [os.pread(fd, _MOST_BYTES, 0) for fd in files]
             rights = status[status.find(_FROM) : status.find(_TO)]
-            if _UNFILTERED not in rights or len(max(status, groups, limits, key=len)) == _MOST_BYTES:
+            if _UNFILTERED not in rights or max(len(status), len(groups)) == _MOST_BYTES:
                 return ()  # other processes' filters count as well (`place.alone`)
             return (
                 rights,
                 groups,
-                limits,
+                [resource.getrlimit(kind) for kind in LIMITS],
                 [os.readlink(kind, dir_fd=folder) for kind in KINDS],
                 os.getresuid(),
                 os.getresgid(),

@@ -7,6 +7,7 @@ import select
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 from skillkeep.runner.native.feed import Feeder
 
@@ -54,6 +55,9 @@ class Pipe:
 class Streams:
     """The three pipes of a run: the payload's ends (`theirs`), and the caller's. Raises OSError."""
 
+    _made: ClassVar[set[Streams]] = set()
+    """Those of this process, none of which a fork of it may hold: they would never be seen to end."""
+
     def __init__(self) -> None:
         self._open: list[int] = []
         try:
@@ -62,13 +66,22 @@ class Streams:
         except OSError:
             self.close()
             raise
-        stdin, self.feed, self.out, stdout, self.err, stderr = self._open
-        self.theirs = stdin, stdout, stderr
+        self._stdin, self.feed, self.out, self._stdout, self.err, self._stderr = self._open
+        self.theirs = self._stdin, self._stdout, self._stderr
+        Streams._made.add(self)
 
-    def close_theirs(self) -> None:
-        """Close the payload's ends, which it has got."""
-        self._open = [self.feed, self.out, self.err]
-        for fd in self.theirs:
+    def close_stdin(self) -> None:
+        """Close the payload's end of its standard input, which it has got: whoever writes hears that nobody reads."""
+        self._close(self._stdin)
+
+    def close_outputs(self) -> None:
+        """Close the payload's ends of what it writes: from now on they are seen to end."""
+        self._close(self._stdout)
+        self._close(self._stderr)
+
+    def _close(self, fd: int) -> None:
+        if fd in self._open:
+            self._open.remove(fd)
             os.close(fd)
 
     def give_feed(self) -> int:
@@ -76,27 +89,41 @@ class Streams:
         self._open.remove(self.feed)
         return self.feed
 
+    def leave(self) -> list[int]:
+        """Let go of what is open, which is from now on the caller's to close."""
+        Streams._made.discard(self)
+        left, self._open = self._open, []
+        return left
+
     def close(self) -> None:
         """Close what is open."""
-        while self._open:
-            os.close(self._open.pop())
+        for fd in self.leave():
+            os.close(fd)
+
+    @classmethod
+    def close_all(cls) -> None:
+        """Close those of every run."""
+        for streams in tuple(cls._made):
+            streams.close()
+
+
+os.register_at_fork(after_in_child=Streams.close_all)
 
 
 def capture(
-    answered: int, outputs: tuple[int, int], feeder: Feeder, cap: int, over_cap: Callable[[], None], deadline: float
+    answered: int, streams: Streams, feeder: Feeder, cap: int, over_cap: Callable[[], None], deadline: float
 ) -> Captured:
-    """Read both `outputs` until `answered` (a descriptor) is readable and both have ended.
+    """Read what the payload writes until `answered` (a descriptor) is readable and both streams have ended.
 
+    The payload's ends stay open here until there is the answer: that they end is no reason to wake up before it.
     `over_cap` is called once when a stream has more than `cap` bytes; what is above is dropped. Raises TimeoutError
     when there is no answer by `deadline` (monotonic seconds).
     """
     seen = Captured()
-    places = {outputs[0]: ("stdout", seen.stdout), outputs[1]: ("stderr", seen.stderr)}
+    places = {streams.out: ("stdout", seen.stdout), streams.err: ("stderr", seen.stderr)}
     poll = select.poll()
-    for fd in (*outputs, answered):
+    for fd in (*places, answered):
         poll.register(fd, select.POLLIN)
-    for fd in outputs:
-        os.set_blocking(fd, False)
     waiting = True
     while waiting or places:
         left = deadline - time.monotonic()
@@ -118,6 +145,7 @@ def capture(
                     del places[fd]
             elif fd == answered:
                 poll.unregister(fd)
+                streams.close_outputs()
                 waiting, deadline = False, min(deadline, time.monotonic() + _END_SECONDS)
             else:
                 feeder.step(fd)

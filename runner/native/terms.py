@@ -22,6 +22,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from skillkeep.runner.native.binds import inodes_of
+from skillkeep.runner.native.leftover import leave
 
 __all__ = ["Opened", "Terms"]
 
@@ -30,6 +31,8 @@ _MOST_BYTES = 1 << 14
 _NOTICES = 4
 _MOUNTS = 2
 """The first of the notices are of mounts."""
+_PAYLOADS = 1
+"""The one of them that is of the payload's."""
 
 
 def _bounds(pid: int) -> bytes:
@@ -88,7 +91,7 @@ class Opened:
 
 @dataclass(frozen=True)
 class Terms:
-    """The caller's side. The descriptors stay whose they were."""
+    """The caller's side. The descriptors stay whose they were, until it is to `leave` them."""
 
     said: bytes
     server: int
@@ -107,6 +110,12 @@ class Terms:
             raise ValueError("terms that are cut short")
         terms = cls(words[_HEAD.size : end], server, tuple(fds[:_NOTICES]), tuple(fds[_NOTICES:last]))
         return terms, words[end:], fds[last:]
+
+    def leave(self) -> None:
+        """Let go of it: at once of what holds the payload's namespaces."""
+        os.close(self.notices[_PAYLOADS])
+        leave([fd for number, fd in enumerate(self.notices) if number != _PAYLOADS])
+        leave(self.files)
 
     def hold(self, sources: Sequence[str], others: Sequence[int]) -> bool:
         """Whether nothing was noticed, what is read is as it was, and none of the descriptors `others` has a word.

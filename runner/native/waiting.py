@@ -7,7 +7,6 @@ mounted, and only the command is missing. *Lent*: the caller itself gives it the
 
 from __future__ import annotations
 
-import json
 import os
 import time
 from collections import ChainMap
@@ -19,6 +18,7 @@ from skillkeep.runner.native import messages
 from skillkeep.runner.native.binds import open_as_init
 from skillkeep.runner.native.board import Board
 from skillkeep.runner.native.layout import Host, look_at_host
+from skillkeep.runner.native.offer import Offer
 from skillkeep.runner.native.plan import Plan
 from skillkeep.runner.native.prepare import Prepared, bind_shapes, prepare_ahead
 from skillkeep.runner.native.rest import prepare_command, prepare_rest
@@ -179,9 +179,9 @@ class Waiting(Sandbox):
         """What `lend` says, written once for as long as it is true, and the descriptors of the counters."""
         if self._offer is None or self._offer[0] != self.assurance:
             counters = self.group.counters()
-            named = [(name, key) for name, key, _ in counters]
-            words = {"init": self._init, "counters": named, "assurance": self.assurance.to_json()}
-            self._offer = self.assurance, json.dumps(words).encode(), [fd for _, _, fd in counters]
+            named = tuple((name, key) for name, key, _ in counters)
+            words = Offer(self._init, self.assurance, named).packed()
+            self._offer = self.assurance, words, [fd for _, _, fd in counters]
         return self._offer[1:]
 
     def regain(self, words: bytes) -> None:

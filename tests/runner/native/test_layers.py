@@ -52,7 +52,7 @@ LAYERS = {
     *("no_new_privs", "dumpable", "death_signal", "descriptors", "seccomp", "hostname", "workdir", "setup"),
 }
 """Layers that a run on any machine has."""
-AFTER_THE_RUN = ("exit_group", "wait4", "getrusage", "execve", "write", "compare")
+AFTER_THE_RUN = ("exit_group", "wait4", "getrusage", "sched_yield", "execve", "write", "compare")
 
 
 def _plan(marker: Path) -> Plan:

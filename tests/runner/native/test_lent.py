@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import select
 import signal
@@ -22,6 +21,7 @@ from support.waiting import kill, until
 from skillkeep.runner.interface import RunRequest
 from skillkeep.runner.native import NativeBackend, asking, client
 from skillkeep.runner.native.identity import DEFAULT_ID_BASE
+from skillkeep.runner.native.offer import Offer
 from skillkeep.runner.native.plan import make_plan
 
 
@@ -235,7 +235,7 @@ def test_a_lent_sandbox_that_is_handed_back_with_nonsense_is_ended(own: Bench, w
         for fd in fds:
             os.close(fd)
         assert data.startswith(asking.LENT)
-        init = json.loads(data[len(asking.LENT) :])["init"]
+        init = Offer.of(data[len(asking.LENT) :]).init
         if words:
             connection.send(asking.TELL + words)
             assert asking.receive(connection, [])["kind"] == "layer"
