@@ -27,6 +27,7 @@ from skillkeep.auditor.engines.network import host_of
 from skillkeep.auditor.interface import Capability, Location, Severity
 from skillkeep.auditor.patterns import PatternSet
 from skillkeep.auditor.services import services
+from skillkeep.auditor.syntax.comments import bare
 
 __all__ = ["ENGINE", "BehaviourEngine"]
 
@@ -70,7 +71,7 @@ class BehaviourEngine(Engine):
 
     def scan_file(self, file: SourceFile, emit: Emitter) -> None:
         """Find what is fetched and started in one file, and note its acts for the tree."""
-        for segment in code_of(file):
+        for segment in map(bare, code_of(file)):
             if not file.depth and _redirects().candidates(segment.text.encode("utf-8", "replace")):
                 emit.notes.setdefault("redirects", set()).add(file.path)
             _note_acts(file, segment, emit)
@@ -80,7 +81,7 @@ class BehaviourEngine(Engine):
             for found in _ADDRESS.finditer(segment.text) if segment.context is Context.TEXT else ():
                 emit.capability("network", host_of(found[0]).name, segment.locate(found.start(), found.end()))
         emit.notes.setdefault("recipients", []).extend(declared_sources(file))
-        for segment in file.of(*CODE):
+        for segment in map(bare, file.of(*CODE)):
             _dropped(segment, spelled_out(segment), emit)
         if file.whole and file.text is not None and not code_of(file) and _BUILDS.search(file.known_as):
             _dropped(Segment(file.path, Context.TEXT, file.text, anchor=file.place), file.text, emit)

@@ -14,6 +14,7 @@ from skillkeep.auditor.engines.interface import Context, Emitter, Engine, Segmen
 from skillkeep.auditor.interface import Severity
 from skillkeep.auditor.patterns import Hit
 from skillkeep.auditor.rulebook import CapabilityRule, Owner, RulePatterns, default_rulebook
+from skillkeep.auditor.syntax.comments import bare
 
 __all__ = ["ENGINE", "PatternEngine"]
 
@@ -60,9 +61,16 @@ class PatternEngine(Engine):
         for number, segment in enumerate(file.segments):
             fenced = segment.context is Context.FENCED and (segment.first_line, len(segment.text)) in parsed
             understood = fenced or emit.was_understood(segment)
-            groups.setdefault(segment.context, []).append(_Part(number, segment, understood))
+            parts = groups.setdefault(segment.context, [])
+            parts.append(_Part(number, segment, understood))
+            if (other := bare(segment)) is not segment:
+                parts.append(_Part(number, other, understood, uncommented=True))
         found = [hit for context, parts in groups.items() for hit in _found(context, parts)]
-        for hit in sorted(found, key=lambda each: (each.part.number, each.entry)):
+        known = set[tuple[int, int, int]]()
+        for hit in sorted(found, key=lambda each: (each.part.uncommented, each.part.number, each.entry)):
+            if hit.part.uncommented and hit.place in known:
+                continue
+            known.add(hit.place)
             _report(hit, emit)
 
 
@@ -71,6 +79,8 @@ class _Part:
     number: int
     segment: Segment
     parsed: bool
+    uncommented: bool = False
+    """Whether its segment is another's, without the comments beside code."""
 
     @cached_property
     def whole(self) -> bytes:
@@ -90,6 +100,11 @@ class _Found:
     data: bytes
     hit: Hit
 
+    @property
+    def place(self) -> tuple[int, int, int]:
+        """Its pattern, its segment, and its line in that."""
+        return self.entry, self.part.number, self.data.count(b"\n", 0, self.hit.start)
+
 
 def _found(context: Context, parts: list[_Part]) -> Iterator[_Found]:
     """Matches in all parts of one context. A pattern is looked for in all of them at once; most are nowhere."""
@@ -104,6 +119,8 @@ def _found(context: Context, parts: list[_Part]) -> Iterator[_Found]:
         if not wanted or (len(parts) > 1 and not compiled.patterns.occurs(index, text.data)):
             continue
         for part in wanted:
+            if rule.comments and part.uncommented:
+                continue
             if rule.fallback and context is Context.PYTHON and _OTHER_LANGUAGES.intersection(part.segment.provenance):
                 continue  # that the words of another language are no Python is no reason to read them as such
             data = part.whole if rule.comments else part.bare

@@ -13,6 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from score.samples import Sample
+from skillkeep.auditor.syntax.grammars import bare_tree
 
 __all__ = ["MUTATIONS", "Files", "mutated_samples"]
 
@@ -28,6 +29,20 @@ _COMMAND = re.compile(
     r"(^|[|;&(])([ \t]*)(cu|wg|ba|py|no|ch|rm|nc|ev|os|po|ba)(rl|et|sh|thon3?|de|mod|al|ascript|se64)(?=[ \t])",
     re.MULTILINE,
 )
+
+_BESIDE = {
+    "js": ("javascript", b"/* a */"), "mjs": ("javascript", b"/* a */"), "cjs": ("javascript", b"/* a */"),
+    "ts": ("typescript", b"/* a */"), "ps1": ("powershell", b"<# a #>"), "psm1": ("powershell", b"<# a #>"),
+}  # fmt: skip
+_HOLDERS = frozenset(
+    {
+        "argument_expression_list", "argument_list", "arguments", "array", "array_expression",
+        "array_literal_expression",
+        "assignment_expression", "await_expression", "binary_expression", "computed_property_name",
+        "hash_literal_expression", "object", "pair", "parenthesized_expression", "return_statement", "spread_element",
+        "sub_expression", "subscript_expression", "template_substitution", "throw_statement", "variable_declarator",
+    }
+)  # fmt: skip
 
 
 def mutated_samples(samples: Iterable[Sample], root: Path, into: Path) -> list[Sample]:
@@ -154,6 +169,30 @@ def _commented(text: str) -> str:
     return text if "-->" in text or not text.strip() else f"# Notes\n\n<!--\n{text}\n-->\n"
 
 
+def _beside_code(files: Files) -> Files:
+    """Comments before what calls, lists and operators of JavaScript, TypeScript and PowerShell hold."""
+    changed = dict(files)
+    for path, body in files.items():
+        grammar, comment = _BESIDE.get(path.rpartition(".")[2].lower(), ("", b""))
+        places = sorted(_inner_places(grammar, body) if grammar else (), reverse=True)
+        text = bytearray(body)
+        for at in places:
+            text[at:at] = comment
+        changed[path] = bytes(text)
+    return changed
+
+
+def _inner_places(grammar: str, body: bytes) -> set[int]:
+    """Where the parts of such nodes begin, in bytes."""
+    found, queue = set[int](), [bare_tree(grammar, body)]
+    while queue:
+        node = queue.pop()
+        if node.type in _HOLDERS:
+            found.update(child.start_byte for child in node.named_children if child.type != "comment")
+        queue.extend(node.children)
+    return found
+
+
 def _shouted(text: str) -> str:
     """Upper case, but for lines with commands or addresses, which it would change."""
     return "\n".join(line if _EXACT.search(line) else line.upper() for line in text.split("\n"))
@@ -173,6 +212,7 @@ MUTATIONS: Mapping[str, Callable[[Files], Files]] = {
     "tests": _moved,
     "encode": _encoded,
     "comment": _each_page(_commented),
+    "beside": _beside_code,
     "version": _of_another_version,
     "ending": _of_other_endings,
     "crlf": _each_page(lambda text: text.replace("\n", "\r\n")),

@@ -12,10 +12,10 @@ from functools import cache, cached_property
 from typing import Final
 
 from skillkeep.auditor.engines.behaviour.homes import home_uses
-from skillkeep.auditor.engines.behaviour.uncommented import uncommented
 from skillkeep.auditor.engines.interface import Context, Segment, SourceFile
 from skillkeep.auditor.engines.tables import table
 from skillkeep.auditor.patterns import PatternSet, SievedSet
+from skillkeep.auditor.syntax.comments import bare
 
 __all__ = ["CODE", "Act", "Acts", "code_of"]
 
@@ -54,7 +54,7 @@ class Acts:
     """The acts of one segment outside of whole-line comments, each kind looked for when it is asked for."""
 
     def __init__(self, segment: Segment) -> None:
-        self._segment = segment
+        self._segment = bare(segment)
         self._kinds: dict[str, set[Act]] = {}
         self._near: dict[str, list[int]] = {}
         kinds, patterns = _compiled()
@@ -110,8 +110,7 @@ class Acts:
 
     @cached_property
     def _data(self) -> bytes:
-        code = uncommented(self._segment.text, self._segment.context)
-        text = _COMMENT.sub(lambda found: "\n" + " " * (len(found[0]) - 1), f"\n{code}")
+        text = _COMMENT.sub(lambda found: "\n" + " " * (len(found[0]) - 1), f"\n{self._segment.text}")
         return text[1:].encode("utf-8", "replace")
 
     def _act(self, kind: str, at: int, end: int) -> Act:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from support.audited import audited
 
-from skillkeep.auditor.engines.behaviour.uncommented import uncommented
 from skillkeep.auditor.engines.interface import Context
 from skillkeep.auditor.interface import Severity
+from skillkeep.auditor.syntax.comments import blanked, uncommented
 
 PAGE = "---\nname: tool\ndescription: Limits requests.\n---\n\n# Tool\n"
 CUT = {
@@ -73,3 +77,47 @@ def test_known_commands_stay_known_beside_comments() -> None:
     assert not [
         each for each in audited({"SKILL.md": PAGE, "tool.js": source}).findings if each.severity is Severity.FAIL
     ]
+
+
+POWERSHELL = {
+    "Copy-Item <#c#>$a<#d#> $b # e": "Copy-Item      $a      $b    ",
+    "$x = '<#'; f '#>' <# c #>": "$x = '<#'; f '#>'        ",
+    '$x = "a `" <# b #> $(f <#c#> "d <# e #>" ) <# g #>" #h': '$x = "a `" <# b #> $(f       "d <# e #>" ) <# g #>"   ',
+    '$x = "$("<#")"; f; $y = "#>"': '$x = "$("<#")"; f; $y = "#>"',
+    "a#b; $c #d\n#e": "a#b; $c   \n  ",
+    "f '' '<#' \u2018<# '' #>\u2019 <#c#>": "f '' '<#' \u2018<# '' #>\u2019      ",
+    "@'\n<# a #>\n'@ <#b#>": "@'\n<# a #>\n'@      ",
+    '@"\n<# a #> "$(f <#c#>)\n"@ <#b#>': '@"\n<# a #> "$(f      )\n"@      ',
+    "cmd --% <# a #>\nf <# b #>": "cmd --% <# a #>\nf        ",
+    "f <# never closed\ng": "f <# never closed\ng",
+    "`<# f #>": "`<# f   ",
+    "<#\na\n#>f": "  \n \n  f",
+}
+
+
+@pytest.mark.parametrize(("text", "rest"), POWERSHELL.items())
+def test_a_comment_of_powershell_is_told_from_a_string(text: str, rest: str) -> None:
+    assert blanked(text, Context.POWERSHELL) == rest
+
+
+def test_comments_of_ruby_are_blank_where_no_string_holds_them() -> None:
+    text = "f('# a', # b\n  \"#{x} # c\")\n=begin\nd\n=end\ng"
+    assert blanked(text, Context.RUBY) == "f('# a',    \n  \"#{x} # c\")\n      \n \n    \ng"
+
+
+@given(st.text(st.sampled_from("<#>'\"@$()`\n a\u2018\u201c"), max_size=40))
+def test_blanks_change_no_place(text: str) -> None:
+    for context in (Context.POWERSHELL, Context.RUBY):
+        found = blanked(text, context)
+        assert [len(line) for line in found.split("\n")] == [len(line) for line in text.split("\n")]
+        assert all(one in (other, " ") for one, other in zip(found, text, strict=True))
+
+
+def test_a_hostile_text_is_read_in_linear_time() -> None:
+    for unit in ("<#", "#", "'", '"', '"$(', "@'\n", '@"\n$(', "`", "(", ")"):
+        times = []
+        for size in (20_000, 80_000):
+            start = time.process_time()
+            blanked(unit * size, Context.POWERSHELL)
+            times.append(time.process_time() - start)
+        assert times[1] < 12 * max(times[0], 0.02), unit
