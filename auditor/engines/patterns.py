@@ -84,6 +84,8 @@ class _Part:
 
     @cached_property
     def whole(self) -> bytes:
+        if self.segment.context is Context.CONFIG and "\\n" in self.segment.text:
+            return self.segment.text.replace("\\n", "  ").encode()  # a line of a text in JSON begins there
         mark = _CONTINUED.get(self.segment.context)
         return (self.segment.text.replace(mark, "  ") if mark else self.segment.text).encode()
 

@@ -7,7 +7,7 @@ from typing import Final
 
 from skillkeep.auditor.engines.interface import Context
 
-__all__ = ["written_as"]
+__all__ = ["is_agents_page", "written_as"]
 
 _ENDINGS: Final = {
     "js": Context.JAVASCRIPT, "mjs": Context.JAVASCRIPT, "cjs": Context.JAVASCRIPT, "ts": Context.TYPESCRIPT,
@@ -16,9 +16,21 @@ _ENDINGS: Final = {
 }  # fmt: skip
 _NAME: Final = re.compile(r"\.(\w{2,7})$")
 _SHORTEST: Final = 40  # characters
+_AGENTS_PAGE: Final = re.compile(
+    r"(?:^|/)(?:(?:AGENTS|CLAUDE|GEMINI|SOUL|MEMORY|HEARTBEAT|IDENTITY|TOOLS|USER)\.md|SKILL\.md|\.cursorrules"
+    r"|\.windsurfrules|\.clinerules|copilot-instructions\.md)$"
+    r"|(?:^|/)\.(?:claude|codex|cursor|gemini|openclaw|windsurf)/(?:[\w.-]+/){0,4}[\w.-]+\.mdc?$"
+)
+
+
+def is_agents_page(name: str) -> bool:
+    """Whether an agent of the user reads the file `name` as instructions, in whatever it does next."""
+    return bool(_AGENTS_PAGE.search(name.replace("\\", "/")))
 
 
 def written_as(name: str, text: str) -> Context | None:
     """The language that `text`, written to the file `name`, will be read as; None for what is no program."""
+    if is_agents_page(name):
+        return Context.INSTRUCTION
     found = _NAME.search(name)
     return _ENDINGS.get(found[1].lower()) if found is not None and len(text) >= _SHORTEST else None

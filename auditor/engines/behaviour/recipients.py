@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from itertools import islice
 from typing import Any, Final
@@ -23,6 +23,14 @@ _MOST: Final = 50
 _NAMED: Final = re.compile(  # an address that has a name
     r"(?<![\w.])(?P<name>[A-Za-z_]\w{1,39})[ \t]*=[ \t]*[\"'`]"
     r"(?P<to>[\w.+-]{1,80}@[\w-]{1,80}(?:\.[\w-]{1,60}){1,6})[\"'`]"
+)
+_TEXT: Final = re.compile(r"\"[^\"\n\\]*\"|'[^'\n\\]*'")
+_TEXTS: Final = r"(?:\"[^\"\n\\]{0,80}\"|'[^'\n\\]{0,80}')"
+_LIST: Final = rf"{_TEXTS}(?:[ \t]*,[ \t]*{_TEXTS}){{1,12}}"
+_PUT_TOGETHER: Final = re.compile(
+    rf"\[[ \t]*(?P<list>{_LIST})[ \t]*\][ \t]*\.join\([ \t]*[\"'](?P<after>[@.])?[\"'][ \t]*\)"
+    rf"|[\"'](?P<before>[@.])?[\"']\.join\([ \t]*[\[(][ \t]*(?P<items>{_LIST})[ \t]*[\])][ \t]*\)"
+    rf"|(?P<sum>{_TEXTS}(?:[ \t]*\+[ \t]*{_TEXTS}){{1,12}})"
 )
 _CALLED: Final = re.compile(r"(?<![\w.])[A-Za-z_]\w*")
 _COPIED: Final = re.compile(  # who gets a mail, or a copy of it
@@ -53,6 +61,8 @@ class Recipient:
 
 def recipients(segment: Segment) -> Iterator[Recipient]:
     """Every fixed recipient in `segment`, at most 50 of a kind."""
+    if "join" in segment.text or "+" in segment.text:
+        segment = replace(segment, text=_PUT_TOGETHER.sub(_joined, segment.text))
     yield from _named(segment)
     patterns, kinds = _compiled()
     data = segment.text.encode("utf-8", "replace")
@@ -71,6 +81,14 @@ def recipients(segment: Segment) -> Iterator[Recipient]:
             if kinds[index] in _RUN and any(begin <= first < done for begin, done in printed):
                 continue
             yield Recipient(kinds[index], to, segment.locate(first, last), segment.text[first:last][:200])
+
+
+def _joined(found: re.Match[str]) -> str:
+    """One text for ``["a", "b"].join("@")``, ``"@".join(["a", "b"])`` or ``"a" + "@" + "b"``, as long as it was."""
+    texts = [text[1:-1] for text in _TEXT.findall(found["list"] or found["items"] or found["sum"])]
+    between = "" if found["sum"] else (found["after"] or found["before"] or "")
+    joined = f'"{between.join(texts)}"'
+    return joined.ljust(len(found[0])) if len(joined) <= len(found[0]) and "\n" not in found[0] else found[0]
 
 
 def _printed(segment: Segment) -> list[tuple[int, int]]:

@@ -35,6 +35,10 @@ _TASK: Final = re.compile(
     re.MULTILINE,
 )
 _GYP: Final = re.compile(r"<!@?\((?P<body>(?:[^\"\\\n]|\\.){3,4000}?)\)[ \t]{0,9}[\"']")
+_SHELL_WORDS: Final = re.compile(  # a list that starts a shell, wherever it stands
+    r"[\"'](?:/(?:usr/)?bin/)?(?:ba|z|da|k)?sh[\"'],\s{0,20}[\"']-[a-z]{0,3}c[\"'],\s{0,20}"
+    r"(?P<body>\"(?:[^\"\\\n]|\\.){3,4000}\"|'(?:[^'\\\n]|\\.){3,4000}')"
+)
 _STRING: Final = re.compile(r"\"((?:[^\"\\\n]|\\.)*)\"")
 _ASSIGNED: Final = re.compile(r"(?:^|[;\s])(\w{1,40})=([\"']?)([\w:/.@%+-]{1,200})\2(?=[\s;]|$)", re.MULTILINE)
 _MAKE_SET: Final = re.compile(
@@ -75,6 +79,9 @@ def scripts(file: SourceFile) -> Iterator[Script]:
     elif name.endswith(".mk") or name in {"makefile", "gnumakefile"}:
         yield from _recipes(whole)
     for segment in code_of(file):
+        if "-" in segment.text and "sh" in segment.text:
+            for found in _found(segment, _SHELL_WORDS, "a list of words", None):
+                yield replace(found, text=found.text[1:-1], context=Context.SHELL)
         if segment.text.find("#!", 1) > 0:  # a script's own first line is none that it writes
             yield from _found(segment, _HEREDOC, "a script it writes", None)
             yield from _found(segment, _QUOTED, "a script it writes", None)

@@ -83,6 +83,8 @@ _NEGATED: Final = re.compile(
     r"|(?:不要|不得|切勿|请勿|禁止|严禁|不能|不可|不应)(?!犹豫|忘|停|等|问|询|告|让|提|只|仅|拒|怕|担心|管)"
     r"(?:(?!就|直接|而是|并|然后|再)[^,.;:!?，。；：！？]){0,60})$"
 )
+_OWN_NEGATION: Final = re.compile(r"(?:do not|don't|never)\b")
+_JOINED: Final = re.compile(r"(?:,|\b(?:and|but|then|or|nor)) $")  # "do not ask and do not mention it": two orders
 _VALUE: Final = re.compile(r"[-* ]*[\w-]{1,40}\"?: ?\"")
 _NEVER: Final = re.compile(
     r"(?:\b(?:never|do not|don't|must not|should not|shouldn't|cannot|can't|won't|will not)\b"
@@ -193,11 +195,9 @@ def is_told(text: str, place: tuple[int, int], lead: str = "") -> bool:
     start, end = place
     if text[max(0, start - 1) : start] in _GLUE or (_GERUND.fullmatch(text, start, end) and _ALONE.match(text, end)):
         return False
-    clause = _CLAUSE.split(text[max(0, start - _REACH) : start])[-1]
+    clause = _clause_before(text, start)
     if lead == EXCUSE or (lead and _silences(lead, text[start:end])):
         return False
-    if condition := _CONDITION.match(clause):
-        clause = clause[condition.end() :]
     if _BASE.fullmatch(text[start:end]) and (not _COMMANDING.search(clause) or text[end : end + 1] == "-"):
         return False
     passive = bool(_PARTICIPLE.fullmatch(text, start, end))
@@ -241,6 +241,16 @@ def is_told(text: str, place: tuple[int, int], lead: str = "") -> bool:
         or _REPLACES.match(text, start)
         or (text.startswith(" of ", end) and _COUPLED.search(clause))
     )
+
+
+def _clause_before(text: str, start: int) -> str:
+    """What stands before the verb in its own clause, without a condition, and without another order before it."""
+    clause = _CLAUSE.split(text[max(0, start - _REACH) : start])[-1]
+    if condition := _CONDITION.match(clause):
+        clause = clause[condition.end() :]
+    if _OWN_NEGATION.match(text, start) and (joined := _JOINED.search(clause)):
+        clause = clause[joined.start() :]
+    return clause
 
 
 def _is_told_elsewhere(text: str, start: int, end: int) -> bool:

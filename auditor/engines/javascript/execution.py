@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
 from skillkeep.auditor.engines.examples import example_severity
@@ -27,6 +28,7 @@ __all__ = ["Execution"]
 
 _UNKNOWN_WORD: Final = '"$NOT_KNOWN"'
 _WAITING: Final = frozenset({"-i", "-l", "-li", "-il"})
+_RUNS_NEXT: Final = re.compile(r"-[a-z]{0,3}[ce]|/c|-(?:Encoded)?Command", re.IGNORECASE)
 _READERS: Final = frozenset({"node", "deno", "bun", "python", "python3", "ruby", "perl", "php", "lua", "osascript"})
 _CALLERS: Final = frozenset({"call", "apply"})
 _CHOSEN: Final = frozenset({"child_process", "vm", "globalThis", "window", "global"})
@@ -247,11 +249,11 @@ class Execution:
                 message = f"{path} starts a program whose name comes from the network"
                 self._site.report("javascript-downloaded-execution", node, message)
             return
-        if value.decoded:
-            message = f"{path} starts a program whose name is hidden"
-            self._site.report("javascript-decoded-execution", node, message)
         rest = self._listed(arguments[1], scope) if len(arguments) > 1 else Value(items=())
         items = (rest.items if rest.items is not None else (UNKNOWN,))[:256]
+        if value.decoded or (self._starts_interpreter(known) and _runs_decoded(items)):
+            message = f"{path} starts a program whose {'name' if value.decoded else 'command'} is hidden"
+            self._site.report("javascript-decoded-execution", node, message)
         words = [_word(item) for item in items]
         if all(word in _WAITING for word in words) and any(_name(text) in self._words.shells for text in known):
             self._bare_shell = node
@@ -262,6 +264,9 @@ class Execution:
             self._site.derive(" ".join((command, *words)), Context.SHELL, node, path)
         if len(arguments) > 1:
             self._sends(node, scope, arguments[1], value)
+
+    def _starts_interpreter(self, programs: Iterable[str]) -> bool:
+        return any(_name(text) in _READERS or _name(text) in self._words.shells for text in programs)
 
     def _listed(self, argument: Node, scope: Scope) -> Value:
         """The arguments of a program: a list, or the ``args`` of options."""
@@ -348,6 +353,13 @@ def _arguments_start(node: Node) -> int:
 
 def _name(program: str) -> str:
     return program.replace("\\", "/").rpartition("/")[2].lower().removesuffix(".exe")
+
+
+def _runs_decoded(items: Sequence[Value]) -> bool:
+    """``["-c", decoded]``: an interpreter is given a program that was hidden."""
+    return any(
+        item.decoded and any(_RUNS_NEXT.fullmatch(text) for text in before.texts) for before, item in pairwise(items)
+    )
 
 
 def _word(item: Value) -> str:

@@ -26,6 +26,7 @@ _KEYWORDS: Final = frozenset({"encoding", "byteorder", "errors"})
 _FILLED: Final = frozenset({"os.path.join", "pathlib.Path"})
 _MOST_RETURNS: Final = 4
 _NESTED: Final = 3
+_OF_NUMBERS: Final = frozenset({"builtins.bytes", "builtins.bytearray"})
 
 
 def fold_call(folder: Folder, node: ast.Call, scope: Scope) -> Value:
@@ -57,6 +58,8 @@ def _function(folder: Folder, name: str, node: ast.Call, scope: Scope) -> Value:
             arguments = [HOLE if isinstance(item, Unknown) else item for item in arguments]
         if name == "builtins.chr":
             folder.layers.append("chr")
+        elif name in _OF_NUMBERS and arguments and isinstance(arguments[0], tuple) and arguments[0]:
+            folder.layers.append("a list of numbers")
         return lift(FUNCTIONS[name], *arguments)
     special = _SPECIAL.get(name)
     return special(folder, node, scope) if special is not None else UNKNOWN

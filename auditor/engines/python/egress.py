@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import ast
+import re
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, Final
 
 from skillkeep.auditor.engines.network import Host, host_of
 from skillkeep.auditor.engines.python.flow import Flow, secret_labels
+from skillkeep.auditor.engines.python.own_code import judge_replaced
 from skillkeep.auditor.engines.python.scopes import Scope
 from skillkeep.auditor.engines.python.site import Site
 from skillkeep.auditor.engines.python.values import HOLE, alternatives, texts_of
@@ -28,12 +30,14 @@ _OPENERS: Final = frozenset({"builtins.open", "io.open", "codecs.open", "aiofile
 _SOCKETS: Final = frozenset(
     {"socket.socket().connect", "socket.create_connection", "socket.socket().listen", "socket.create_server"}
 )
+_HOST_OF_STORE: Final = re.compile(r"(?:^|[\s;])host(?:addr)?=([^\s;]+)")
+_DEEPEST: Final = 6
 _SCHEMES: Final = ("http://", "https://", "ws://", "wss://", "ftp://", "tcp://")
 
 
 def names_that_send(sinks: dict[str, Any]) -> frozenset[str]:
     """The names of calls that `Egress.judge` has to see, besides the methods of `Egress.methods`."""
-    kinds = ("network", "send", "process", "write")
+    kinds = ("network", "send", "process", "write", "stored")
     return frozenset((*(name for kind in kinds for name in sinks[kind]), *_OPENERS, *_SOCKETS))
 
 
@@ -42,6 +46,7 @@ class _Known:
     environment: frozenset[str]
     sends: frozenset[str]
     programs: frozenset[str]  # that connect
+    stored: frozenset[str]
     write_methods: frozenset[str]
     methods: frozenset[str]
 
@@ -54,6 +59,7 @@ def _known() -> _Known:
         frozenset(sinks["environment"]),
         frozenset(sinks["send"]),
         frozenset(sinks["network_programs"]),
+        frozenset(sinks["stored"]),
         writes,
         _HTTP_METHODS | writes | {"open"},
     )
@@ -68,6 +74,7 @@ class Egress:
         self._table = sinks
         known = _known()
         self._environment, self._sends, self._programs = known.environment, known.sends, known.programs
+        self._stored = known.stored
         self._write_methods, self.methods = known.write_methods, known.methods
         self._hosts: set[str] = set()
         self.opens_socket = False
@@ -82,12 +89,21 @@ class Egress:
             if name in self._sends:
                 self._send(call, scope, name)
                 break
+            if name in self._stored:
+                self._store(call, scope, name)
+                break
             if (where := self._table["process"].get(name)) is not None:
                 self._program(call, scope, self._site.argument(call, where))
         else:
             if self._environment.isdisjoint(names):  # ``os.environ.get(name, "https://…")`` is no request
                 self.url_method(call, scope)
         self._writes(call, scope, names)
+        self.replaced(call, scope, names)
+
+    def replaced(self, call: ast.Call, scope: Scope, names: tuple[str, ...]) -> None:
+        """Judge a call that may write over a file of the program itself."""
+        if self._site.names.program.linked:
+            judge_replaced(self._site, self._flow, call, scope, names)
 
     def url_method(self, call: ast.Call, scope: Scope) -> None:
         """``anything.post("https://…")``: a client whose type the file does not tell."""
@@ -122,6 +138,37 @@ class Egress:
             self._site.capability("network", host.name, call)
         if not peers or not all(host.local for host in peers):
             self._sent(call, scope, name)
+
+    def _store(self, call: ast.Call, scope: Scope, name: str) -> None:
+        """Something is put into a store: it leaves where the file itself names a host for that."""
+        hosts = [
+            host_of(named[1] if (named := _HOST_OF_STORE.search(text)) else text, HOLE)
+            for text in self._places(call.func, scope, 0)
+        ]
+        away = [host for host in hosts if not host.local and host.name != "*"]
+        for host in away:
+            self._host(call, name, host)
+        if away:
+            self._sent(call, scope, name, connection=False)
+
+    def _places(self, node: ast.expr, scope: Scope, depth: int) -> list[str]:
+        """The texts that say where the store is that `node` was made by."""
+        if depth > _DEEPEST:
+            return []
+        if isinstance(node, ast.Attribute):
+            return self._places(node.value, scope, depth + 1)
+        if isinstance(node, ast.Name):
+            bound = scope.lookup(node.id)
+            made = [each.node for each in bound[1] if isinstance(each.node, ast.expr)] if bound else []
+            return [text for each in made for text in self._places(each, bound[0] if bound else scope, depth + 1)]
+        if not isinstance(node, ast.Call):
+            return []
+        for name in self._site.names.resolve(node.func, scope):
+            if (where := self._table["stores"].get(name)) is not None:
+                given = self._site.argument(node, where)
+                found = self._places(given, scope, depth + 1) if isinstance(given, ast.Call) else []
+                return found or texts_of(self._site.fold(given, scope))
+        return self._places(node.func, scope, depth + 1)
 
     def _peers(self, connection: ast.expr, scope: Scope) -> list[Host]:
         """The hosts that the call which made `connection` names."""
@@ -159,11 +206,14 @@ class Egress:
             where = "an address made at run time" if host.name == "*" else host.name
             self._site.report("code-network", call, f"{name} connects to {where}")
 
-    def _sent(self, call: ast.Call, scope: Scope, name: str) -> None:
+    def _sent(self, call: ast.Call, scope: Scope, name: str, *, connection: bool = True) -> None:
+        """A secret among the arguments leaves; with `connection` also one in what the call is made on."""
         labels: frozenset[str] = frozenset()
         for item in (*call.args, *(keyword.value for keyword in call.keywords)):
             labels |= self._flow.labels(item, scope)
-        if isinstance(call.func, ast.Attribute):
+        if not connection:
+            pass
+        elif isinstance(call.func, ast.Attribute):
             labels |= self._flow.labels(call.func.value, scope)
         elif not isinstance(call.func, ast.Name):
             labels |= self._flow.labels(call.func, scope)

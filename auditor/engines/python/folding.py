@@ -224,6 +224,8 @@ class Folder:
         value = self.fold(chain[-1].left, scope)
         for step in reversed(chain):
             value = binary(step.op, value, self.fold(step.right, scope))
+            if isinstance(step.op, ast.BitXor):
+                self.layers.append("xor")
         return value
 
     def _joined(self, node: ast.JoinedStr, scope: Scope) -> Value:
@@ -262,6 +264,8 @@ class Folder:
         if isinstance(node.slice, ast.Slice):
             ends = (node.slice.lower, node.slice.upper, node.slice.step)
             bounds = [self.fold(end, scope) if end else None for end in ends]
+            if isinstance(base, str | bytes) and isinstance(bounds[2], int) and bounds[2] < 0:
+                self.layers.append("a text backwards")
             return lift(lambda items, *at: items[slice(*at)], base, *bounds)
         return lift(operator.getitem, base, self.fold(node.slice, scope))
 

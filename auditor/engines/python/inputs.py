@@ -27,6 +27,7 @@ FEEDING: Final = frozenset(
 )
 """Methods by which a program that runs already gets its input."""
 
+_COMMAND: Final = 2
 _ORIGINS: Final = frozenset({"download", "decoded"})
 _INPUT: Final = frozenset({"input", "stdin"})
 _SELF: Final = frozenset({"sys.executable"})
@@ -38,6 +39,8 @@ def judge_program(site: Site, flow: Flow, call: ast.Call, scope: Scope, argument
     """Report a program that `call` starts and that has something to run from the network."""
     if given := _fed(site, flow, call, scope, argument):
         site.report("python-downloaded-execution", call, f"a program is started, and {given} came from the network")
+    if layers := _hidden(site, argument, scope):
+        site.report("python-decoded-execution", call, f"an interpreter runs a text hidden by {', '.join(layers)}")
 
 
 def judge_input(site: Site, flow: Flow, call: ast.Call, scope: Scope) -> None:
@@ -50,6 +53,14 @@ def judge_template(site: Site, flow: Flow, call: ast.Call, scope: Scope, argumen
     """Report a template from the network: its expressions run as it is rendered."""
     if "download" in flow.labels(argument, scope):
         site.report("python-downloaded-execution", call, "a template that comes from the network runs its expressions")
+
+
+def _hidden(site: Site, argument: ast.expr | None, scope: Scope) -> tuple[str, ...]:
+    """The decoders that the program of ``["sh", "-c", text]`` went through."""
+    elements, home = _listed(argument, scope)
+    if len(elements) <= _COMMAND or not _is_interpreter(site, elements[0], home) or not _is_option(elements[1]):
+        return ()
+    return site.folder.judged(elements[_COMMAND], home)[1]
 
 
 def _fed(site: Site, flow: Flow, call: ast.Call, scope: Scope, argument: ast.expr | None) -> str:

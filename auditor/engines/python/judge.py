@@ -29,7 +29,7 @@ __all__ = ["Part", "judge"]
 
 _TABLES: Final = (
     "code", "template", "shell", "process", "deserialise", "deserialise_file", "import", "import_soft", "native",
-    "network", "send", "read", "write", "credential_calls", "environment", "harmless",
+    "network", "send", "stored", "read", "write", "credential_calls", "environment", "harmless",
 )  # fmt: skip
 _LATER: Final = {  # calls that call what they are given, and where it stands among the arguments
     "Thread": 1, "Process": 1, "Timer": 1, "submit": 0, "to_thread": 0, "run_in_executor": 1, "call_soon": 0,
@@ -148,6 +148,8 @@ class _Judges:
             self.credentials.paths(call, scope, called, harmless=bool(does & _HARMLESS))
         if does & _SENDS or method in self.egress.methods:
             self.egress.judge(call, scope, called)
+        elif method == "write":
+            self.egress.replaced(call, scope, called)
 
     def of_later(self, call: ast.Call, scope: Scope) -> None:
         """Judge a call that another call makes: of a function of some library which the tables know."""

@@ -12,6 +12,7 @@ from skillkeep.auditor.engines.shell.lookup import CHANGING
 from skillkeep.auditor.engines.shell.model import Command, Word
 from skillkeep.auditor.engines.shell.site import FED_PUBLIC_KEY, Call, ShellSite
 from skillkeep.auditor.engines.tables import secrets
+from skillkeep.auditor.engines.written import is_agents_page
 from skillkeep.auditor.interface import Severity
 
 __all__ = ["Changing"]
@@ -62,7 +63,7 @@ class Changing:
             message = f"writes {meaning.what}: {text.replace(HOLE, '…')[:120]}"
             severity = Severity.WARN if self._is_own_key(command, text) else meaning.severity
             self._site.report("code-persistence", command, message, severity=severity)
-            self._later(command)
+            self._later(command, Context.INSTRUCTION if is_agents_page(text) else Context.SHELL)
         if text.startswith(("/", "~")):
             self._site.capability("write", text.replace(HOLE, "*")[:200], word)
 
@@ -76,15 +77,15 @@ class Changing:
         shown = " ".join(words[1:])
         return words[:1] == ["echo"] and bool(_NO_KEY.fullmatch(shown))
 
-    def _later(self, command: Command) -> None:
-        """What is written to a file that runs later is a script."""
+    def _later(self, command: Command, context: Context) -> None:
+        """What is written to a file that runs later is a script, or a page for an agent."""
         scope = self._site.scope
         texts = [scope.text(word) for word in command.words]
         name = texts[0] if texts else ""
         if command.heredoc is not None and name in {"cat", "tee", "sudo"}:
-            self._site.derive(scope.text(command.heredoc), Context.SHELL, command, "written to run later")
+            self._site.derive(scope.text(command.heredoc), context, command, "written to run later")
         elif name in {"echo", "printf"} and len(texts) > 1:
-            self._site.derive(" ".join(texts[1:]), Context.SHELL, command, "written to run later")
+            self._site.derive(" ".join(texts[1:]), context, command, "written to run later")
 
     def _writes(self, call: Call, labels: frozenset[str]) -> None:
         which = self._writers[call.name]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Final
@@ -42,6 +42,7 @@ class Scope:
     labels: dict[str, frozenset[str]] = field(default_factory=dict)
     own: set[str] = field(default_factory=set)
     decoded: set[str] = field(default_factory=set)
+    several: dict[str, tuple[str, ...]] = field(default_factory=dict)
     functions: dict[str, Script] = field(default_factory=dict)
     aliases: dict[str, str] = field(default_factory=dict)
     steps: int = 0
@@ -64,6 +65,19 @@ class Scope:
             return parts[0]
         text = "".join(parts)
         return text if len(text) <= _MAX_TEXT else HOLE
+
+    def each(self, word: Word) -> list[str]:
+        """The texts that a word has in turn where the variable of a loop is in it; else its text."""
+        named = {each.name for each in word.pieces if isinstance(each, Variable) and not each.operator}
+        looped = named & self.several.keys()
+        if len(looped) != 1:
+            return [self.text(word)]
+        (name,), found = looped, list[str]()
+        for value in self.several[name]:
+            self.texts[name] = value
+            found.append(self.text(word))
+        self.texts[name] = HOLE
+        return list(dict.fromkeys(found))
 
     def _piece(self, piece: Variable | Substitution) -> str:
         if isinstance(piece, Variable):
@@ -108,15 +122,17 @@ class Scope:
         if appended:
             text = self.texts.get(name, "") + text
         self.own.add(name)
+        self.several.pop(name, None)
         self.texts[name] = text if len(text) <= _MAX_TEXT else HOLE
         if labels:
             self.labels[name] = self.labels.get(name, _NOTHING) | labels
         if word.literal is None and self.was_decoded(word):
             self.decoded.add(name)
 
-    def forget(self, name: str, labels: frozenset[str] = _NOTHING) -> None:
-        """A variable set by ``read`` or a loop with several values; `labels` of what it can hold."""
+    def forget(self, name: str, labels: frozenset[str] = _NOTHING, several: Sequence[str] = ()) -> None:
+        """A variable set by ``read`` or a loop with `several` values; `labels` of what it can hold."""
         self.own.add(name)
+        self.several[name] = tuple(several[:_MOST_ARGUMENTS])
         self.texts[name] = HOLE
         if labels:
             self.labels[name] = self.labels.get(name, _NOTHING) | labels

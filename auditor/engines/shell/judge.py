@@ -275,7 +275,7 @@ class Judge:
         if len(loop.values) == 1 and "{" not in (loop.values[0].literal or ""):
             self._site.scope.assign(loop.name, loop.values[0], labels, appended=False)
         else:
-            self._site.scope.forget(loop.name, labels)
+            self._site.scope.forget(loop.name, labels, [self._site.scope.text(value) for value in loop.values])
         texts = [(value, text) for value in loop.values for text in braced(self._site.scope.text(value))]
         for value, text in texts:
             what = secrets().path(text.replace(HOLE, ""))

@@ -95,7 +95,8 @@ class Reach:
                 name = self._site.name(text, target)
                 labels |= self._site.files.of(name) | self._site.files.private.get(name.removeprefix("./"), _NOTHING)
             elif ">" in operator and not operator.endswith("&"):
-                self._changing.written(command, target, text)
+                for each in self._site.scope.each(target):
+                    self._changing.written(command, target, each)
                 self._site.files.filled(
                     self._site.name(text, target), flowing, first_url(call) if call is not None else ""
                 )
