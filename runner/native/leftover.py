@@ -10,9 +10,9 @@ import os
 import resource
 from collections.abc import Iterable
 
-__all__ = ["close_all", "close_many", "leave"]
+__all__ = ["MANY", "close_all", "close_many", "leave"]
 
-_MANY = min(100, max(resource.getrlimit(resource.RLIMIT_NOFILE)[0], 0) // 8 or 100)
+MANY = min(100, max(resource.getrlimit(resource.RLIMIT_NOFILE)[0], 0) // 8 or 100)
 """Of those that may be open at most an eighth."""
 _left: list[int] = []
 
@@ -24,7 +24,7 @@ def leave(fds: Iterable[int]) -> None:
 
 def close_many() -> None:
     """Close them if they are many."""
-    if len(_left) >= _MANY:
+    if len(_left) >= MANY:
         close_all()
 
 
