@@ -27,7 +27,7 @@ from skillkeep.auditor.engines.network import host_of
 from skillkeep.auditor.interface import Capability, Location, Severity
 from skillkeep.auditor.patterns import PatternSet
 from skillkeep.auditor.services import services
-from skillkeep.auditor.syntax.comments import bare
+from skillkeep.auditor.syntax.comments import with_bare
 
 __all__ = ["ENGINE", "BehaviourEngine"]
 
@@ -71,7 +71,7 @@ class BehaviourEngine(Engine):
 
     def scan_file(self, file: SourceFile, emit: Emitter) -> None:
         """Find what is fetched and started in one file, and note its acts for the tree."""
-        for segment in map(bare, code_of(file)):
+        for segment in with_bare(code_of(file)):
             if not file.depth and _redirects().candidates(segment.text.encode("utf-8", "replace")):
                 emit.notes.setdefault("redirects", set()).add(file.path)
             _note_acts(file, segment, emit)
@@ -81,7 +81,7 @@ class BehaviourEngine(Engine):
             for found in _ADDRESS.finditer(segment.text) if segment.context is Context.TEXT else ():
                 emit.capability("network", host_of(found[0]).name, segment.locate(found.start(), found.end()))
         emit.notes.setdefault("recipients", []).extend(declared_sources(file))
-        for segment in map(bare, file.of(*CODE)):
+        for segment in with_bare(file.of(*CODE)):
             _dropped(segment, spelled_out(segment), emit)
         if file.whole and file.text is not None and not code_of(file) and _BUILDS.search(file.known_as):
             _dropped(Segment(file.path, Context.TEXT, file.text, anchor=file.place), file.text, emit)
@@ -165,12 +165,12 @@ def _acts(tree: SourceTree, starters: Mapping[str, str], emit: Emitter) -> list[
         if noted is None or len(found) >= _MOST_ACTS:
             continue
         if noted.segments > 1 or file.path in starters:
-            noted.acts += (act for each in code_of(file) for act in Acts(each).all())
+            noted.acts += (act for each in with_bare(code_of(file)) for act in Acts(each).all())
         elif file.path in connected:
             known = noted.sending
-            noted.acts += (
-                known if known is not None else [act for each in code_of(file) for act in _sending(Acts(each))]
-            )
+            if known is None:
+                known = [act for each in with_bare(code_of(file)) for act in _sending(Acts(each))]
+            noted.acts += known
         found += dict.fromkeys(noted.acts)
     return [*found, *(act for noted in notes.values() for act in noted.acts)]
 
@@ -192,7 +192,8 @@ def _tampered(tree: SourceTree, acts: list[Act], emit: Emitter) -> None:
     for patch in (act for act in acts if act.kind == "patch"):
         program = [files[patch.path], *loaded_by(files[patch.path], files).values()] if patch.path in files else []
         mine = [act for act in acts if act.path == patch.path]
-        mine += (act for file in program[1:] for each in code_of(file) for act in Acts(each).those(("secret", "login")))
+        others = (each for file in program[1:] for each in with_bare(code_of(file)))
+        mine += (act for each in others for act in Acts(each).those(("secret", "login")))
         taken = patch if _PASSWORDS.search(patch.text) else _first(mine, ("secret", "login"))
         if taken and (taken.kind == "secret" or any(file.path in remote for file in program)):
             message = f"{patch.text.strip()[:60]} is replaced, and {taken.text.strip()[:40]} is taken"

@@ -95,6 +95,7 @@ class Segment:
     def forget(self) -> None:
         """Drop what was computed for `locate`; it is computed again when asked for."""
         self.__dict__.pop("_starts", None)
+        self.__dict__.pop("_bare", None)
 
     def locate(self, start: int, end: int) -> Location:
         """The place of the characters ``[start, end)`` of `text`."""

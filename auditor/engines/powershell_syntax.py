@@ -11,6 +11,7 @@ from skillkeep.auditor.engines.powershell.judge import Judge, TooDeepError
 from skillkeep.auditor.engines.powershell.site import Site
 from skillkeep.auditor.engines.tables import table
 from skillkeep.auditor.syntax import Syntax, UnparsedError, parse
+from skillkeep.auditor.syntax.comments import readings
 
 __all__ = ["ENGINE", "PowerShellEngine"]
 
@@ -40,14 +41,17 @@ class PowerShellEngine(Engine):
                 self._segment(segment, emit)
 
     def _segment(self, segment: Segment, emit: Emitter) -> None:
+        complete, known = False, set[tuple[str, int, str]]()
         try:
-            text, added, tree = _parsed(segment.text)
-            site = Site(segment, emit, text, added)
-            Judge(site, table("powershell")).statements(tree.root)
+            for reading in readings(segment.text, segment.context):
+                text, added, tree = _parsed(reading)
+                site = Site(segment, emit, text, added, reported=known)
+                Judge(site, table("powershell")).statements(tree.root)
+                complete = complete or tree.complete
         except (TooDeepError, UnparsedError) as error:
             emit.incomplete(segment.path, str(error) or "its expressions are nested too deep to be judged")
             return
-        if tree.complete:
+        if complete:
             emit.understood(segment)
         elif not segment.provenance and segment.path.endswith((".ps1", ".psm1")):
             emit.incomplete(segment.path, "a part of it is no PowerShell that the grammar knows")
@@ -57,6 +61,7 @@ def _parsed(text: str) -> tuple[str, list[int], Syntax]:
     """`text` as the grammar reads it best, where characters were added to it, and its tree."""
     if not text.isascii():  # PowerShell reads typographic quotes and dashes as plain ones
         text = _FOREIGN.sub("x", text.translate(_QUOTES))
+    text = text.replace("` #", "`x_")  # an escaped blank begins no word, so that no comment begins there
     tree = parse(Context.POWERSHELL, text)
     if tree.complete or sum(map(text.count, ("@", "<#"))) > _MOST_LONG:
         return text, [], tree

@@ -10,6 +10,7 @@ from skillkeep.auditor.engines.ruby.judge import Judge, TooDeepError
 from skillkeep.auditor.engines.tables import table
 from skillkeep.auditor.engines.tree_site import TreeSite
 from skillkeep.auditor.syntax import UnparsedError, parse
+from skillkeep.auditor.syntax.comments import readings
 
 __all__ = ["ENGINE", "RubyEngine"]
 
@@ -33,14 +34,16 @@ class RubyEngine(Engine):
             emit.finding("ruby-install-hook", place, _PLUGIN, "the gem command loads this file whenever it runs")
 
     def _segment(self, segment: Segment, emit: Emitter) -> None:
-        text = segment.text if segment.text.isascii() else _FOREIGN.sub("x", segment.text)
+        complete, known = False, set[tuple[str, int, str]]()
         try:
-            tree = parse(Context.RUBY, text)
-            Judge(TreeSite(segment, emit, segment.text), table("ruby")).script(tree.root)
+            for text in readings(segment.text, segment.context):
+                tree = parse(Context.RUBY, text if text.isascii() else _FOREIGN.sub("x", text))
+                Judge(TreeSite(segment, emit, text, reported=known), table("ruby")).script(tree.root)
+                complete = complete or tree.complete
         except (TooDeepError, UnparsedError) as error:
             emit.incomplete(segment.path, str(error) or "its expressions are nested too deep to be judged")
             return
-        if tree.complete:
+        if complete:
             emit.understood(segment)
         elif not segment.provenance and segment.path.lower().endswith(_FILES):
             emit.incomplete(segment.path, "a part of it is no Ruby that the grammar knows")

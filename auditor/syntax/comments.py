@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from array import array
 from bisect import bisect_left
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Final
 
@@ -12,7 +13,7 @@ from skillkeep.auditor.engines.interface import Context, Segment
 from skillkeep.auditor.syntax.grammars import UnparsedError, bare_tree
 from skillkeep.auditor.syntax.powershell_comments import powershell_comments
 
-__all__ = ["bare", "blanked", "uncommented"]
+__all__ = ["bare", "blanked", "readings", "uncommented", "with_bare"]
 
 _BLOCKS: Final = {
     Context.JAVASCRIPT: ("/*", "*/"),
@@ -28,8 +29,26 @@ _Span = tuple[int, int]
 
 def bare(segment: Segment) -> Segment:
     """The same without them, or the very same where there are none beside code; each line is where it was."""
-    text = uncommented(segment.text, segment.context)
-    return segment if text == segment.text else replace(segment, text=text)
+    if segment.context not in _BLOCKS:
+        return segment
+    known: Segment | None = segment.__dict__.get("_bare")
+    if known is None:
+        text = uncommented(segment.text, segment.context)
+        known = segment.__dict__["_bare"] = segment if text == segment.text else replace(segment, text=text)
+    return known
+
+
+def with_bare(segments: Iterable[Segment]) -> Iterator[Segment]:
+    """Each as it stands, and without its comments where there are some beside code: what looks like one may be none."""
+    for segment in segments:
+        yield segment
+        if (other := bare(segment)) is not segment:
+            yield other
+
+
+def readings(text: str, context: Context) -> list[str]:
+    """`text`, and without its comments where the grammar takes those for words: both are judged."""
+    return list(dict.fromkeys((text, blanked(text, context))))
 
 
 def uncommented(text: str, context: Context) -> str:

@@ -1,8 +1,9 @@
 """Where the comments of a PowerShell text are: its grammar takes one before an argument for a part of that.
 
 A block comment begins wherever ``<#`` stands outside of a string, a line comment where a word would begin. Curly quotes
-are quotes, and a string in double quotes holds code in ``$(...)``, which holds strings (about_Quoting_Rules,
-about_Comments, about_Parsing).
+are quotes, ``${...}`` is a name, and a string in double quotes holds code in ``$(...)``, which holds strings
+(about_Quoting_Rules, about_Comments, about_Parsing). Whoever judges what is left judges the text as it stands as well:
+where a text is made to be misread, this can only show more.
 """
 
 from __future__ import annotations
@@ -15,44 +16,51 @@ __all__ = ["powershell_comments"]
 
 _SINGLE: Final = "'\u2018\u2019\u201a\u201b"
 _DOUBLE: Final = '"\u201c\u201d\u201e'
+_NAME: Final = r"\$\{[^}]*\}"
 _CODE: Final = re.compile(
-    rf"`.|<\#|(?<![^\s;(){{}}|,=&+!\[\]])\#|@[{_SINGLE}][ \t]*\r?\n|@[{_DOUBLE}][ \t]*\r?\n|[{_SINGLE}]|[{_DOUBLE}]"
-    r"|(?<!\S)--%|[()]",
+    rf"`.|{_NAME}|<\#|\#|@[{_SINGLE}][ \t]*\r?\n|@[{_DOUBLE}][ \t]*\r?\n|[{_SINGLE}]|[{_DOUBLE}]|(?<!\S)--%|[()]",
     re.DOTALL,
 )
-_STRING: Final = re.compile(rf"`.|[{_DOUBLE}]{{2}}|\$\(|[{_DOUBLE}]", re.DOTALL)
-_DOCUMENT: Final = re.compile(rf"`.|\$\(|\n[{_DOUBLE}]@", re.DOTALL)
+_STRING: Final = re.compile(rf"`.|{_NAME}|[{_DOUBLE}]{{2}}|\$\(|[{_DOUBLE}]", re.DOTALL)
+_DOCUMENT: Final = re.compile(rf"`.|{_NAME}|\$\(|\n[{_DOUBLE}]@", re.DOTALL)
 _SINGLE_END: Final = re.compile(rf"(?:[^{_SINGLE}]|[{_SINGLE}]{{2}})*[{_SINGLE}]")
 _SINGLE_DOCUMENT_END: Final = re.compile(rf"\n[{_SINGLE}]@")
+_BEFORE_A_WORD: Final = frozenset(("", *" \t\r\n\f\v\x85\xa0;(){}|,&"))
+_LINE_END: Final = re.compile(r"[\r\n]|$")
+_TELLING: Final = re.compile(rf"[{_SINGLE}{_DOUBLE}`(){{}}]|<#|#>")
+"""What makes a difference to what follows, if it is not in a comment."""
 
 
 def powershell_comments(text: str) -> Iterator[tuple[int, int]]:
-    """The characters ``[start, end)`` of each, in order. What is not closed is none, and nothing after it is."""
+    """The characters ``[start, end)`` of each, in order. After what is not closed, or cannot be told, there is none."""
     around = _Around()
-    at = 0
+    at = escaped = 0
     while (found := around.kind.search(text, at)) is not None:
         mark, at = found[0], found.end()
         if mark[0] == "`":
+            escaped = at
+        elif mark.startswith("${"):
             continue
-        if around.kind is not _CODE:
+        elif around.kind is not _CODE:
             around.in_string(mark)
         elif mark in ("(", ")"):
             around.bracket(mark)
-        elif mark in ("<#", "#", "--%"):
-            end = _end_of(mark, text, at)
+        elif mark == "<#":
+            end = text.find("#>", at) + 2
             if end < at:
                 return
-            if mark != "--%":
-                yield found.start(), end
+            yield found.start(), end
             at = end
-        elif mark.strip("@ \t\r\n") in _DOUBLE:
-            around.enter(_STRING if mark[0] != "@" else _DOCUMENT)
-            at -= mark[0] == "@"  # the end of a here-string may stand on its next line
-        else:
-            closing = _SINGLE_END.match(text, at) if mark[0] != "@" else _SINGLE_DOCUMENT_END.search(text, at - 1)
-            if closing is None:
+        elif mark == "#" and escaped != found.start() and text[found.start() - 1 : found.start()] in _BEFORE_A_WORD:
+            at = _line_end(text, at)
+            yield found.start(), at
+        elif mark in ("#", "--%"):
+            end = _line_end(text, at)
+            if _TELLING.search(text, at, end):
                 return
-            at = closing.end()
+            at = end
+        elif (at := around.after_quote(mark, text, at)) < 0:
+            return
 
 
 class _Around:
@@ -74,6 +82,14 @@ class _Around:
         elif self.kind is _DOCUMENT or len(mark) == 1:
             self._leave()
 
+    def after_quote(self, mark: str, text: str, at: int) -> int:
+        """Where it goes on after an opening quote: inside, or behind what nothing can stand in; -1 without an end."""
+        if mark.strip("@ \t\r\n") in _DOUBLE:
+            self.enter(_STRING if mark[0] != "@" else _DOCUMENT)
+            return at - (mark[0] == "@")  # the end of a here-string may stand on its next line
+        closing = _SINGLE_END.match(text, at) if mark[0] != "@" else _SINGLE_DOCUMENT_END.search(text, at - 1)
+        return -1 if closing is None else closing.end()
+
     def bracket(self, mark: str) -> None:
         """One of code: the last that closes ends the code in a string."""
         if mark == "(":
@@ -87,9 +103,6 @@ class _Around:
         self.kind, self._opened = self._outside.pop()
 
 
-def _end_of(mark: str, text: str, at: int) -> int:
-    """Where a comment ends, or words that are passed on as they stand; before `at` for one that never does."""
-    if mark == "<#":
-        return text.find("#>", at) + 2
-    end = text.find("\n", at)
-    return end if end >= 0 else len(text)
+def _line_end(text: str, at: int) -> int:
+    found = _LINE_END.search(text, at)
+    return found.start() if found is not None else len(text)

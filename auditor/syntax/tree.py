@@ -8,7 +8,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 from skillkeep.auditor.engines.interface import Context
-from skillkeep.auditor.syntax.comments import blanked
 from skillkeep.auditor.syntax.grammars import UnparsedError, bare_tree
 
 if TYPE_CHECKING:
@@ -95,7 +94,6 @@ def parse(context: Context, text: str) -> Syntax:
 
     Lone surrogates and NUL stand in the tree as other characters of the same width. Raises `UnparsedError`.
     """
-    text = blanked(text, context)
     data = _SURROGATE.sub("\ufffd", text).replace("\0", "\1").encode()
     best: Syntax | None = None
     for grammar in _grammars(context, text):

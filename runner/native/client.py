@@ -228,8 +228,8 @@ class Line:
             if each is not None:
                 leave(each.leave())
         if self._connection is not None:  # no run is expected soon
+            self.close()
             close_all()
-        self.close()
 
     def _ask_for_the_next(self, lent: Lent) -> None:
         """Ask for the next sandbox, ahead of its run, on the connection of this one."""

@@ -21,7 +21,7 @@ class Feeder:
 
     def __init__(self, source: bytes | int, sink: int) -> None:
         self._sink = sink
-        if source != b"":
+        if isinstance(source, int) or source:
             os.set_blocking(sink, False)
         self._pending = memoryview(source if isinstance(source, bytes) else b"")
         self._source = _not_shared(source) if isinstance(source, int) else -1

@@ -6,6 +6,7 @@ run it would be a twentieth of what a run costs its caller. What waits here hold
 
 from __future__ import annotations
 
+import contextlib
 import os
 import resource
 from collections.abc import Iterable
@@ -35,7 +36,8 @@ def close_all() -> None:
             fd = _left.pop()
         except IndexError:  # another thread has closed the last one
             return
-        os.close(fd)
+        with contextlib.suppress(OSError):  # whoever closes all descriptors of a process has closed it
+            os.close(fd)
 
 
 os.register_at_fork(after_in_child=close_all)

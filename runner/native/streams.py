@@ -68,6 +68,8 @@ class Streams:
             raise
         self._stdin, self.feed, self.out, self._stdout, self.err, self._stderr = self._open
         self.theirs = self._stdin, self._stdout, self._stderr
+        for fd in (self.out, self.err):  # a payload of the caller's own user can open its streams, and read them first
+            os.set_blocking(fd, False)
         Streams._made.add(self)
 
     def close_stdin(self) -> None:

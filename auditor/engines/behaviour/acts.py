@@ -15,7 +15,6 @@ from skillkeep.auditor.engines.behaviour.homes import home_uses
 from skillkeep.auditor.engines.interface import Context, Segment, SourceFile
 from skillkeep.auditor.engines.tables import table
 from skillkeep.auditor.patterns import PatternSet, SievedSet
-from skillkeep.auditor.syntax.comments import bare
 
 __all__ = ["CODE", "Act", "Acts", "code_of"]
 
@@ -54,7 +53,7 @@ class Acts:
     """The acts of one segment outside of whole-line comments, each kind looked for when it is asked for."""
 
     def __init__(self, segment: Segment) -> None:
-        self._segment = bare(segment)
+        self._segment = segment
         self._kinds: dict[str, set[Act]] = {}
         self._near: dict[str, list[int]] = {}
         kinds, patterns = _compiled()

@@ -60,9 +60,16 @@ class Recipient:
 
 
 def recipients(segment: Segment) -> Iterator[Recipient]:
-    """Every fixed recipient in `segment`, at most 50 of a kind."""
+    """Every fixed recipient in `segment`, at most 50 of a kind, also one that is put together of texts."""
+    found = list(_recipients(segment))
     if "join" in segment.text or "+" in segment.text:
-        segment = replace(segment, text=_PUT_TOGETHER.sub(_joined, segment.text))
+        told = {(each.to, each.at.line) for each in found}
+        joined = _recipients(replace(segment, text=_PUT_TOGETHER.sub(_joined, segment.text)))
+        found += (each for each in joined if (each.to, each.at.line) not in told)
+    yield from found
+
+
+def _recipients(segment: Segment) -> Iterator[Recipient]:
     yield from _named(segment)
     patterns, kinds = _compiled()
     data = segment.text.encode("utf-8", "replace")

@@ -84,7 +84,10 @@ _NEGATED: Final = re.compile(
     r"(?:(?!就|直接|而是|并|然后|再)[^,.;:!?，。；：！？]){0,60})$"
 )
 _OWN_NEGATION: Final = re.compile(r"(?:do not|don't|never)\b")
-_JOINED: Final = re.compile(r"(?:,|\b(?:and|but|then|or|nor)) $")  # "do not ask and do not mention it": two orders
+_TWO_ORDERS: Final = re.compile(  # "do not ask first and do not mention it"
+    r"[-*>#\d.) ]*(?:please |also )?(?:do not|don't|never) (?:ask|prompt|wait|pause|notify|warn|inform|consult)\b"
+    r"(?! for).*\b(?:and|nor|or) $"
+)
 _VALUE: Final = re.compile(r"[-* ]*[\w-]{1,40}\"?: ?\"")
 _NEVER: Final = re.compile(
     r"(?:\b(?:never|do not|don't|must not|should not|shouldn't|cannot|can't|won't|will not)\b"
@@ -248,8 +251,8 @@ def _clause_before(text: str, start: int) -> str:
     clause = _CLAUSE.split(text[max(0, start - _REACH) : start])[-1]
     if condition := _CONDITION.match(clause):
         clause = clause[condition.end() :]
-    if _OWN_NEGATION.match(text, start) and (joined := _JOINED.search(clause)):
-        clause = clause[joined.start() :]
+    if _OWN_NEGATION.match(text, start) and _TWO_ORDERS.fullmatch(clause):
+        clause = "and "
     return clause
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from skillkeep.auditor.engines.python.functions import (
@@ -26,6 +27,7 @@ _KEYWORDS: Final = frozenset({"encoding", "byteorder", "errors"})
 _FILLED: Final = frozenset({"os.path.join", "pathlib.Path"})
 _MOST_RETURNS: Final = 4
 _NESTED: Final = 3
+_MANY_NUMBERS: Final = 6
 _OF_NUMBERS: Final = frozenset({"builtins.bytes", "builtins.bytearray"})
 
 
@@ -58,11 +60,16 @@ def _function(folder: Folder, name: str, node: ast.Call, scope: Scope) -> Value:
             arguments = [HOLE if isinstance(item, Unknown) else item for item in arguments]
         if name == "builtins.chr":
             folder.layers.append("chr")
-        elif name in _OF_NUMBERS and arguments and isinstance(arguments[0], tuple) and arguments[0]:
+        elif name in _OF_NUMBERS and _are_many(arguments[:1]):
             folder.layers.append("a list of numbers")
         return lift(FUNCTIONS[name], *arguments)
     special = _SPECIAL.get(name)
     return special(folder, node, scope) if special is not None else UNKNOWN
+
+
+def _are_many(values: Sequence[Value]) -> bool:
+    """Whether the one value is a list that is long enough to hide a command."""
+    return any(isinstance(each, tuple) and len(each) >= _MANY_NUMBERS for each in values)
 
 
 def _map(folder: Folder, node: ast.Call, scope: Scope) -> Value:

@@ -21,7 +21,6 @@ _WHOLE: Final = ("os.environ.items", "os.environ.values", "os.environ.keys")
 _SHORTEST_PATH: Final = 4
 _LONGEST_TEXT: Final = 4096
 _LONGEST_MENTION: Final = 400
-_LISTS: Final = frozenset({"glob", "rglob"})
 _MADE: Final = frozenset({ast.Call, ast.BinOp, ast.JoinedStr, ast.Subscript, ast.IfExp})
 _FOLDED: Final = _MADE | {ast.Constant, ast.Name, ast.Attribute, ast.Tuple, ast.List}
 _NO_TEXT: Final = frozenset(
@@ -158,8 +157,6 @@ class Credentials:
         """Judge the arguments of `call` that may name a secret's place; of a `harmless` one what it is called on."""
         function = call.func
         receiver, method = (function.value, function.attr) if isinstance(function, ast.Attribute) else (None, "")
-        if method in _LISTS and call.args and self._lists_public(call.args[0], scope):
-            return
         if receiver is not None and method in self._read_methods and self._path(call, receiver, scope, True):
             return
         if harmless:
@@ -172,11 +169,6 @@ class Credentials:
         follow = self._linked or not self._readers.isdisjoint(names)
         if not self._arguments(call, scope, follow=follow) and not follow:
             self._later.append((call, scope))
-
-    def _lists_public(self, pattern: ast.expr, scope: Scope) -> bool:
-        """``folder.glob("*.pub")``: public keys."""
-        named = list(alternatives(self._site.fold(pattern, scope)))
-        return bool(named) and all(isinstance(each, str) and each.endswith(".pub") for each in named)
 
     def _arguments(self, call: ast.Call, scope: Scope, *, follow: bool) -> bool:
         """Report every argument that names a secret's place."""

@@ -46,6 +46,7 @@ _LINE: Final = operator.attrgetter("line")
 # What binds a name to something that its own scope does not tell.
 UNTOLD: Final = frozenset({"param", "rest", "more", "opaque", "define", "caught"})
 CONSTANT_ENDS: Final = frozenset(name.rpartition(".")[2] for name in _CONSTANTS)
+_WORTH_HIDING: Final = 8  # characters
 
 
 class Folder:
@@ -224,8 +225,6 @@ class Folder:
         value = self.fold(chain[-1].left, scope)
         for step in reversed(chain):
             value = binary(step.op, value, self.fold(step.right, scope))
-            if isinstance(step.op, ast.BitXor):
-                self.layers.append("xor")
         return value
 
     def _joined(self, node: ast.JoinedStr, scope: Scope) -> Value:
@@ -264,7 +263,8 @@ class Folder:
         if isinstance(node.slice, ast.Slice):
             ends = (node.slice.lower, node.slice.upper, node.slice.step)
             bounds = [self.fold(end, scope) if end else None for end in ends]
-            if isinstance(base, str | bytes) and isinstance(bounds[2], int) and bounds[2] < 0:
+            backwards = isinstance(bounds[2], int) and bounds[2] < 0
+            if backwards and isinstance(base, str | bytes) and len(base) >= _WORTH_HIDING:
                 self.layers.append("a text backwards")
             return lift(lambda items, *at: items[slice(*at)], base, *bounds)
         return lift(operator.getitem, base, self.fold(node.slice, scope))

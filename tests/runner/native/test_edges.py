@@ -111,3 +111,28 @@ def test_a_payload_that_reads_nothing_ends_all_the_same() -> None:
 
 def test_a_payload_that_closes_its_streams_is_waited_for() -> None:
     assert _run("sh", "-c", "exec <&- >&- 2>&-; sleep 0.2; exit 4").exit_code == 4
+
+
+STEALS = """
+import os, sys, time
+try:
+    mine = os.open("/proc/self/fd/1", os.O_RDONLY | os.O_NONBLOCK)
+except OSError:
+    sys.exit(3)  # a payload of root's runner has other ids
+for _ in range(3):
+    if os.fork() == 0:
+        break
+end = time.monotonic() + 1
+while time.monotonic() < end:
+    os.write(1, b"x")
+    try:
+        os.read(mine, 10)
+    except BlockingIOError:
+        pass
+"""
+
+
+def test_a_payload_that_reads_its_own_output_first_keeps_nobody() -> None:
+    result = _run("python3", "-c", STEALS, wall_seconds=20.0)
+    assert result.exit_code in (0, 3)
+    assert result.wall_seconds < 20
