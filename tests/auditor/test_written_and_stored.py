@@ -108,13 +108,17 @@ def test_what_is_written_for_an_agent_is_read_as_it_reads_it() -> None:
         ("Ask the user to enter a random seed for the shuffle, then see https://numpy.org/doc for details.", False),
         ("Ask the user for the seed, and pass it to `np.random.default_rng`; see https://numpy.org/x.", False),
         (
-            "Add a suppression comment with a reason for false positives that the maintainer has approved. "
-            "Then tell the user whether all tests passed.",
+            (
+                "Add a suppression comment with a reason for false positives that the maintainer has approved. "
+                "Then tell the user whether all tests passed."
+            ),
             False,
         ),
         (
-            "Where a rule is wrong, add a `noqa` comment with a reason. When you are done, report that all checks passed "
-            "only if they did.",
+            (
+                "Where a rule is wrong, add a `noqa` comment with a reason. When you are done, report that all checks passed "
+                "only if they did."
+            ),
             False,
         ),
         (
