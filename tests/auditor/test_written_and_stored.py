@@ -116,8 +116,8 @@ def test_what_is_written_for_an_agent_is_read_as_it_reads_it() -> None:
         ),
         (
             (
-                "Where a rule is wrong, add a `noqa` comment with a reason. When you are done, report that all checks passed "
-                "only if they did."
+                "Where a rule is wrong, add a `noqa` comment with a reason. When you are done, report that all checks "
+                "passed only if they did."
             ),
             False,
         ),
