@@ -48,7 +48,7 @@ class Offer:
         common, _, mine = words.partition(b"\0")
         counters, kind = _kind(common)
         init, owner, *texts = mine.decode("utf-8", "surrogateescape").split("\0")
-        layers, at = list(kind.layers), 0
+        layers, at = [Layer(x.name, x.in_force, dict(x.facts)) for x in kind.layers], 0  # no two results share any
         for number, layer in enumerate(layers):
             if layer.name in _OWN:
                 (count,), at = texts[at : at + 1], at + 1

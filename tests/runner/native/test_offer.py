@@ -42,7 +42,8 @@ def test_two_of_a_kind_have_their_own_facts() -> None:
 
     one, two = Offer.of(offer("71").packed()), Offer.of(offer("72").packed())
     assert (one, two) == (offer("71"), offer("72"))
-    assert one.assurance.layers[1] is two.assurance.layers[1]
+    assert one.assurance.layers[1] == two.assurance.layers[1]
+    assert one.assurance.layers[1].facts is not two.assurance.layers[1].facts
 
 
 def test_a_fact_with_a_nul_is_not_sent() -> None:
