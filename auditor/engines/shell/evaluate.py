@@ -132,7 +132,9 @@ class Scope:
     def forget(self, name: str, labels: frozenset[str] = _NOTHING, several: Sequence[str] = ()) -> None:
         """A variable set by ``read`` or a loop with `several` values; `labels` of what it can hold."""
         self.own.add(name)
-        self.several[name] = tuple(several[:_MOST_ARGUMENTS])
+        self.several.pop(name, None)
+        if several:
+            self.several[name] = tuple(several[:_MOST_ARGUMENTS])
         self.texts[name] = HOLE
         if labels:
             self.labels[name] = self.labels.get(name, _NOTHING) | labels
