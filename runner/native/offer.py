@@ -7,7 +7,6 @@ something else since. What it has in common with others of its kind is JSON, whi
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
@@ -66,5 +65,4 @@ def _text(number: int | None) -> str:
 @lru_cache(maxsize=16)
 def _kind(words: bytes) -> tuple[_Counters, Assurance]:
     told = json.loads(words)
-    named: Sequence[tuple[str, str | None]] = [(name, key) for name, key in told["counters"]]
-    return tuple(named), Assurance.from_json(told["assurance"])
+    return tuple([(name, key) for name, key in told["counters"]]), Assurance.from_json(told["assurance"])

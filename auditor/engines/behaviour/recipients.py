@@ -62,9 +62,11 @@ class Recipient:
 def recipients(segment: Segment) -> Iterator[Recipient]:
     """Every fixed recipient in `segment`, at most 50 of a kind, also one that is put together of texts."""
     found = list(_recipients(segment))
-    if "join" in segment.text or "+" in segment.text:
+    if ("join" in segment.text or "+" in segment.text) and (
+        text := _PUT_TOGETHER.sub(_joined, segment.text)
+    ) != segment.text:
         told = {(each.to, each.at.line) for each in found}
-        joined = _recipients(replace(segment, text=_PUT_TOGETHER.sub(_joined, segment.text)))
+        joined = _recipients(replace(segment, text=text))
         found += (each for each in joined if (each.to, each.at.line) not in told)
     yield from found
 

@@ -79,9 +79,8 @@ def scripts(file: SourceFile) -> Iterator[Script]:
     elif name.endswith(".mk") or name in {"makefile", "gnumakefile"}:
         yield from _recipes(whole)
     for segment in code_of(file):
-        if "-" in segment.text and "sh" in segment.text:
-            for found in _found(segment, _SHELL_WORDS, "a list of words", None):
-                yield replace(found, text=found.text[1:-1], context=Context.SHELL)
+        for found in _found(segment, _SHELL_WORDS, "a list of words", None):
+            yield replace(found, text=found.text[1:-1], context=Context.SHELL)
         if segment.text.find("#!", 1) > 0:  # a script's own first line is none that it writes
             yield from _found(segment, _HEREDOC, "a script it writes", None)
             yield from _found(segment, _QUOTED, "a script it writes", None)

@@ -211,11 +211,9 @@ class Egress:
         labels: frozenset[str] = frozenset()
         for item in (*call.args, *(keyword.value for keyword in call.keywords)):
             labels |= self._flow.labels(item, scope)
-        if not connection:
-            pass
-        elif isinstance(call.func, ast.Attribute):
+        if connection and isinstance(call.func, ast.Attribute):
             labels |= self._flow.labels(call.func.value, scope)
-        elif not isinstance(call.func, ast.Name):
+        elif connection and not isinstance(call.func, ast.Name):
             labels |= self._flow.labels(call.func, scope)
         for what in secret_labels(labels):
             subject = subject_of(what)
