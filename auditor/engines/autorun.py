@@ -15,6 +15,7 @@ from typing import Any
 
 from skillkeep.auditor.engines.instructions import commands_below
 from skillkeep.auditor.engines.interface import Context, Emitter, Engine, Segment, SourceFile
+from skillkeep.auditor.engines.server_entries import program_of, rule_of
 from skillkeep.auditor.engines.starters import Started, reader_of
 from skillkeep.auditor.interface import Location
 
@@ -23,10 +24,6 @@ __all__ = ["ENGINE", "AutorunEngine"]
 _LIFECYCLE = ("preinstall", "install", "postinstall", "preprepare", "prepare", "postprepare", "prepublish")
 _CONTAINER = ("initializeCommand", "onCreateCommand", "updateContentCommand", "postCreateCommand", "postStartCommand",
               "postAttachCommand")  # fmt: skip
-_SERVER = "autorun-mcp-server"
-_COMMAND_FLAG = re.compile(r"-[a-z]{0,3}c$|-c|-e|/c")
-_CLIENTS = frozenset({"curl", "wget", "nc", "ncat", "netcat", "nslookup", "dig", "host", "certutil", "mshta"})
-_SHELLS = frozenset({"sh", "bash", "zsh", "dash", "cmd", "powershell", "pwsh", "osascript"})
 _APART = re.compile(r"[\s;&|<>()`'\"]")
 _OWN_QUOTES = frozenset({"cmd", "powershell", "pwsh"})
 _TEXT = r'"(?:[^"\\\n]|\\.)*"'
@@ -114,27 +111,15 @@ def _servers(data: Any) -> Started:
             if isinstance(server, dict) and isinstance(server.get("command"), str):
                 arguments = server.get("args")
                 words = [str(item) for item in arguments] if isinstance(arguments, list) else []
-                rule = _server_rule(server["command"], words)
+                rule = rule_of(server["command"], words)
                 yield rule, f"mcp server {name}"[:120], _line(server["command"], words)
-
-
-def _server_rule(command: str, words: list[str]) -> str:
-    program = _program(command)
-    if program in _CLIENTS:
-        return "autorun-mcp-client"
-    command_line = any(_COMMAND_FLAG.match(word.lower()) for word in words)
-    return "autorun-mcp-shell" if program in _SHELLS and command_line else _SERVER
 
 
 def _line(command: str, words: list[str]) -> str:
     """The line that a shell would have to be given for this list of arguments; plain words stay as they are."""
-    if _program(command) in _OWN_QUOTES:
+    if program_of(command) in _OWN_QUOTES:
         return " ".join([command, *words])
     return " ".join([command, *(shlex.quote(word) if _APART.search(word) else word for word in words)])
-
-
-def _program(command: str) -> str:
-    return command.replace("\\", "/").rpartition("/")[2].lower().removesuffix(".exe")
 
 
 def _package(data: Any) -> Started:
