@@ -128,8 +128,7 @@ def restrict_files(tape: Tape, version: int, binds: Sequence[BindShape], egress:
     rights = landlock.Rights(version)
     rules = landlock.TapeRuleset(tape, rights)
     rules.allow(b"/", rights.access(execute=True))
-    for path in (b"/dev", b"/proc"):
-        rules.allow(path, rights.access(write=True))
+    rules.allow(b"/dev", rights.access(write=True))
     for path in (b"/tmp", b"/dev/shm"):
         rules.allow(path, rights.access(all_of_it=True))
     for bind in binds:

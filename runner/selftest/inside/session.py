@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import mmap
 import os
 import resource
 import signal
+import sys
 
 from skillkeep.runner.selftest.inside.harness import ABSENT, Answer, attack, call, closed, facts, opened, tried
 
@@ -271,6 +273,27 @@ def login_id() -> Answer:
     """/proc/self/loginuid, which may be set once."""
     with open("/proc/self/loginuid", "r+", encoding="utf-8") as file:
         return tried(lambda: os.write(file.fileno(), b"0"), ("EPERM", "EACCES", "EINVAL", "ENOENT"))
+
+
+@attack(
+    AREA,
+    "write where it may only read, through the file of its own memory",
+    control="anyone",
+    intended={"*": "it is the payload's own memory; on the native backend Landlock refuses the file"},
+)
+def memory_file() -> Answer:
+    """/proc/self/mem, whose writes pay no heed to the protection of pages."""
+    program_file = os.path.realpath(sys.executable)
+    with open(program_file, "rb") as program:
+        page = mmap.mmap(program.fileno(), mmap.PAGESIZE, mmap.MAP_PRIVATE, mmap.PROT_READ)
+    with open("/proc/self/maps", encoding="utf-8") as maps:
+        where = [line for line in maps if " r--p 00000000 " in line and line.endswith(program_file + "\n")]
+    before = page[:]
+    for line in where:
+        with open("/proc/self/mem", "r+b", buffering=0) as memory:
+            memory.seek(int(line.partition("-")[0], 16) + 1)
+            memory.write(b"\0")
+    return closed(len(where)) if page[:] == before else opened("written")
 
 
 @attack(AREA, "set a security label, inject faults, shift clocks", control="none")
