@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from skillkeep.auditor.errors import AuditError
 from skillkeep.auditor.rubric.interface import RubricOptions, RubricRun
-from skillkeep.auditor.typed import TypedError, typed
+from skillkeep.typed import typed
 
 if TYPE_CHECKING:
     from skillkeep.settings import AuditorSettings
@@ -221,7 +221,7 @@ class Report:
         """Read back `to_json`. Raises `AuditError` (`bad_report`)."""
         try:
             report = typed(Report, {key: value for key, value in data.items() if key != "ok"})
-        except TypedError as error:
+        except ValueError as error:
             raise _bad_report(str(error)) from error
         if report.schema != SCHEMA:
             raise _bad_report("it has another schema")

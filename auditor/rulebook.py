@@ -14,7 +14,7 @@ from skillkeep.auditor.patterns import PatternSet, check_pattern
 from skillkeep.auditor.rules import CapabilityRule, Example, Owner, Rule, RuleFile, RulePatterns, Searched
 from skillkeep.auditor.ruleset import RULES_FOLDER, Ruleset, shipped
 from skillkeep.auditor.spelled import SpelledSet
-from skillkeep.auditor.typed import TypedError, typed
+from skillkeep.typed import typed
 
 __all__ = [
     "RULES_FOLDER",
@@ -113,7 +113,7 @@ class Rulebook:
         for name in ruleset.files():
             try:
                 parsed = typed(RuleFile, ruleset.document(name) or {})
-            except TypedError as error:
+            except ValueError as error:
                 raise _bad(str(error), name) from error
             rules += parsed.rules
             more += parsed.patterns

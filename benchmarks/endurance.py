@@ -25,7 +25,7 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from skillkeep.kernel.process import started_at
+from skillkeep.kernel.procfs import started_at
 from skillkeep.runner.interface import RunRequest, RunResult, SandboxPolicy
 from skillkeep.runner.native import NativeBackend
 

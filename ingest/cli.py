@@ -8,15 +8,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from skillkeep.cli.ground import Ground, ground
 from skillkeep.cli.options import (
     ConfigOption,
-    Ground,
     JsonOption,
     NoCacheOption,
     NoInputOption,
     QuietOption,
     SuppressionsOption,
-    ground,
 )
 from skillkeep.cli.output import columns, emit, is_terminal, say, write
 from skillkeep.cli.progress import terminal_progress

@@ -16,7 +16,7 @@ from skillkeep.errors import SkillkeepError
 from skillkeep.files import FileLock, io_errors, remove_tree, write_atomic
 from skillkeep.home import Home
 from skillkeep.journal import Journal
-from skillkeep.kernel.process import started_at
+from skillkeep.kernel.procfs import started_at
 
 __all__ = ["Quarantine", "sweep"]
 

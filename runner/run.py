@@ -15,7 +15,6 @@ from skillkeep.runner.interface import AssuranceLevel, RunRequest, RunResult, Sa
 from skillkeep.runner.ladder import AUTO, LOCAL, NATIVE, Choice, Factories, backend_factories, choose, least_of
 from skillkeep.runner.policy import check_granted
 from skillkeep.runner.records import run_facts, write_record
-from skillkeep.runner.secret_files import as_files
 from skillkeep.settings import Settings
 from skillkeep.vault.interface import VaultedTool
 from skillkeep.vault.store import Vault
@@ -95,6 +94,10 @@ def run_tool(
     except SkillkeepError as refusal:
         floor.journal.append("run.refused", durable=True, code=refusal.code, **facts)
         raise
+    if not options.secret_files:
+        return _journaled_run(choice, request, floor, facts)
+    from skillkeep.runner.secret_files import as_files  # few runs have any
+
     with as_files(policy, options.secret_files) as shown:
         return _journaled_run(choice, replace(request, policy=shown), floor, facts)
 

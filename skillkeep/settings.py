@@ -5,15 +5,15 @@ Unknown keys are refused: a misspelt limit must not silently mean the default. N
 
 from __future__ import annotations
 
-import tomllib
+import math
+import re
+from dataclasses import Field, dataclass, field, fields
 from pathlib import Path
-from typing import Annotated
-from urllib.parse import urlsplit
-
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+from typing import Any
 
 from skillkeep.errors import SkillkeepError
 from skillkeep.home import Home
+from skillkeep.typed import TypedError, typed
 
 __all__ = [
     "AuditorSettings",
@@ -27,14 +27,46 @@ __all__ = [
 ]
 
 _MIB = 1 << 20
-_Positive = Annotated[int, Field(gt=0)]
-_Seconds = Annotated[float, Field(gt=0, le=86_400)]
+_DAY = 86_400.0
 
 
-class _Section(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+def _above_zero(default: float, most: float = math.inf) -> Any:
+    """A number above 0, and at most `most`."""
+    return field(default=default, metadata={"above": 0, "most": most})
 
 
+def _between(default: float, least: float, most: float) -> Any:
+    return field(default=default, metadata={"least": least, "most": most})
+
+
+def _seconds(default: float) -> Any:
+    return _above_zero(default, _DAY)
+
+
+def _check(value: Any, bounds: Field[Any]) -> None:
+    """Raises TypedError for a text of another form, for a number outside of its bounds, and for none (NaN)."""
+    known = bounds.metadata
+    if "form" in known and not re.fullmatch(known["form"], str(value)):
+        raise TypedError(f"a text of the form {known['form']} is wanted", (bounds.name,))
+    if "above" in known and not value > known["above"]:
+        raise TypedError(f"more than {known['above']} is wanted", (bounds.name,))
+    if "least" in known and not value >= known["least"]:
+        raise TypedError(f"at least {known['least']} is wanted", (bounds.name,))
+    if "most" in known and not value <= known["most"]:
+        raise TypedError(f"at most {known['most']} is wanted", (bounds.name,))
+
+
+@dataclass(frozen=True)
+class _Section:
+    """Raises TypedError for a value outside of its bounds."""
+
+    def __post_init__(self) -> None:
+        for each in fields(self):
+            if each.metadata:
+                _check(getattr(self, each.name), each)
+
+
+@dataclass(frozen=True)
 class TrustSettings(_Section):
     """Whose repositories are tier 2: ``host/owner`` or, for github.com, just ``owner``."""
 
@@ -51,40 +83,43 @@ class TrustSettings(_Section):
         "openai",
         "github",
     )
-    mirrors: dict[str, str] = {}
+    mirrors: dict[str, str] = field(default_factory=dict)
 
 
+@dataclass(frozen=True)
 class LimitSettings(_Section):
     """Bounds of what may be fetched and held; bytes and seconds."""
 
-    artifact_files: _Positive = 512
-    artifact_bytes: _Positive = 16 * _MIB
-    source_files: _Positive = 20_000
-    source_bytes: _Positive = 256 * _MIB
-    file_bytes: _Positive = 16 * _MIB
-    depth: _Positive = 32
-    fetch_seconds: _Seconds = 300.0
-    unpack_seconds: _Seconds = 60.0
+    artifact_files: int = _above_zero(512)
+    artifact_bytes: int = _above_zero(16 * _MIB)
+    source_files: int = _above_zero(20_000)
+    source_bytes: int = _above_zero(256 * _MIB)
+    file_bytes: int = _above_zero(16 * _MIB)
+    depth: int = _above_zero(32)
+    fetch_seconds: float = _seconds(300.0)
+    unpack_seconds: float = _seconds(60.0)
 
 
+@dataclass(frozen=True)
 class SandboxSettings(_Section):
     """Defaults of a run; see `SandboxPolicy`."""
 
     backend: str = "auto"
     landlock: bool = False
-    cpus: Annotated[float, Field(gt=0, le=1024)] = 1.0
-    memory_bytes: _Positive = 512 * _MIB
-    processes: _Positive = 100
-    wall_seconds: _Seconds = 60.0
-    output_bytes: _Positive = 1_000_000
-    tmp_bytes: _Positive = 64 * _MIB
-    dry_run_bytes: _Positive = 256 * _MIB
+    cpus: float = _above_zero(1.0, 1024)
+    memory_bytes: int = _above_zero(512 * _MIB)
+    processes: int = _above_zero(100)
+    wall_seconds: float = _seconds(60.0)
+    output_bytes: int = _above_zero(1_000_000)
+    tmp_bytes: int = _above_zero(64 * _MIB)
+    dry_run_bytes: int = _above_zero(256 * _MIB)
     docker_image: str = ""
     docker_runtime: str = ""
-    lima_instance: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")] = "default"
-    docker_warm_seconds: Annotated[float, Field(ge=0, le=86_400)] = 0.0
+    lima_instance: str = field(default="default", metadata={"form": r"[A-Za-z0-9][A-Za-z0-9._-]*"})
+    docker_warm_seconds: float = _between(0.0, 0, _DAY)
 
 
+@dataclass(frozen=True)
 class AuditorSettings(_Section):
     """Which second opinions run beside our own engines, and how long an audit may take in seconds.
 
@@ -94,10 +129,11 @@ class AuditorSettings(_Section):
     bandit: bool = True
     semgrep: bool = True
     advisories: str = ""
-    seconds: _Seconds = 120.0
-    memory_bytes: _Positive = 2048 * _MIB
+    seconds: float = _seconds(120.0)
+    memory_bytes: int = _above_zero(2048 * _MIB)
 
 
+@dataclass(frozen=True)
 class RubricSettings(_Section):
     """A language model as a second pair of eyes: a server that speaks OpenAI's protocol, or a program.
 
@@ -108,52 +144,66 @@ class RubricSettings(_Section):
     enabled: bool = False
     base_url: str = ""
     model: str = ""
-    api_key_env: Annotated[str, Field(pattern=r"^([A-Za-z_][A-Za-z0-9_]*)?$")] = ""
+    api_key_env: str = field(default="", metadata={"form": r"([A-Za-z_][A-Za-z0-9_]*)?"})
     command: tuple[str, ...] = ()
-    seconds: _Seconds = 120.0
-    tokens: Annotated[int, Field(ge=4_000, le=2_000_000)] = 60_000
-    consensus: Annotated[int, Field(ge=1, le=9)] = 1
+    seconds: float = _seconds(120.0)
+    tokens: int = _between(60_000, 4_000, 2_000_000)
+    consensus: int = _between(1, 1, 9)
 
     @property
     def usable(self) -> bool:
         """True when there is somebody to ask."""
         return bool(self.command or (self.base_url and self.model))
 
-    @field_validator("base_url")
-    @classmethod
-    def _plain_url(cls, url: str) -> str:
-        """An http or https URL of a host and a path; what else a URL can carry would be sent along."""
-        if not url:
-            return url
-        if not url.isascii() or not url.isprintable() or " " in url or "\\" in url:
-            raise ValueError("a URL of printable ASCII is wanted")
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if problem := _problem_of_url(self.base_url):
+            raise TypedError(problem, ("base_url",))
+        if self.enabled and not self.usable:
+            raise TypedError("enabled needs base_url and model, or command")
+        if self.command and (self.base_url or self.model or self.api_key_env):
+            raise TypedError("command stands instead of base_url, model and api_key_env")
+        if self.command and not self.command[0]:
+            raise TypedError("command begins with the program to run")
+        if self.api_key_env and self.base_url.startswith("http:") and not _is_local(self.base_url):
+            raise TypedError("a key is sent over https or to this machine only")
+
+
+def _is_local(url: str) -> bool:
+    from urllib.parse import urlsplit  # few settings hold a URL
+
+    return urlsplit(url).hostname in {"localhost", "127.0.0.1", "::1"}
+
+
+def _problem_of_url(url: str) -> str:
+    """Why it is no http or https URL of a host and a path, empty when it is: what else it can carry would be sent."""
+    if not url:
+        return ""
+    if not url.isascii() or not url.isprintable() or " " in url or "\\" in url:
+        return "a URL of printable ASCII is wanted"
+    from urllib.parse import urlsplit  # few settings hold a URL
+
+    try:
         parts = urlsplit(url)
         if parts.scheme not in {"http", "https"} or not parts.hostname or parts.port == 0:
-            raise ValueError("a URL such as https://host/v1 is wanted")
-        if "@" in parts.netloc or "?" in url or "#" in url:
-            raise ValueError("the URL must not hold credentials, a query or a fragment")
-        return url
-
-    @model_validator(mode="after")
-    def _together(self) -> RubricSettings:
-        if self.enabled and not self.usable:
-            raise ValueError("enabled needs base_url and model, or command")
-        if self.command and (self.base_url or self.model or self.api_key_env):
-            raise ValueError("command stands instead of base_url, model and api_key_env")
-        if self.command and not self.command[0]:
-            raise ValueError("command begins with the program to run")
-        host = urlsplit(self.base_url).hostname
-        if self.api_key_env and self.base_url.startswith("http:") and host not in {"localhost", "127.0.0.1", "::1"}:
-            raise ValueError("a key is sent over https or to this machine only")
-        return self
+            return "a URL such as https://host/v1 is wanted"
+    except ValueError as error:
+        return str(error)
+    return (
+        "the URL must not hold credentials, a query or a fragment"
+        if "@" in parts.netloc or "?" in url or "#" in url
+        else ""
+    )
 
 
+@dataclass(frozen=True)
 class JournalSettings(_Section):
     """When a journal file is closed and the next one begun."""
 
-    rotate_bytes: _Positive = 16 * _MIB
+    rotate_bytes: int = _above_zero(16 * _MIB)
 
 
+@dataclass(frozen=True)
 class Settings(_Section):
     """All of ``config.toml``."""
 
@@ -172,18 +222,16 @@ def load_settings(home: Home, path: Path | None = None) -> Settings:
     """
     chosen = path or home.config
     try:
-        raw = tomllib.loads(chosen.read_text(encoding="utf-8"))
-        # strict mode wants tuples as arrays of the JSON kind, which TOML arrays are not
-        return Settings.model_validate(raw, strict=False)
+        text = chosen.read_text(encoding="utf-8")
+        import tomllib  # most homes have no file
+
+        return typed(Settings, tomllib.loads(text))
     except FileNotFoundError as error:
         if path is None:
             return Settings()
         raise _bad("the configuration file does not exist", str(chosen)) from error
-    except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        key = ".".join(str(part) for part in first["loc"])
-        what = "there is no such key" if first["type"] == "extra_forbidden" else first["msg"]
-        raise _bad(f"{key}: {what}", str(chosen)) from error
+    except TypedError as error:
+        raise _bad(str(error), str(chosen)) from error
     except OSError as error:
         raise _bad(f"it cannot be read: {error.strerror}", str(chosen)) from error
     except ValueError as error:

@@ -53,7 +53,7 @@ def _vault() -> typer.Typer:
 
 
 def _runner() -> typer.Typer:
-    from skillkeep.runner.cli import runner_app
+    from skillkeep.runner.cli.app import runner_app
     from skillkeep.runner.environments.cli import ShellCommand, env_app, shell
 
     app = runner_app()
@@ -84,7 +84,7 @@ def _audit(app: typer.Typer) -> None:
 
 
 def _run(app: typer.Typer) -> None:
-    from skillkeep.runner.cli import add_run
+    from skillkeep.runner.cli.app import add_run
 
     add_run(app)
 

@@ -45,10 +45,14 @@ def _run(program: str) -> int:
             sys.stdout.write(f"{program} {__version__}\n")
             sys.stdout.flush()
         except OSError as error:
-            from skillkeep.cli.entry import report
+            from skillkeep.cli.failure import report
 
             return report(error, as_json=False)
         return 0
+    from skillkeep.dispatch.cli.quick import quick_run
+
+    if (code := quick_run(program, arguments)) is not None:
+        return code
     from skillkeep.cli.entry import run_app
     from skillkeep.dispatch.cli.compose import compose
 

@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from skillkeep.cli.options import ConfigOption, JsonOption, NoInputOption, QuietOption, ground
+from skillkeep.cli.ground import ground
+from skillkeep.cli.options import ConfigOption, JsonOption, NoInputOption, QuietOption
 from skillkeep.vault.cli.arguments import NameArgument
 
 __all__ = ["update"]

@@ -9,7 +9,8 @@ from typing import Annotated, Any, Protocol
 
 import typer
 
-from skillkeep.cli.options import ConfigOption, JsonOption, QuietOption, ground, new_app
+from skillkeep.cli.ground import ground
+from skillkeep.cli.options import ConfigOption, JsonOption, QuietOption, new_app
 from skillkeep.cli.output import columns, emit, is_terminal, say, write
 from skillkeep.errors import Exit
 from skillkeep.home import Home

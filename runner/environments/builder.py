@@ -18,12 +18,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from skillkeep.kernel import landlock, namespaces
+from skillkeep.kernel import landlock
 from skillkeep.kernel.cgroup_choice import make_group
 from skillkeep.kernel.cgroups import Group, GroupLimits
 from skillkeep.kernel.errors import KernelError
+from skillkeep.kernel.id_maps import write_maps
 from skillkeep.kernel.libc import guarded
-from skillkeep.kernel.process import started_at
+from skillkeep.kernel.procfs import KINDS, started_at
 from skillkeep.kernel.tape import Program
 from skillkeep.runner.environments.holder import LIFELINE_AT, HolderShape, make_holder
 from skillkeep.runner.environments.standing import BESIDE, GroupPart, Standing, boot_id, own_pid_namespace
@@ -129,7 +130,7 @@ def _raise(request: Request, group: Group) -> tuple[int, Identity]:
         os.waitpid(launcher, 0)
         group.release()
         identity = choose_identity(request.slot, _ID_BASE)
-        namespaces.write_maps(init, identity.ids)
+        write_maps(init, identity.ids)
         if as_root:
             os.chown(request.home, identity.host_uid, identity.host_gid, follow_symlinks=False)
         trees = open_mapped(_without_home(request), identity, [])
@@ -190,7 +191,7 @@ def _expect(sock: socket.socket, program: Program, kind: Kind) -> int:
 
 def _write_down(request: Request, group: Group, init: int, identity: Identity) -> None:
     """Look at what stands, from outside, and keep it beside the environment's home."""
-    kinds: Mapping[str, int] = {kind: os.stat(f"/proc/{init}/ns/{kind}").st_ino for kind in namespaces.KINDS}
+    kinds: Mapping[str, int] = {kind: os.stat(f"/proc/{init}/ns/{kind}").st_ino for kind in KINDS}
     for kind, inode in kinds.items():
         if inode == os.stat(f"/proc/self/ns/{kind}").st_ino:
             raise KernelError(f"{kind}_namespace", 0, "the environment shares it with the host")

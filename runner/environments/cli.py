@@ -13,10 +13,12 @@ from typing import Annotated, Any
 import typer
 
 from skillkeep.cli.completion import completing
-from skillkeep.cli.options import ConfigOption, Ground, JsonOption, NoInputOption, QuietOption, ground, new_app
+from skillkeep.cli.ground import Ground, ground
+from skillkeep.cli.options import ConfigOption, JsonOption, NoInputOption, QuietOption, new_app
 from skillkeep.cli.output import columns, emit, is_terminal, say, write
 from skillkeep.errors import Exit, UsageError
-from skillkeep.runner.cli import TIMEOUT_EXIT, PassingCommand, exit_code_of
+from skillkeep.runner.cli.app import PassingCommand
+from skillkeep.runner.cli.running import TIMEOUT_EXIT, exit_code_of
 from skillkeep.runner.environments.environment import Environment, How
 from skillkeep.runner.environments.errors import EnvironmentsError
 from skillkeep.runner.environments.manager import IDLE_SECONDS, Environments, Seen

@@ -17,8 +17,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from skillkeep.kernel.errors import KernelError
+from skillkeep.kernel.id_maps import IdMap
 from skillkeep.kernel.libc import guarded
-from skillkeep.kernel.namespaces import IdMap
 from skillkeep.kernel.procfs import read_text
 from skillkeep.kernel.tape import Program, Step
 from skillkeep.runner.environments.entrance import HOLDER_AT

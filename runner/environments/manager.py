@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from skillkeep.errors import SkillkeepError
 from skillkeep.files import remove_tree
 from skillkeep.home import Home
-from skillkeep.kernel.process import started_at
+from skillkeep.kernel.procfs import started_at
 from skillkeep.near import did_you_mean
 from skillkeep.runner.environments.environment import Environment
 from skillkeep.runner.environments.errors import EnvironmentsError

@@ -17,13 +17,14 @@ from functools import cache
 
 from skillkeep.kernel.errors import KernelError
 from skillkeep.kernel.libc import guarded
-from skillkeep.kernel.namespaces import KINDS
-from skillkeep.kernel.process import lives_since, started_at
+from skillkeep.kernel.process import lives_since
 from skillkeep.kernel.procfs import (
+    KINDS,
     namespaces_of,
     read_record,
     read_record_again,
     read_text,
+    started_at,
     status_of,
     write_text,
 )

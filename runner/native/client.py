@@ -11,7 +11,6 @@ import contextlib
 import os
 import socket
 import struct
-import subprocess
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -345,6 +344,8 @@ def _connect(folder: str, name: str) -> socket.socket | None:
 
 def _start(folder: str, name: str, folders: dict[str, str], idle_seconds: float) -> None:
     """Start a server and wait until it listens, or has found that another one does."""
+    import subprocess  # the first run of some minutes needs it, no other one
+
     words = starter(folders)
     flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW
     with guarded(LAYER, "start it"):

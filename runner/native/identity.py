@@ -10,7 +10,7 @@ import os
 from dataclasses import dataclass
 
 from skillkeep.kernel.errors import KernelError
-from skillkeep.kernel.namespaces import IdMap, mapped_extents
+from skillkeep.kernel.id_maps import IdMap, mapped_extents
 from skillkeep.runner.native.plan import INSIDE_ID
 
 __all__ = ["DEFAULT_ID_BASE", "Identity", "choose_identity"]

@@ -12,7 +12,7 @@ import resource
 from collections.abc import Callable
 from typing import Generic, TypeVar
 
-from skillkeep.kernel.namespaces import KINDS
+from skillkeep.kernel.procfs import KINDS
 from skillkeep.runner.native.place import LIMITS
 
 __all__ = ["Own"]

@@ -17,9 +17,7 @@ from functools import cache, lru_cache
 
 from skillkeep.kernel.errors import KernelError
 from skillkeep.kernel.libc import guarded
-from skillkeep.kernel.namespaces import KINDS
-from skillkeep.kernel.process import started_at
-from skillkeep.kernel.procfs import namespaces_of, read_record, status_of
+from skillkeep.kernel.procfs import KINDS, namespaces_of, read_record, started_at, status_of
 
 __all__ = ["LAYER", "LIMITS", "alone", "rights", "server_folder", "server_name", "source_files"]
 

@@ -8,9 +8,9 @@ import signal
 import socket
 from collections.abc import Sequence
 
-from skillkeep.kernel import namespaces
 from skillkeep.kernel.cgroup_choice import is_born_inside, make_group
 from skillkeep.kernel.cgroups import Group, GroupLimits
+from skillkeep.kernel.id_maps import mapped_extents, write_maps
 from skillkeep.kernel.libc import guarded
 from skillkeep.runner.native import messages
 from skillkeep.runner.native.birth import birth
@@ -45,7 +45,7 @@ class Start:
             if not born_inside:
                 self._make_group(plan)
             # Written once in the life of a user namespace (user_namespaces(7)): not left for when init waits.
-            self._extents = namespaces.mapped_extents()
+            self._extents = mapped_extents()
         except BaseException:
             if self.launcher >= 0:
                 self.socket.close()
@@ -61,7 +61,7 @@ class Start:
         os.waitpid(self.launcher, 0)
         self.launcher = -1
         identity = choose_identity(init, id_base, self._extents)
-        namespaces.write_maps(init, identity.ids)
+        write_maps(init, identity.ids)
         return identity
 
     def keep(self, tape: bytes) -> None:

@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from skillkeep.cli.options import ConfigOption, JsonOption, QuietOption, VerboseOption, ground
+from skillkeep.cli.ground import ground
+from skillkeep.cli.options import ConfigOption, JsonOption, QuietOption, VerboseOption
 from skillkeep.cli.output import emit, say, write
 from skillkeep.errors import Exit, UsageError
 from skillkeep.runner.interface import Availability, Backend

@@ -20,7 +20,7 @@ from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
-from skillkeep.kernel.process import started_at
+from skillkeep.kernel.procfs import started_at
 from skillkeep.kernel.syscalls import number
 from skillkeep.kernel.tape import Program
 from skillkeep.runner.environments.enter import Door, spawn

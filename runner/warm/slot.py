@@ -7,7 +7,7 @@ import os
 import socket
 import struct
 
-from skillkeep.kernel.namespaces import IdMap
+from skillkeep.kernel.id_maps import IdMap
 from skillkeep.runner.environments.standing import Standing
 from skillkeep.runner.interface import Assurance
 from skillkeep.runner.native.attest import Ahead, mark_as_first_to_go, measure

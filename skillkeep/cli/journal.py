@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from skillkeep.cli.options import ConfigOption, JsonOption, ground, new_app
+from skillkeep.cli.ground import ground
+from skillkeep.cli.options import ConfigOption, JsonOption, new_app
 from skillkeep.cli.output import emit, write
 from skillkeep.text import escape
 

@@ -2,22 +2,14 @@
 
 from __future__ import annotations
 
-import os
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from skillkeep.home import Home
-
-if TYPE_CHECKING:
-    from skillkeep.journal import Journal
-    from skillkeep.settings import Settings
-
 __all__ = [
-    "ConfigOption", "FormatOption", "Ground", "JsonOption", "NoCacheOption", "NoInputOption", "OutputOption",
-    "QuietOption", "SuppressionsOption", "VerboseOption", "ground", "new_app", "path",
+    "ConfigOption", "FormatOption", "JsonOption", "NoCacheOption", "NoInputOption", "OutputOption",
+    "QuietOption", "SuppressionsOption", "VerboseOption", "new_app", "path",
 ]  # fmt: skip
 
 
@@ -44,25 +36,6 @@ SuppressionsOption = Annotated[
 ]
 NoCacheOption = Annotated[bool, typer.Option("--no-cache", help="Audit again even what has not changed.")]
 NoInputOption = Annotated[bool, typer.Option("--no-input", help="Never ask, not even at a terminal.")]
-
-
-@dataclass(frozen=True)
-class Ground:
-    """What nearly every command stands on."""
-
-    home: Home
-    settings: Settings
-    journal: Journal
-
-
-def ground(config: Path | None = None) -> Ground:
-    """Resolve and make the home, read the settings, open the journal. Raises `SkillkeepError`."""
-    from skillkeep.journal import Journal
-    from skillkeep.settings import load_settings
-
-    home = Home.resolve(os.environ).ensure()
-    settings = load_settings(home, config)
-    return Ground(home, settings, Journal(home.journal, rotate_bytes=settings.journal.rotate_bytes))
 
 
 def new_app(help_text: str) -> typer.Typer:

@@ -15,8 +15,7 @@ from skillkeep.kernel.cgroup_choice import unified_place
 from skillkeep.kernel.cgroups import CONTROLLERS
 from skillkeep.kernel.dbus import Call, DBusError, Writer, call
 from skillkeep.kernel.errors import KernelError
-from skillkeep.kernel.process import started_at
-from skillkeep.kernel.procfs import read_text, write_text
+from skillkeep.kernel.procfs import read_text, started_at, write_text
 
 __all__ = ["enter_own_scope"]
 

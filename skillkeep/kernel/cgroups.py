@@ -17,8 +17,7 @@ from functools import cache, lru_cache
 from typing import ClassVar
 
 from skillkeep.kernel.libc import guarded
-from skillkeep.kernel.process import started_at
-from skillkeep.kernel.procfs import read_record, read_record_again
+from skillkeep.kernel.procfs import read_record, read_record_again, started_at
 
 __all__ = [
     "CONTROLLERS",

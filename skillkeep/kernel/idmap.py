@@ -11,8 +11,8 @@ import os
 import signal
 
 from skillkeep.kernel import mounts
+from skillkeep.kernel.id_maps import IdMap, write_maps
 from skillkeep.kernel.libc import guarded, syscall
-from skillkeep.kernel.namespaces import IdMap, write_maps
 
 __all__ = ["mapped_copy"]
 

@@ -16,9 +16,9 @@ from dataclasses import dataclass
 
 from skillkeep.kernel import mounts
 from skillkeep.kernel.errors import KernelError
+from skillkeep.kernel.id_maps import IdMap, write_maps
 from skillkeep.kernel.idmap import mapped_copy
 from skillkeep.kernel.libc import AT_FDCWD, syscall
-from skillkeep.kernel.namespaces import IdMap, write_maps
 from skillkeep.kernel.passed import heard_fds
 
 __all__ = ["LAYER", "MARKS", "OWN_MARK", "Overlay", "overlay_copy"]

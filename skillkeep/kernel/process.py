@@ -20,7 +20,6 @@ __all__ = [
     "hide_memory",
     "lives_since",
     "require_single_thread",
-    "started_at",
     "tape_parent_death",
     "tape_switch",
 ]
@@ -47,15 +46,6 @@ def give_memory_back() -> None:
     trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
     if trim is not None:
         trim(0)
-
-
-def started_at(pid: int) -> int:
-    """When a process was started, in clock ticks since the boot; -1 for one that has ended, reaped or not."""
-    try:
-        words = read_record(f"/proc/{pid}/stat").rpartition(")")[2].split()
-    except OSError:
-        return -1
-    return -1 if words[0] in "ZX" else int(words[19])
 
 
 def lives_since(pid: int) -> int:

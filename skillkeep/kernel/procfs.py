@@ -5,9 +5,21 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 
-__all__ = ["namespaces_of", "read_again", "read_record", "read_record_again", "read_text", "status_of", "write_text"]
+__all__ = [
+    "KINDS",
+    "namespaces_of",
+    "read_again",
+    "read_record",
+    "read_record_again",
+    "read_text",
+    "started_at",
+    "status_of",
+    "write_text",
+]
 
 _CHUNK = 1 << 16
+KINDS = ("user", "mnt", "pid", "net", "ipc", "uts", "cgroup")
+"""The namespaces that a process is in (namespaces(7)); time is left out."""
 
 
 def read_text(path: str) -> str:
@@ -74,3 +86,12 @@ def write_text(path: str, text: str) -> None:
         os.write(fd, text.encode())
     finally:
         os.close(fd)
+
+
+def started_at(pid: int) -> int:
+    """When a process was started, in clock ticks since the boot; -1 for one that has ended, reaped or not."""
+    try:
+        words = read_record(f"/proc/{pid}/stat").rpartition(")")[2].split()
+    except OSError:
+        return -1
+    return -1 if words[0] in "ZX" else int(words[19])

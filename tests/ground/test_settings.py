@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
@@ -57,7 +58,7 @@ def test_an_unknown_key_is_told_in_plain_words(tmp_path: Path) -> None:
 
 def test_the_page_names_every_key_with_its_default() -> None:
     page = (Path(__file__).parents[2] / "docs" / "configuration.md").read_text(encoding="utf-8")
-    for section, values in Settings().model_dump().items():
+    for section, values in asdict(Settings()).items():
         for key, value in values.items():
             (row,) = [line for line in page.splitlines() if line.startswith(f"| `{section}.{key}` |")]
             shown = row.split("|")[2].strip().strip("`")

@@ -64,7 +64,7 @@ def test_an_origin_lowers_and_never_raises(floor: Floor, network: dict[str, Any]
 
 def test_a_mirror_is_the_users_word_and_counts_only_when_it_is_named(floor: Floor, network: dict[str, Any]) -> None:
     trust = TrustSettings(mirrors={"git.example.invalid/mirror": "github.com/anthropics"})
-    mirrored = replace(floor, settings=floor.settings.model_copy(update={"trust": trust}))
+    mirrored = replace(floor, settings=replace(floor.settings, trust=trust))
     url = "https://git.example.invalid/mirror/skills"
     assert take(mirrored, url, origin="anthropics").tier == 2
     assert take(mirrored, url).tier == 3

@@ -62,14 +62,13 @@ def test_nothing_imports_a_folder_of_ours_as_a_top_level_module() -> None:
     assert wrong == []
 
 
-def test_the_ground_floor_needs_only_the_standard_library_and_pydantic() -> None:
+def test_the_ground_floor_needs_only_the_standard_library() -> None:
     wrong = [
         f"{source.relative}:{found.line}: {found.name}"
         for source in product_sources()
         if source.folder == "skillkeep"
         for found in imports_of(source)
-        if (package := third_party(found.name))
-        and package not in ({"pydantic", "typer", "rich"} if source.in_cli_layer else {"pydantic"})
+        if (package := third_party(found.name)) and package not in ({"typer", "rich"} if source.in_cli_layer else set())
     ]
     assert wrong == []
 

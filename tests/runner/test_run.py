@@ -20,7 +20,7 @@ from skillkeep.journal import Journal
 from skillkeep.runner.interface import AssuranceLevel, RunRequest, SandboxPolicy
 from skillkeep.runner.records import KEPT_RUNS, write_record
 from skillkeep.runner.run import RunOptions, run_tool
-from skillkeep.settings import Settings
+from skillkeep.settings import SandboxSettings, Settings
 from skillkeep.vault.interface import Tier, VaultedTool
 
 FILES = {"run.sh": "echo hello\n"}
@@ -173,7 +173,7 @@ def test_what_was_passed_over_is_in_the_result(floor: Floor) -> None:
 
 def test_the_settings_choose_the_backend_and_the_call_overrules_them(floor: Floor) -> None:
     tool = make_tool(floor.home, "tool", FILES)
-    chosen = replace(floor, settings=Settings.model_validate({"sandbox": {"backend": "docker"}}))
+    chosen = replace(floor, settings=Settings(sandbox=SandboxSettings(backend="docker")))
     assert refused(chosen, tool, works("native")).code == "sandbox_unavailable"
     native = works("native")
     run_tool(tool, ("x",), POLICY, chosen, RunOptions(backend="native"), factories_of(native))

@@ -36,9 +36,9 @@ def refused(floor: Floor, source: str | Path, **options: Any) -> SkillkeepError:
     return caught.value
 
 
-def limited(floor: Floor, **limits: float) -> Floor:
+def limited(floor: Floor, **limits: Any) -> Floor:
     """The same floor with other limits."""
-    settings = floor.settings.model_copy(update={"limits": LimitSettings.model_validate(limits)})
+    settings = replace(floor.settings, limits=LimitSettings(**limits))
     return replace(floor, settings=settings)
 
 

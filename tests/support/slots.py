@@ -8,7 +8,7 @@ import os
 import select
 from collections.abc import Callable, Iterator
 
-from skillkeep.kernel.process import started_at
+from skillkeep.kernel.procfs import started_at
 from skillkeep.runner.native import slots
 
 KEPT = slots.MOST - 1

@@ -8,7 +8,8 @@ from typing import Annotated
 
 import typer
 
-from skillkeep.cli.options import ConfigOption, JsonOption, OutputOption, ground, new_app
+from skillkeep.cli.ground import ground
+from skillkeep.cli.options import ConfigOption, JsonOption, OutputOption, new_app
 from skillkeep.cli.output import emit, paint, say, write
 from skillkeep.errors import Exit, UsageError
 from skillkeep.text import escape

@@ -21,7 +21,7 @@ from support.waiting import until
 from skillkeep.kernel.cgroup_choice import make_group
 from skillkeep.kernel.cgroups import GroupLimits
 from skillkeep.kernel.errors import KernelError
-from skillkeep.kernel.process import started_at
+from skillkeep.kernel.procfs import started_at
 from skillkeep.kernel.syscalls import number
 from skillkeep.kernel.tape import BASE, HEADER, Program, Step
 from skillkeep.runner.interface import Bind, RunRequest, SandboxPolicy

@@ -152,7 +152,7 @@ def _of_dataclass(kind: type) -> _Read:
                 continue
             reader = readers.get(key)
             if reader is None:
-                raise TypedError("no such key", (str(key),))
+                raise TypedError("there is no such key", (str(key),))
             try:
                 given[key] = reader(value)
             except TypedError as error:

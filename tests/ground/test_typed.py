@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import pytest
 
-from skillkeep.auditor.typed import TypedError, typed
+from skillkeep.typed import TypedError, typed
 
 
 class Colour(StrEnum):

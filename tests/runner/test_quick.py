@@ -1,0 +1,102 @@
+"""A run that is asked for without options goes past the parser of options, and nobody can tell."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+
+import pytest
+from support.commands import BIN, environment, run_command
+from support.vaults import make_tool
+
+from skillkeep.dispatch.cli.quick import quick_run
+from skillkeep.home import Home
+from skillkeep.runner.native import NativeBackend
+
+NATIVE = NativeBackend().probe()
+FILES = {
+    "run.py": "import sys\nprint(sys.argv[1:], sys.stdin.read())\n",
+    "fail.sh": "echo oops >&2; exit 7\n",
+    "net.py": "import socket\nsocket.socket()\n",
+    "SKILL.md": "# x\n",
+}
+
+
+@pytest.mark.skipif(not NATIVE.available, reason=f"no native sandbox: {NATIVE.reason}")
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("tool", "run", "a b", "--json", "-q", "--", "--help"),
+        ("tool", "run.py", "-"),
+        ("tool", "--", "sh", "-c", "echo $0 $1; exit 3", "--", "--json"),
+        ("--", "tool", "fail"),
+        ("tool", "net"),
+        ("tool", "--"),
+        ("tool", "nun"),
+        ("tool", ""),
+        ("tool", "--", "no-such-program"),
+        ("tool", "--", "sh", "-c", "kill -TERM $$"),
+        ("too", "run"),
+        ("", "run"),
+        ("tool", "r\udcffn"),
+    ],
+)
+@pytest.mark.parametrize("program", ["skill", "runner"])
+def test_both_ways_of_a_command_line_do_the_same(home: Home, program: str, words: tuple[str, ...]) -> None:
+    make_tool(home, "tool", FILES)
+    quick = run_command(program, "run", *words, home=home.root, stdin=b"in")
+    parsed = run_command(program, "--color", "auto", "run", *words, home=home.root, stdin=b"in")
+    assert quick == parsed
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        (),
+        ("run",),
+        ("run", "tool"),
+        ("run", "--help"),
+        ("run", "-q", "tool", "entry"),
+        ("run", "tool", "-q", "entry"),
+        ("run", "--", "-tool", "entry"),
+        ("--no-config", "run", "tool", "entry"),
+        ("ingest", "tool", "entry"),
+        ("dry-run", "tool", "entry"),
+    ],
+)
+def test_what_holds_an_option_of_ours_is_left_to_the_parser(words: tuple[str, ...]) -> None:
+    assert quick_run("skill", words) is None
+    assert quick_run("vault", ("run", "tool", "entry")) is None
+
+
+def test_a_shell_that_completes_is_answered_by_the_parser(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("_SKILL_COMPLETE", "complete_bash")
+    assert quick_run("skill", ("run", "tool", "entry")) is None
+
+
+@pytest.mark.skipif(not NATIVE.available, reason=f"no native sandbox: {NATIVE.reason}")
+def test_the_parser_is_not_imported_for_it(home: Home) -> None:
+    make_tool(home, "tool", FILES)
+    code = (
+        "import sys; sys.argv = ['skill', 'run', 'tool', 'run']\n"
+        "from skillkeep.dispatch.cli.main import skill\n"
+        "code = skill(); assert code == 0, code\n"
+        "assert not {'typer', 'rich', 'pydantic', 'subprocess', 'tempfile'} & set(sys.modules), sys.modules.keys()\n"
+    )
+    env = environment(home.root)
+    warm = [str(BIN / "skill"), "run", "tool", "run"]  # a fork server is started by the first one
+    subprocess.run(warm, env=env, cwd=home.root, stdin=subprocess.DEVNULL, capture_output=True, check=True)
+    subprocess.run([str(BIN / "python"), "-c", code], env=env, cwd=home.root, stdin=subprocess.DEVNULL, check=True)
+
+
+@pytest.mark.skipif(not NATIVE.available, reason=f"no native sandbox: {NATIVE.reason}")
+def test_a_reader_who_leaves_is_no_error(home: Home) -> None:
+    make_tool(home, "tool", FILES)
+    read_end, write_end = os.pipe()
+    os.close(read_end)
+    try:
+        argv = [str(BIN / "skill"), "run", "tool", "--", "echo", "x"]
+        done = subprocess.run(argv, env=environment(home.root), stdout=write_end, stderr=subprocess.PIPE, check=False)
+    finally:
+        os.close(write_end)
+    assert (done.returncode, done.stderr) == (141, b"")
