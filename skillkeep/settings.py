@@ -234,7 +234,7 @@ def load_settings(home: Home, path: Path | None = None) -> Settings:
         raise _bad(str(error), str(chosen)) from error
     except OSError as error:
         raise _bad(f"it cannot be read: {error.strerror}", str(chosen)) from error
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise _bad(f"it cannot be read as TOML: {error}", str(chosen)) from error
 
 

@@ -92,7 +92,10 @@ def receive(connection: socket.socket, fds: list[int]) -> dict[str, Any]:
     fds += given
     if not data:
         raise UnreadError("the fork server ended") if unread else EOFError("the fork server ended")
-    answer = json.loads(data)
+    try:
+        answer = json.loads(data)
+    except RecursionError as error:
+        raise ValueError("the fork server's answer is not one") from error
     if not isinstance(answer, dict) or "kind" not in answer:
         raise ValueError("the fork server's answer is not one")
     return answer

@@ -36,6 +36,7 @@ __all__ = [
 
 GO, IDS = b"go......", b"ids....."
 _MOST = 4096
+_LAST_ERRNO = 4095  # MAX_ERRNO
 _CREDENTIALS = struct.Struct("3i")
 _USAGE_WORDS = 18
 USAGE_BYTES = 8 * _USAGE_WORDS
@@ -166,7 +167,7 @@ def _message(data: bytes, steps: Mapping[int, Step], pid: int, fd: int | None) -
     if len(data) % 8:
         raise ValueError(f"a message of {len(data)} bytes")
     first, *rest = struct.unpack(f"={len(data) // 8}q", data)
-    if first >= BASE and len(data) == FAILURE.size and first in steps:
+    if first >= BASE and len(data) == FAILURE.size and first in steps and 0 <= rest[0] <= _LAST_ERRNO:
         raise KernelError(steps[first].layer, rest[0], steps[first].detail)
     return Message(_KINDS.get(first) or Kind(first), tuple(rest), pid, fd)
 

@@ -87,15 +87,15 @@ class Plan:
     @classmethod
     def from_text(cls, text: str) -> Plan:
         """The plan that `to_text` wrote. Raises ValueError for anything else: whoever may connect may send it."""
-        data = json.loads(text)
         try:
+            data = json.loads(text)
             data["argv"] = tuple(data["argv"])
             data["env"] = tuple((key, value) for key, value in data["env"])
             data["egress"] = tuple(data["egress"])
             data["binds"] = tuple(Bind(**bind) for bind in data["binds"])
             plan = cls(**data)
             _check_types(plan)
-        except (TypeError, KeyError, AttributeError, RunnerError) as error:
+        except (TypeError, KeyError, AttributeError, RecursionError, RunnerError) as error:
             raise ValueError(f"not a plan: {error}") from error
         return plan
 
