@@ -25,7 +25,7 @@ _ASSIGNED = (
     r"|\"(?P<json>[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)\"[ \t]*:[ \t]*\"(?P<text>.*)$"
 )
 _READS = re.compile(r"environ|getenv|process\.env|\bENV\b|Deno\.env")
-_SERVICE = re.compile(r"\b[A-Z][A-Za-z]{3,30}\b")
+_SERVICE = re.compile(r"[A-Z](?<=\b.)[A-Za-z]{3,30}\b")
 _WORD = re.compile(r"[A-Za-z][A-Za-z0-9]{1,30}")
 _COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
 _TEMPLATES = (".env.example", ".env.sample", ".env.template", "env.example", ".mcp.json", "plugin.json", "server.json")
@@ -33,9 +33,10 @@ _PACKAGES = frozenset({"package.json", "pyproject.toml", "server.json", "plugin.
 _TITLED = re.compile(r"^[ \t]*\"?(?:name|description)\"?[ \t]*[:=][ \t]*\"([^\"\n]*)\"", re.MULTILINE)
 _NAME = re.compile(r"[A-Za-z_][\w.+-]{0,100}")  # of a variable or program: no address is declared so
 _KEY_OF = re.compile(  # "an OpenAI API key", "your Anthropic + ElevenLabs API keys"
-    r"\b(?P<words>[A-Z][A-Za-z]{2,30}(?:(?: and | or | \+ |, | & |/)[A-Z][A-Za-z]{2,30}){0,4})"
+    r"(?P<words>[A-Z](?<=\b.)[A-Za-z]{2,30}(?:(?: and | or | \+ |, | & |/)[A-Z][A-Za-z]{2,30}){0,4})"
     r" (?:API|api|access) (?:keys?|tokens?)\b"
 )
+_KEY = re.compile(r" (?:API|api|access) (?:key|token)")  # in what `_KEY_OF` matches
 _MAX_NODES = 2_000
 
 
@@ -78,9 +79,8 @@ def named_services(files: Iterable[SourceFile]) -> frozenset[str]:
         for segment in file.of(Context.INSTRUCTION):
             told = without_comments(segment.text)
             names.update(_services(told))
-            names.update(
-                f"+{word.upper()}" for found in _KEY_OF.finditer(told) for word in _SERVICE.findall(found["words"])
-            )
+            keys = _KEY_OF.finditer(told) if _KEY.search(told) else ()
+            names.update(f"+{word.upper()}" for found in keys for word in _SERVICE.findall(found["words"]))
         if file.of(Context.METADATA):
             front = parse_frontmatter(file.text)
             joined = "".join(_WORD.findall(front.name))  # private-connect has privateconnect.co

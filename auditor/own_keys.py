@@ -8,12 +8,14 @@ many machines (`Services.is_shared`), or sends what he finds as data.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
+from itertools import islice
 
 from skillkeep.auditor.collect import Raw
 from skillkeep.auditor.engines.tables import table
 from skillkeep.auditor.interface import Capability
+from skillkeep.auditor.patterns import Pattern
 from skillkeep.auditor.services import hosts_by_place, hosts_in, services, stays_with
 
 __all__ = ["own_keys"]
@@ -26,6 +28,7 @@ _IMPORT = re.compile(
     r"|\b(?:from|require\(|import\()[ \t]*[\"'](?P<script>@?[\w./-]+)[\"']",
     re.MULTILINE,
 )
+_IMPORTING = r"^.*(?:from|import|require\().*$"  # a line with a match of it
 _MOST_IMPORTS = 2_000
 _LOGIN = re.compile(r"(?i)\bheaders\b|\bauth\s*=|authorization|bearer|x-[\w-]*(?:key|token)|(?:\s-H|--header)\s")
 _CARGO = re.compile(r"\b(?:data|json|params|files|content)\s*=|\bbody\s*:|\s(?:-d|--data\S*|-F|--form)\s")
@@ -87,11 +90,20 @@ def _imported(programs: Iterable[str]) -> frozenset[str]:
     """The words of what the programs import, in upper case: ``google.genai`` is GOOGLE and GENAI."""
     words: set[str] = set()
     for text in programs:
-        for number, found in enumerate(_IMPORT.finditer(text)):
-            if number >= _MOST_IMPORTS:
-                break
+        for found in islice(_imports(text), _MOST_IMPORTS):
             words.update(word for word in re.split(r"[^A-Za-z0-9]+", found[found.lastgroup or 0].upper()) if word)
     return frozenset(words)
+
+
+def _imports(text: str) -> Iterator[re.Match[str]]:
+    data = text.encode()
+    for start, end in _importing().spans(data, len(data)):
+        yield from _IMPORT.finditer(data[start:end].decode())
+
+
+@cache
+def _importing() -> Pattern:
+    return Pattern(_IMPORTING)
 
 
 def _modules(name: str) -> frozenset[str]:

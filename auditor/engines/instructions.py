@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
+from functools import cache
 from typing import Any
 
 from skillkeep.auditor.engines.interface import Context, Emitter, Engine, Segment, SourceFile
@@ -11,6 +12,8 @@ from skillkeep.auditor.engines.told_to_run import is_told_to_run
 from skillkeep.auditor.frontmatter import Frontmatter, parse_frontmatter
 from skillkeep.auditor.interface import Location
 from skillkeep.auditor.languages import may_be_shell
+from skillkeep.auditor.patterns import Pattern
+from skillkeep.auditor.prefilter import widened
 
 __all__ = ["ENGINE", "InstructionEngine"]
 
@@ -80,7 +83,7 @@ def _at_load(segment: Segment, emit: Emitter) -> None:
 
 def _commands(segment: Segment, emit: Emitter) -> None:
     """Commands in running text: a line that is one, and inline code that the sentence tells to run."""
-    for match in _COMMAND_LINE.finditer(segment.text):
+    for match in _COMMAND_LINE.finditer(segment.text) if _has_command().occurs(segment.text.encode()) else ():
         if not _OPERATOR.search(match.group(1)):
             continue
         emit.derive(match.group(1), Context.SHELL, segment.locate(*match.span(1)), "command line", segment)
@@ -90,6 +93,12 @@ def _commands(segment: Segment, emit: Emitter) -> None:
         if may_be_shell(match.group(1)):
             at = segment.locate(*match.span(1))
             emit.derive(match.group(1), Context.SHELL, at, "inline code", segment)
+
+
+@cache
+def _has_command() -> Pattern:
+    """What matches wherever `_COMMAND_LINE` does, at a seventh of the cost."""
+    return Pattern(widened(_COMMAND_LINE.pattern.replace(r"\d", r"\pN")))
 
 
 def _comments(segment: Segment, emit: Emitter) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from itertools import islice
 from typing import ClassVar, Final
 
@@ -16,7 +16,7 @@ from skillkeep.auditor.engines.interface import Context, Emitter, Engine, Segmen
 from skillkeep.auditor.engines.network import host_of
 from skillkeep.auditor.engines.tables import table
 from skillkeep.auditor.engines.told_to_run import is_said_not
-from skillkeep.auditor.patterns import Pattern
+from skillkeep.auditor.patterns import PatternSet
 
 __all__ = ["ENGINE", "LureEngine"]
 
@@ -31,6 +31,7 @@ _PAIRS: Final = (
     ("lure-paste", {"paste"}, ("copy",)),
     ("lure-dialog", {"share", "chat", "archive", "link"}, ("dialog",)),
 )
+_SIGNS: Final = ("name", "dialog", "copy", "password", "archive name")
 _MOST: Final = 200  # signs of a kind in one text
 _SAID_BEFORE: Final = 60
 _SAID_AFTER: Final = 30
@@ -114,9 +115,16 @@ class _Beside:
             self._lines[kind] = list(self._found(kind))
         return any(abs(other - line) <= near for other in self._lines[kind])
 
+    @cached_property
+    def _possible(self) -> frozenset[int]:
+        """The signs whose letters are there, by number."""
+        return frozenset(_words().signs.candidates(self._data))
+
     def _found(self, kind: str) -> Iterator[int]:
         data, plain = self._data, len(self._data) == len(self._text)
-        for start, end in _words().signs[kind].spans(data, _MOST):
+        number = _SIGNS.index(kind)
+        for hit in _words().signs.find(number, data, _MOST) if number in self._possible else ():
+            start, end = hit.start, hit.end
             at = (start, end) if plain else (len(data[:start].decode()), len(data[:end].decode()))
             if kind not in _FORBIDDEN or not _is_said_not(self._text, *at):
                 yield data.count(b"\n", 0, end)
@@ -139,14 +147,13 @@ class _Words:
     program: re.Pattern[str]
     archive: re.Pattern[str]
     hosts: Mapping[str, re.Pattern[str]]
-    signs: Mapping[str, Pattern]
+    signs: PatternSet
 
 
 @cache
 def _words() -> _Words:
     words = table("lures")
     hosts = {"chat": "chats", "share": "shares", "paste": "pastes", "known": "known"}
-    signs = {"dialog": "dialogs", "copy": "copies", "password": "passwords", "archive name": "chat_files"}
     letter = r"\w\x{100}-\x{1fff}\x{2c00}-\x{2dff}\x{3040}-\x{d7ff}"  # of many scripts: RE2's \w is ASCII
     name = (
         rf"(?im)(?:^|[^{letter}/.-])[{letter}.-]{{0,60}}[{letter}]\.(?:{'|'.join(words['named'])})"
@@ -156,7 +163,7 @@ def _words() -> _Words:
         re.compile(rf"\.(?:{'|'.join(words['programs'])})(?:[?#]|$)", re.IGNORECASE),
         re.compile(words["archives"]),
         {kind: re.compile(words[key]) for kind, key in hosts.items()},
-        {"name": Pattern(name)} | {kind: Pattern(words[key]) for kind, key in signs.items()},
+        PatternSet([name, *(words[key] for key in ("dialogs", "copies", "passwords", "chat_files"))]),
     )
 
 

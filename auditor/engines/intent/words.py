@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cache, cached_property
 from typing import Any, Final
 
@@ -39,9 +39,9 @@ class Words:
         self._numbers: dict[str, tuple[int, ...]] = {}
         self._parts: dict[str, Part] = {}
         self._tables = classes
-        self._compiled: dict[str, Pattern] = {}
+        self._compiled: dict[tuple[str, tuple[int, ...] | None], Pattern] = {}
         self._alternatives: dict[tuple[str, int], Pattern] = {}
-        self._spelled: dict[str, Sequence[str]] = {}
+        self._listed: dict[str, Sequence[tuple[str, str]]] = {}
         self.lookup = Lookup(derived)
         self._shares: list[float] = derived["shares"]
         forgets(self)
@@ -81,24 +81,48 @@ class Words:
         Raises `AuditError` (`bad_rule`) for a pattern RE2 refuses.
         """
         some = None if held is None else self.lookup.owners(self._index[name], held)
-        few = () if some is None or len(some) > _FEW else some
-        if some is few and not any(self._alternative(name, each).occurs(data) for each in few):
-            return []
-        if name not in self._compiled:
-            self._compiled[name] = Pattern(_spelled(self._tables[name]))
-        found = self._compiled[name].spans(data, _MOST)
+        few: tuple[int, ...] | None = None
+        if some is not None and len(some) <= _FEW:
+            few = tuple(each for each in sorted(some) if self._alternative(name, each).occurs(data))
+            if not few:
+                return []
+        found = self._class(name, few).spans(data, _MOST)
         if found and len(data) != len(text):
             found = [(len(data[:a].decode(errors="replace")), len(data[:b].decode(errors="replace"))) for a, b in found]
         return found
+
+    def _class(self, name: str, few: tuple[int, ...] | None) -> Pattern:
+        """The pattern of a class, or of a few of its alternatives where no other can match."""
+        known = self._compiled.pop((name, few), None)  # the one used last stands last
+        if known is None:
+            spelled = _spelled(self._tables[name] if few is None else self._some(name, few))
+            if few is not None and len(few) == 1 and widened(spelled) == spelled:
+                return self._alternative(name, *few)
+            if len(self._compiled) >= _COMPILED:
+                del self._compiled[next(iter(self._compiled))]
+            known = Pattern(spelled)
+        self._compiled[name, few] = known
+        return known
+
+    def _some(self, name: str, few: Collection[int]) -> Mapping[str, Sequence[str]]:
+        """A class with a few of its alternatives."""
+        some: dict[str, list[str]] = {}
+        for number in few:
+            each, kind = self._alternatives_of(name)[number]
+            some.setdefault(kind, []).append(each)
+        return some
+
+    def _alternatives_of(self, name: str) -> Sequence[tuple[str, str]]:
+        if name not in self._listed:
+            self._listed[name] = list(alternatives(self._tables[name]))
+        return self._listed[name]
 
     def _alternative(self, name: str, number: int) -> Pattern:
         known = self._alternatives.pop((name, number), None)  # the one used last stands last
         if known is None:
             if len(self._alternatives) >= _COMPILED:
                 del self._alternatives[next(iter(self._alternatives))]
-            if name not in self._spelled:
-                self._spelled[name] = [_spelled({kind: [each]}) for each, kind in alternatives(self._tables[name])]
-            known = Pattern(widened(self._spelled[name][number]))
+            known = Pattern(widened(_spelled(self._some(name, (number,)))))
         self._alternatives[name, number] = known
         return known
 
