@@ -24,7 +24,7 @@ class Watch:
     """Interrupts work that is past its limit, again every second while it goes on. For the main thread."""
 
     def __init__(self) -> None:
-        self._cpu_until = self._wall_until = math.inf
+        self._cpu_seconds = self._cpu_until = self._wall_until = math.inf
 
     @contextmanager
     def ticking(self) -> Iterator[None]:
@@ -40,19 +40,22 @@ class Watch:
     def run(self, work: Callable[[], None], cpu_seconds: float, wall_seconds: float) -> None:
         """Do `work`. Raises `TooSlowError` inside it when it takes longer than either, a tick more or less.
 
-        Its own CPU time is what counts for one piece: a machine that is busy with other things changes no verdict.
+        Its own CPU time is what counts for one piece: a machine that is busy with other things changes no verdict. That
+        clock is slow to ask, so it is asked when the timer ticks first.
         """
-        self._cpu_until = time.process_time() + cpu_seconds
+        self._cpu_until, self._cpu_seconds = math.inf, cpu_seconds
         self._wall_until = time.monotonic() + wall_seconds
         try:
             work()
         finally:
-            self._cpu_until = self._wall_until = math.inf
+            self._cpu_seconds = self._cpu_until = self._wall_until = math.inf
 
     def _ring(self, _signal: int, frame: FrameType | None) -> None:
         # In the frame of `run` itself the work has not begun or is over: nothing to interrupt.
-        late = time.process_time() > self._cpu_until or time.monotonic() > self._wall_until
+        now = time.process_time()
+        self._cpu_until = min(self._cpu_until, now + self._cpu_seconds)
+        late = now > self._cpu_until or time.monotonic() > self._wall_until
         if late and frame is not None and frame.f_code is not Watch.run.__code__:
-            self._cpu_until = time.process_time() + _AGAIN_SECONDS
+            self._cpu_seconds, self._cpu_until = math.inf, now + _AGAIN_SECONDS
             self._wall_until = time.monotonic() + _AGAIN_SECONDS
             raise TooSlowError

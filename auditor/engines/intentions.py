@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property, partial
+from itertools import chain
 from typing import ClassVar, Final
 
 from skillkeep.auditor.engines.intent.described import DESCRIBED, described
@@ -48,6 +49,7 @@ _FEW_WORDS: Final = 3
 _BLOCKS: Final = (".yaml", ".yml")  # their texts need no quotes
 _MOST: Final = 40
 _TOGETHER: Final = 1 << 16  # characters of texts that are read together, roughly
+_ROOM: Final = 1 << 20  # characters of read texts that are kept until the tree is judged
 # The model of words has seen few honest pages in other languages, whose smallest words speak against them: of 51 honest
 # ones 11 were refused, 7 with so much more; of 332 hostile passages 305 and 304 reach it.
 _ELSEWHERE: Final = 0.9
@@ -61,21 +63,23 @@ class IntentionEngine(Engine):
     order: ClassVar[int] = 85
 
     def scan_file(self, file: SourceFile, emit: Emitter) -> None:
-        """Judge text found inside of other text; files of the tree wait for what the tool is for."""
-        if file.depth and file.text is not None:
+        """Judge text found inside of other text. Files of the tree are read together, many at a time, while they are
+        at hand; what is found in them waits for what the tool is for."""
+        if not file.depth:
+            waiting = emit.notes.setdefault("waiting", _Waiting())
+            waiting.add(file)
+        elif file.text is not None:
             topic = cache(partial(topic_of, file.text, file.known_as))
             for read in _read(list(_pieces(file))):
                 _report(read, topic, emit)
 
     def scan_tree(self, tree: SourceTree, emit: Emitter) -> None:
-        """Judge every file by the nearest ``SKILL.md``. Texts are read together, many at a time."""
-        topics = _Topics(tree)
-        for number, pieces in enumerate(_together(tree.files), 1):
-            if not number % _KEPT_FOR:
-                forget_compiled()
-            for read in _read(pieces):
-                if read.found or read.reading.doubtful:
-                    _report(read, partial(topics.of, read.piece.segment.path), emit)
+        """Judge every file by the nearest ``SKILL.md``: those in which something was found, and the last ones."""
+        topics, waiting = _Topics(tree), emit.notes.pop("waiting", _Waiting())
+        again = (_read(list(_pieces(file))) for file in tree.files if file.path in waiting.found)
+        for read in chain(waiting.kept, *again, _read(waiting.pieces)):
+            if read.told:
+                _report(read, partial(topics.of, read.piece.segment.path), emit)
 
 
 @dataclass(frozen=True)
@@ -94,6 +98,47 @@ class _Read:
     piece: _Piece
     reading: Reading
     found: Sequence[Match]
+
+    @property
+    def told(self) -> bool:
+        """True when there is something to report."""
+        return bool(self.found or self.reading.doubtful)
+
+
+class _Waiting:
+    """The `pieces` of files that are not read yet; of the others those with something to report, and the paths of files
+    in which more was `found` than is `kept`."""
+
+    def __init__(self) -> None:
+        self.pieces: list[_Piece] = []
+        self.kept: list[_Read] = []
+        self.found: set[str] = set()
+        self._room = _ROOM
+        self._size = self._times = 0
+
+    def add(self, file: SourceFile) -> None:
+        """Read what waits when it is much. Its pieces are let go of first: what stops a reading stops one."""
+        here = list(_pieces(file))
+        self.pieces += here
+        self._size += sum(len(piece.text) for piece in here)
+        if self._size > _TOGETHER:
+            pieces, self.pieces, self._size = self.pieces, [], 0
+            for read in _read(pieces):
+                if read.told:
+                    self._keep(read)
+            self._times += 1
+            if not self._times % _KEPT_FOR:
+                forget_compiled()
+
+    def _keep(self, read: _Read) -> None:
+        path = read.piece.segment.path
+        self._room -= len(read.piece.text)
+        if self._room < 0 or path in self.found:
+            self.found.add(path)
+            while self.kept and self.kept[-1].piece.segment.path == path:
+                self.kept.pop()
+        else:
+            self.kept.append(read)
 
 
 class _Topics:
@@ -145,20 +190,6 @@ def _pieces(file: SourceFile) -> Iterator[_Piece]:
 
 def _told(segment: Segment) -> Segment:
     return replace(segment, provenance=(*segment.provenance, DESCRIBED))
-
-
-def _together(files: Iterable[SourceFile]) -> Iterator[Sequence[_Piece]]:
-    """The pieces of all files, so many at a time as are read together."""
-    some: list[_Piece] = []
-    size = 0
-    for file in files:
-        here = list(_pieces(file))
-        some += here
-        size += sum(len(piece.text) for piece in here)
-        if size > _TOGETHER:
-            yield some
-            some, size = [], 0
-    yield some
 
 
 def _read(pieces: Sequence[_Piece]) -> Iterator[_Read]:
