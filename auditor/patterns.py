@@ -6,7 +6,8 @@ the few that can match at all, and only those are run. Reference: RE2's Filtered
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from hashlib import sha256
@@ -16,15 +17,26 @@ from typing import Any, Protocol
 from weakref import WeakSet
 
 from skillkeep.auditor.errors import AuditError
-from skillkeep.auditor.prefilter import pieces, widened
+from skillkeep.auditor.prefilter import pieces, searched, widened
 
-__all__ = ["Hit", "Pattern", "PatternSet", "SievedSet", "Texts", "check_pattern", "forget_compiled", "forgets"]
+__all__ = [
+    "Hit",
+    "Pattern",
+    "PatternSet",
+    "RarePattern",
+    "SievedSet",
+    "Texts",
+    "check_pattern",
+    "forget_compiled",
+    "forgets",
+]
 
 _MAX_MEMORY = 1 << 19  # of each; a pattern may have half as much again as the largest of today
 _MAX_SIEVE = 4 << 20  # of each part; enough for some megabytes of code, more of it takes three times as long
 _MAX_TEXTS = 16 << 20  # a third of it is used; where it does not suffice, RE2 takes a hundred times as long
 _SIEVES = 3  # what was found is part of a state: one automaton of all pieces meets four times as many
 _MOST_KEPT = 2_000
+_SHORT = 200  # characters; in fewer, RE2 gains nothing
 _NOWHERE = (-1, -1)
 
 _Spans = Sequence[tuple[int, int]]
@@ -204,6 +216,45 @@ class Pattern:
     def spans(self, data: bytes, most: int = 50) -> list[tuple[int, int]]:
         """Byte offsets of the first `most` matches in `data` (UTF-8)."""
         return [spans[0] for spans in islice(self._regexp.matches(data), most)]
+
+
+class RarePattern:
+    """A pattern of Python, with its groups, of which few texts hold a match: RE2 is asked first whether one may, in a
+    tenth of the time."""
+
+    def __init__(self, pattern: re.Pattern[str]) -> None:
+        self._pattern = pattern
+        forgets(self)
+
+    @cached_property
+    def _wide(self) -> Pattern | None:
+        spelled = searched(self._pattern)
+        return None if spelled is None else Pattern(spelled)
+
+    def may_occur(self, text: str) -> bool:
+        """False when it matches nowhere in `text`."""
+        if len(text) < _SHORT or self._wide is None:
+            return True
+        try:
+            return self._wide.occurs(text.encode())
+        except UnicodeEncodeError:
+            return True
+
+    def finditer(self, text: str) -> Iterator[re.Match[str]]:
+        """As that of the pattern."""
+        return self._pattern.finditer(text) if self.may_occur(text) else iter(())
+
+    def search(self, text: str) -> re.Match[str] | None:
+        """As that of the pattern."""
+        return self._pattern.search(text) if self.may_occur(text) else None
+
+    def sub(self, made: Callable[[re.Match[str]], str], text: str) -> str:
+        """As that of the pattern."""
+        return self._pattern.sub(made, text) if self.may_occur(text) else text
+
+    def forget(self) -> None:
+        """Drop what was compiled."""
+        self.__dict__.pop("_wide", None)
 
 
 class Texts:

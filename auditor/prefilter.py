@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-__all__ = ["pieces", "widened"]
+__all__ = ["pieces", "searched", "widened"]
 
 # An escape, a class, or a repetition between two counts that is not a small one.
 _PIECE: Final = re.compile(r"\\.|\[\^?\]?(?:\\.|\[:\^?\w+:\]|[^\]\\])*\]|\{(\d+),(\d+)\}", re.DOTALL)
@@ -26,6 +26,11 @@ _TOKEN: Final = re.compile(
     r"|(?P<run>[^\\\[(){*+?|.^$]+|\{)|(?P<mark>.)",
     re.DOTALL,
 )
+_ESCAPE: Final = re.compile(r"\\.", re.DOTALL)
+_PYTHON: Final = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]", re.DOTALL)
+_NOT_RE2: Final = re.compile(r"\(\?(?!:|P<)|[*+?}]\+")  # groups that only Python has, and what gives nothing back
+_NOT_RE2_ESCAPE: Final = re.compile(r"\\[0-9uUN]")
+_ANY_SCRIPT: Final = {r"\w": r"\pL\pN_", r"\d": r"\pN", r"\s": r"\s\v\pZ\x{1c}-\x{1f}\x{85}"}
 _FLAGS: Final = re.compile(r"\(\?[a-zA-Z]+\)")
 _EDGES: Final = frozenset({r"\b", r"\B", "^", "$", r"\A", r"\z"})
 # Between the line feeds of a longer text, the ends of a text are ends of lines.
@@ -35,6 +40,30 @@ _ENDS: Final = {r"\A": "(?m:^)", r"\z": r"(?:\z|\n)"}
 def widened(pattern: str) -> str:
     """A pattern that matches wherever `pattern` does. RE2 takes it at least where it takes `pattern`."""
     return pattern if "\\Q" in pattern else _PIECE.sub(_unbounded, pattern)
+
+
+def searched(pattern: re.Pattern[str]) -> str | None:
+    """A pattern of RE2 that matches wherever Python's `pattern` does: where words start and end is not asked, letters,
+    figures and blanks are those of any script. None for one that looks around, refers back or knows no case.
+    """
+    told = pattern.pattern
+    if (
+        pattern.flags & (re.IGNORECASE | re.VERBOSE)
+        or _NOT_RE2_ESCAPE.search(told)
+        or _NOT_RE2.search(_PYTHON.sub("_", told))
+    ):
+        return None
+    spelled = widened(_PYTHON.sub(_of_any_script, told))
+    return f"(?s){spelled}" if pattern.flags & re.DOTALL else spelled
+
+
+def _of_any_script(token: re.Match[str]) -> str:
+    spelled = token[0]
+    if len(spelled) == 2:
+        return "" if spelled[1] in "bBAZ" else f"[{_ANY_SCRIPT[spelled]}]" if spelled in _ANY_SCRIPT else spelled
+    if spelled.startswith("[^"):
+        return spelled  # what RE2 leaves out is less
+    return _ESCAPE.sub(lambda escape: _ANY_SCRIPT.get(escape[0], escape[0]), spelled)
 
 
 def _unbounded(piece: re.Match[str]) -> str:

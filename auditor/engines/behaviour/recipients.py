@@ -15,7 +15,7 @@ from skillkeep.auditor.engines.interface import Context, Segment, SourceFile
 from skillkeep.auditor.engines.network import host_of
 from skillkeep.auditor.engines.tables import table
 from skillkeep.auditor.interface import Location
-from skillkeep.auditor.patterns import PatternSet
+from skillkeep.auditor.patterns import PatternSet, RarePattern
 
 __all__ = ["Recipient", "declared_sources", "named_nowhere", "recipients"]
 
@@ -27,16 +27,16 @@ _NAMED: Final = re.compile(  # an address that has a name
 _TEXT: Final = re.compile(r"\"[^\"\n\\]*\"|'[^'\n\\]*'")
 _TEXTS: Final = r"(?:\"[^\"\n\\]{0,80}\"|'[^'\n\\]{0,80}')"
 _LIST: Final = rf"{_TEXTS}(?:[ \t]*,[ \t]*{_TEXTS}){{1,12}}"
-_PUT_TOGETHER: Final = re.compile(
+_PUT_TOGETHER: Final = RarePattern(re.compile(
     rf"\[[ \t]*(?P<list>{_LIST})[ \t]*\][ \t]*\.join\([ \t]*[\"'](?P<after>[@.])?[\"'][ \t]*\)"
     rf"|[\"'](?P<before>[@.])?[\"']\.join\([ \t]*[\[(][ \t]*(?P<items>{_LIST})[ \t]*[\])][ \t]*\)"
     rf"|(?P<sum>{_TEXTS}(?:[ \t]*\+[ \t]*{_TEXTS}){{1,12}})"
-)
+))  # fmt: skip
 _CALLED: Final = re.compile(r"(?<![\w.])[A-Za-z_]\w*")
-_COPIED: Final = re.compile(  # who gets a mail, or a copy of it
+_COPIED: Final = RarePattern(re.compile(  # who gets a mail, or a copy of it
     r"\b(?:to_addrs|toaddrs|recipients|[Bb]?[Cc][Cc]|BCC|bcc_\w{1,20})\b[\"'\]]{0,2}[ \t]{0,4}[:=][^=\n][^\n]{0,160}"
     r"|\.sendmail\([^,\n]{1,80},[^\n]{0,160}|\.(?:addBcc|add_bcc|bcc)\([^\n]{0,80}"
-)
+))  # fmt: skip
 
 _PRINTED: Final = re.compile(  # a whole command that prints one text: a hint for a person
     r"(?m)^[ \t]*(?:echo|printf)[ \t]+(?:-[en]+[ \t]+)?(?:\"(?:[^\"`$\n]|\$[^(\"\n])*\"|'[^'\n]*')"
@@ -151,10 +151,10 @@ def _compiled() -> tuple[PatternSet, tuple[str, ...]]:
 
 
 @cache
-def _sources() -> tuple[tuple[str, re.Pattern[str], re.Pattern[str]], ...]:
+def _sources() -> tuple[tuple[str, re.Pattern[str], RarePattern], ...]:
     entries: list[dict[str, Any]] = table("acts")["sources"]
     return tuple(
-        (each.get("what", "a source"), re.compile(each["file"]), re.compile(each["pattern"], re.MULTILINE))
+        (each.get("what", "a source"), re.compile(each["file"]), RarePattern(re.compile(each["pattern"], re.MULTILINE)))
         for each in entries
     )
 

@@ -9,6 +9,7 @@ from typing import Final
 
 from skillkeep.auditor.engines.behaviour.acts import code_of
 from skillkeep.auditor.engines.interface import Context, Segment, SourceFile
+from skillkeep.auditor.patterns import RarePattern
 
 __all__ = ["Script", "scripts", "spelled_out"]
 
@@ -35,10 +36,10 @@ _TASK: Final = re.compile(
     re.MULTILINE,
 )
 _GYP: Final = re.compile(r"<!@?\((?P<body>(?:[^\"\\\n]|\\.){3,4000}?)\)[ \t]{0,9}[\"']")
-_SHELL_WORDS: Final = re.compile(  # a list that starts a shell, wherever it stands
+_SHELL_WORDS: Final = RarePattern(re.compile(  # a list that starts a shell, wherever it stands
     r"[\"'](?:/(?:usr/)?bin/)?(?:ba|z|da|k)?sh[\"'],\s{0,20}[\"']-[a-z]{0,3}c[\"'],\s{0,20}"
     r"(?P<body>\"(?:[^\"\\\n]|\\.){3,4000}\"|'(?:[^'\\\n]|\\.){3,4000}')"
-)
+))  # fmt: skip
 _STRING: Final = re.compile(r"\"((?:[^\"\\\n]|\\.)*)\"")
 _ASSIGNED: Final = re.compile(r"(?:^|[;\s])(\w{1,40})=([\"']?)([\w:/.@%+-]{1,200})\2(?=[\s;]|$)", re.MULTILINE)
 _MAKE_SET: Final = re.compile(
@@ -86,7 +87,9 @@ def scripts(file: SourceFile) -> Iterator[Script]:
             yield from _found(segment, _QUOTED, "a script it writes", None)
 
 
-def _found(segment: Segment, pattern: re.Pattern[str], via: str, context: Context | None) -> Iterator[Script]:
+def _found(
+    segment: Segment, pattern: re.Pattern[str] | RarePattern, via: str, context: Context | None
+) -> Iterator[Script]:
     for number, found in enumerate(pattern.finditer(segment.text)):
         if number >= _MOST:
             return

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from itertools import accumulate, chain, pairwise, repeat
+from itertools import accumulate, chain, islice, repeat
 from operator import add
 from typing import Final
 
@@ -81,7 +81,7 @@ class _Worded:
                 first = self._stops[place] + 1
             words = [*words, BETWEEN, *replaced]
         self._stems = list(map(stem_of, words))
-        pairs = [f"{first} {second}" for first, second in pairwise(self._stems)]
+        pairs = map(" ".join, zip(self._stems, islice(self._stems, 1, None), strict=False))
         self._gains = map(known.gains.__getitem__, words)
         self._gains_of_pairs = list(map(known.against.get, pairs, repeat(0.0)))
 
