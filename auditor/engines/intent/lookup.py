@@ -153,7 +153,10 @@ class Lookup:
 
     def held(self, words: Iterable[str], text: str) -> int:
         """The sets that `text` holds a piece of, a bit for each; `words` are its words."""
-        held = reduce(or_, map(self._bits.__getitem__, words), 0)
+        return self.of_texts(reduce(or_, map(self._bits.__getitem__, words), 0), text)
+
+    def of_texts(self, held: int, text: str) -> int:
+        """What `text` holds besides `held`, of what is looked for as it stands."""
         for each, bits in self._bits_of_texts.items():
             if each in text:
                 held |= bits

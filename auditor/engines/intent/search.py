@@ -26,14 +26,14 @@ def matches(text: str) -> Iterator[Match]:
 
 def matches_of(chunk: Chunk) -> Iterator[tuple[int, Match]]:
     """The matches in the blocks of `chunk`, each with the number of its text."""
-    for place, held, alone, several in _chosen(chunk):
+    for place, alone, several in _chosen(chunk):
         if place >= chunk.known:
-            for match in _found(chunk, place, held, alone, several):
+            for match in _found(chunk, place, alone, several):
                 yield chunk.blocks[place][0], match
 
 
-def _chosen(chunk: Chunk) -> Iterator[tuple[int, Held, Sequence[Frame], Sequence[Frame]]]:
-    """The places of blocks and what they hold, with the frames whose parts that allows, of one sentence and of several.
+def _chosen(chunk: Chunk) -> Iterator[tuple[int, Sequence[Frame], Sequence[Frame]]]:
+    """The places of blocks with the frames whose parts their words allow, of one sentence and of several.
 
     For those of several what the block before holds counts, too, but not for the order.
     """
@@ -43,7 +43,7 @@ def _chosen(chunk: Chunk) -> Iterator[tuple[int, Held, Sequence[Frame], Sequence
         for place in ones(blocks):
             chosen.setdefault(place, ([], []))[some[number].near].append(some[number])
     for place, (alone, several) in sorted(chosen.items(), key=itemgetter(0)):
-        yield place, _held(chunk, place), alone, several
+        yield place, alone, several
 
 
 def _held(chunk: Chunk, place: int) -> Held:
@@ -57,12 +57,12 @@ def _fits(frame: Frame, held: Held) -> bool:
     return all(map(held.may, frame.rarest_first))
 
 
-def _found(chunk: Chunk, place: int, held: Held, alone: Sequence[Frame], several: Sequence[Frame]) -> Iterator[Match]:
+def _found(chunk: Chunk, place: int, alone: Sequence[Frame], several: Sequence[Frame]) -> Iterator[Match]:
     """The matches in a block: of the frames `alone` in each of its sentences, then of `several` that end with each."""
     of_text, number = chunk.blocks[place]
     text, blocks = chunk.texts[of_text], chunk.of_text(of_text)
     here = list(sentences(text, blocks[number]))
-    own = [held] if len(here) == 1 else [words().held(each.text) for each in here]
+    own = [_held(chunk, place)] if len(here) == 1 else [words().held(each.text) for each in here]
     for each, inside in zip(here, own, strict=True):
         places = Places(each.text, inside)
         for frame in alone:
@@ -70,14 +70,16 @@ def _found(chunk: Chunk, place: int, held: Held, alone: Sequence[Frame], several
                 yield Match(frame, each, each.text)
     if not several:
         return
-    before = list(sentences(text, blocks[number - 1])) if number else []
+    before = list(sentences(text, blocks[number - 1]))[1 - _NEAR :] if number else []
     lines = [each.text for each in (*before, *here)]
+    holding = [*(words().held(each.text) for each in before), *own]
     for last, each in enumerate(here):
         end = len(before) + last + 1
-        together = ". ".join(lines[max(0, end - _NEAR) : end])
+        begin = max(0, end - _NEAR)
+        together = ". ".join(lines[begin:end])
         if len(together) > _NEAR_LONGEST:
             continue
-        places = Places(together, words().held(together))
+        places = Places(together, words().held_together(holding[begin:end], together))
         for frame in several:
             if _fits(frame, places.held):
                 since = 0 if own[last].may(frame.told) else len(together) - len(each.text)

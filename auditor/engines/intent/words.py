@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from functools import cache, cached_property
+from functools import cache, cached_property, reduce
+from operator import or_
 from typing import Any, Final
 
 from skillkeep.auditor.engines.intent.chunks import WORD
@@ -71,6 +72,10 @@ class Words:
     def held(self, text: str, found: Iterable[str] | None = None) -> Held:
         """What a text in lower case holds; `found` are its words."""
         return Held(self, self.lookup.held(WORD.findall(text) if found is None else found, text))
+
+    def held_together(self, some: Iterable[Held], text: str) -> Held:
+        """What a text holds that is made of texts of which that is known, with no word over an end of them."""
+        return Held(self, self.lookup.of_texts(reduce(or_, [each.bits for each in some], 0), text))
 
     def places(self, name: str, text: str, data: bytes, held: int | None = None) -> Spans:
         """Where words of the class `name` stand in `text`, whose bytes are `data`, as character offsets.
