@@ -50,6 +50,7 @@ class Secrets:
         harmless = "|".join(map(re.escape, data["environment"]["harmless"]))
         self._name = re.compile(rf"(?:^|_)(?:{'|'.join(endings)})$")
         self._harmless = re.compile(rf"(?:^|_)(?:{harmless})$")
+        self._connection = re.compile(rf"(?:^|_)(?:{'|'.join(data['environment']['connections'])})$")
         self._plain = frozenset(data["environment"]["plain"])
         self._paths: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
             (item["what"], re.compile(item["pattern"])) for item in data["paths"]
@@ -67,6 +68,10 @@ class Secrets:
         """True when an environment variable of this name holds a secret by convention."""
         lowered = name.lower()
         return bool(self._name.search(lowered)) and not self._harmless.search(lowered)
+
+    def connection(self, name: str) -> bool:
+        """True when a variable of this name holds the text that opens a store, its password included."""
+        return bool(self._connection.search(name.lower()))
 
     def plain(self, name: str) -> bool:
         """True for a variable that every machine has and that holds no secret, such as PATH."""

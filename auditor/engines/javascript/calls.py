@@ -31,6 +31,7 @@ _JOINERS: Final = frozenset({"path.join", "path.resolve", "path.posix.join", "pa
 _SAME: Final = frozenset(
     {"String", "TextDecoder().decode", "TextEncoder().encode", "Buffer", "Object.freeze", "path.normalize"}
 )
+_AWAIT: Final = ("await",)  # the grammar takes ``await (…)`` for a call
 _MOST_ITEMS: Final = 4096
 _MOST_FRAMES: Final = 3
 _SHORT: Final = 600
@@ -59,6 +60,8 @@ class Calls:
     def result(self, node: Node, callee: Value, scope: Scope) -> Value:
         """The value of a call whose callee is known as `callee`."""
         arguments = self._resolver.arguments(node)
+        if callee.paths == _AWAIT and len(arguments) == 1:
+            return self._resolver.value(arguments[0], scope)
         target = node.child_by_field_name("function")
         receiver, method = self._receiver(target, scope)
         if method == "bind" and receiver is not None and (receiver.paths or receiver.functions):

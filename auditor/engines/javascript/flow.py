@@ -3,8 +3,9 @@
 Each name, property and function is summarised once: the labels that its values carry themselves, and what else they
 mention. A question walks that graph, so its cost is the number of names in reach. It follows assignments, parts put
 into lists and objects, calls of the file's functions, their parameters, and functions handed to a call.
-Labels: ``secret:<what>``, ``environment`` (all of it), ``download``, ``decoded``, ``outside`` (anything that the file
-itself does not decide), ``stranger`` (what is neither the file's own nor of its command line).
+Labels: ``secret:<what>``, ``connection:<variable>`` (the text that opens a store), ``environment`` (all of it),
+``download``, ``decoded``, ``outside`` (anything that the file itself does not decide), ``stranger`` (what is neither
+the file's own nor of its command line).
 """
 
 from __future__ import annotations
@@ -209,7 +210,7 @@ class Flow:
         for path in value.paths:
             name = self._words.variable_of(path)
             if name is not None:
-                into.labels |= {f"secret:{name}", *_UNSEEN} if secrets().variable(name) else _UNSEEN
+                into.labels |= {*_secret(name), *_UNSEEN}
                 done = True
             elif path in self._words.environment:
                 into.labels |= {"environment", *_UNSEEN}
@@ -281,7 +282,7 @@ class Flow:
         if path in words.credential_calls:
             into.labels |= {f"secret:{words.credential_calls[path]}", *_UNSEEN}
         if path in words.environment_calls:
-            into.labels |= {f"secret:{name}" for name in first.known if secrets().variable(name)} | _UNSEEN
+            into.labels |= {label for name in first.known for label in _secret(name)} | _UNSEEN
             return True
         if path in words.shell or path in words.process:
             self._output(first, into)
@@ -295,3 +296,10 @@ class Flow:
         programs = [text.split()[0].rpartition("/")[2] for text in command.texts if text.strip()]
         if not programs or not self._words.local_programs.issuperset(programs):
             into.labels |= _UNSEEN
+
+
+def _secret(name: str) -> tuple[str, ...]:
+    """The labels of a variable of the environment."""
+    if secrets().variable(name):
+        return (f"secret:{name}",)
+    return (f"connection:{name}",) if secrets().connection(name) else ()

@@ -304,6 +304,10 @@ class Names:
             return UNKNOWN
         if self.is_called(callee, binding.scope):
             return self._passed(call, scope, binding.index) or UNKNOWN
+        handed = self._resolver.words.hands
+        for path in self._resolver.value(callee, scope).paths if not binding.index else ():
+            if path in handed:
+                return Value(paths=(handed[path],))
         method = callee.child_by_field_name("property") if callee.type == "member_expression" else None
         if method is None or binding.index or self._program.name(method) not in _EACH:
             return UNKNOWN

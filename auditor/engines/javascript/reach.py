@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from skillkeep.auditor.engines.javascript.scopes import Scope
 from skillkeep.auditor.engines.javascript.site import Site
+from skillkeep.auditor.engines.javascript.stores import Stores
 from skillkeep.auditor.engines.javascript.texts import HOLE, string_value, unescape
 from skillkeep.auditor.engines.javascript.values import Value
 from skillkeep.auditor.engines.javascript.words import Words
@@ -13,6 +15,7 @@ from skillkeep.auditor.engines.network import Host, host_of
 from skillkeep.auditor.engines.tables import secrets, subject_of
 from skillkeep.auditor.engines.written import written_as
 from skillkeep.auditor.interface import Severity
+from skillkeep.auditor.services import services
 
 if TYPE_CHECKING:
     from skillkeep.auditor.syntax.grammars import Node
@@ -20,6 +23,8 @@ if TYPE_CHECKING:
 __all__ = ["Reach"]
 
 _WRITES_TEXT: Final = ("write", "append", "output")
+_OPENS: Final = "connection:"
+_ASKS: Final = "dns."  # the name that is asked for carries what it is made of
 _ADDRESS_KEYS: Final = ("host", "hostname", "url", "baseURL", "baseUrl", "uri")
 
 
@@ -30,16 +35,14 @@ class Reach:
         self._site = site
         self._words = words
         self._value = site.resolver.value
+        self._stores = Stores(site.resolver)
         self._hosts: set[str] = set()
         self._covered: list[tuple[int, int]] = []
 
     def judge(self, node: Node, scope: Scope, path: str, arguments: list[Node]) -> None:
         """Judge the call `node` of `path`."""
         words = self._words
-        if (position := words.network.get(path)) is not None:
-            self._connect(node, scope, path, (arguments, position))
-        elif path in words.senders:
-            self._sent(node, scope, path, arguments)
+        self._leaves(node, scope, path, arguments)
         if path in words.clients:
             self._client(node, scope, words.clients[path], arguments)
         if (position := words.write.get(path)) is not None:
@@ -56,6 +59,17 @@ class Reach:
         if path in words.read or path in words.network:
             for item in arguments[:8]:
                 self._file(node, scope, item)
+
+    def _leaves(self, node: Node, scope: Scope, path: str, arguments: list[Node]) -> None:
+        """Judge a call that connects, or that gives something to what is connected."""
+        if (position := self._words.network.get(path)) is not None:
+            self._connect(node, scope, path, (arguments, position))
+        elif path in self._words.senders:
+            self.sent(node, path, self._carried(arguments, scope))
+        elif places := self._stores.places(node, scope, path):
+            for host in places:
+                self._host(node, path, host)
+            self.sent(node, path, self._carried(arguments, scope), places)
 
     def _client(self, node: Node, scope: Scope, service: str, arguments: list[Node]) -> None:
         """``new Octokit({auth})`` connects to its service, or to the address that it is given."""
@@ -88,7 +102,18 @@ class Reach:
         for host in hosts:
             self._host(node, path, host)
         if not all(host.local for host in hosts):
-            self._sent(node, scope, path, arguments)
+            named = all("." in host.name for host in hosts)
+            beside = [item for item in arguments if item is not address] if named else []
+            self.sent(node, path, self._labels(arguments, arguments if path.startswith(_ASKS) else beside, scope))
+
+    def _labels(self, arguments: list[Node], opening: list[Node], scope: Scope) -> frozenset[str]:
+        """What `arguments` carry; texts that open a store count in `opening`: others may be what is connected to."""
+        carried = self._carried(arguments, scope)
+        opens = {label for label in carried if label.startswith(_OPENS)}
+        return carried - opens | (opens & self._carried(opening, scope) if opens else frozenset())
+
+    def _carried(self, arguments: list[Node], scope: Scope) -> frozenset[str]:
+        return frozenset[str]().union(*(self._site.flow.labels(item, scope) for item in arguments))
 
     def _host(self, node: Node, path: str, host: Host) -> None:
         self._site.capability("network", host.name, node)
@@ -107,25 +132,23 @@ class Reach:
         found = (self._site.resolver.names.member(Value(objects=value.objects), key) for key in _ADDRESS_KEYS)
         return next((each.texts for each in found if each.texts), ())
 
-    def _sent(self, node: Node, scope: Scope, path: str, arguments: list[Node]) -> None:
-        labels: frozenset[str] = frozenset()
-        for item in arguments:
-            labels |= self._site.flow.labels(item, scope)
-        self.sent(node, path, labels)
-
     def _handed_over(self, node: Node, scope: Scope, path: str, arguments: list[Node]) -> None:
         """A function of another file that sends what it gets."""
         for index, through in self._site.resolver.surroundings.senders(path).items():
             if index < len(arguments):
-                labels = self._site.flow.labels(arguments[index], scope)
-                self.sent(node, f"{through} in another file", labels)
+                self.sent(node, f"{through} in another file", self._labels([arguments[index]], [], scope))
 
-    def sent(self, node: Node, path: str, labels: frozenset[str]) -> None:
-        """Report every secret among `labels`, which the call `node` of `path` sends."""
+    def sent(self, node: Node, path: str, labels: frozenset[str], places: Sequence[Host] = ()) -> None:
+        """Report every secret among `labels`, which the call `node` of `path` sends.
+
+        `places` are hosts of a store that the file itself names: no declaration covers a key of somebody else's service
+        there, and none the text that opens another store.
+        """
         for label in sorted(labels):
-            if label.startswith("secret:"):
-                what = label.partition(":")[2]
-                subject = subject_of(what)
+            kind, _, what = label.partition(":")
+            if kind in {"secret", "connection"}:
+                own = kind == "secret" and all(services().owns(what, host.name) for host in places)
+                subject = subject_of(what) if own else ""
                 self._site.report("code-credential-sent", node, f"{what} flows into {path}", subject=subject)
         if "environment" in labels:
             self._site.report("code-environment-sent", node, f"the whole environment flows into {path}")

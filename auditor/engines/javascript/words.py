@@ -46,7 +46,31 @@ class Words:
     shells: frozenset[str]
     sockets: frozenset[str]
     clients: dict[str, str]
+    stores: dict[str, str]
+    placed_by: dict[str, str]
+    puts: frozenset[str]
+    called: frozenset[str]
+    hands: dict[str, str]
+    place_keys: tuple[str, ...]
+    login_keys: tuple[str, ...]
     heads: frozenset[str]
+
+    @property
+    def placed(self) -> tuple[str, ...]:
+        """What the paths begin with whose place another call of the file tells."""
+        return tuple(self.placed_by)
+
+    def store_of(self, path: str) -> str | None:
+        """The call that makes the client into which `path` puts something; None when it puts nothing."""
+        if path[-1:] == ")":
+            return path[:-2] if path[:-2] in self.called else None
+        if path.rpartition(".")[2] not in self.puts:
+            return None
+        for start, told in self.placed_by.items():
+            if path.startswith(start):
+                return told
+        ends = [found for found, sign in enumerate(path) if sign in "(."]
+        return next((path[:end] for end in reversed(ends) if path[:end] in self.stores), None)
 
     def variable_of(self, path: str) -> str | None:
         """The environment variable that a path reads (``process.env.NAME``); ``?`` when chosen at run time."""
@@ -77,6 +101,8 @@ def words() -> Words:
         "write",
         "credential_calls",
         "clients",
+        "stores",
+        "hands",
     )
     names = [name for key in named for name in data[key]]
     names += [name for key in ("environment", "environment_calls", "copiers", "decoders", "send") for name in data[key]]
@@ -87,6 +113,7 @@ def words() -> Words:
         frozenset(data["environment_calls"]), frozenset(data["copiers"]), frozenset(data["harmless"]),
         frozenset(data["decoders"]), frozenset(data["builtins"]), frozenset(data["local_programs"]),
         frozenset(data["sending_programs"]), frozenset(data["shells"]), frozenset(data["sockets"]),
-        data["clients"],
+        data["clients"], data["stores"], data["placed_by"], frozenset(data["puts"]), frozenset(data["called"]),
+        data["hands"], tuple(data["place_keys"]), tuple(data["login_keys"]),
         frozenset(name.partition(".")[0].partition("(")[0] for name in names) | _STRUCTURE,
     )  # fmt: skip

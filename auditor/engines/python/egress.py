@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import ast
-import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, Final
 
 from skillkeep.auditor.engines.network import Host, host_of
-from skillkeep.auditor.engines.python.flow import Flow, secret_labels
+from skillkeep.auditor.engines.python.flow import Flow
 from skillkeep.auditor.engines.python.own_code import judge_replaced
 from skillkeep.auditor.engines.python.scopes import Scope
 from skillkeep.auditor.engines.python.site import Site
+from skillkeep.auditor.engines.python.stores import Stores
 from skillkeep.auditor.engines.python.values import HOLE, alternatives, texts_of
 from skillkeep.auditor.engines.tables import secrets, subject_of, table
 from skillkeep.auditor.engines.written import written_as
 from skillkeep.auditor.interface import Severity
+from skillkeep.auditor.services import services
 
 __all__ = ["Egress", "names_that_send"]
 
@@ -30,14 +32,13 @@ _OPENERS: Final = frozenset({"builtins.open", "io.open", "codecs.open", "aiofile
 _SOCKETS: Final = frozenset(
     {"socket.socket().connect", "socket.create_connection", "socket.socket().listen", "socket.create_server"}
 )
-_HOST_OF_STORE: Final = re.compile(r"(?:^|[\s;])host(?:addr)?=([^\s;]+)")
-_DEEPEST: Final = 6
+_OPENS: Final = "connection:"
 _SCHEMES: Final = ("http://", "https://", "ws://", "wss://", "ftp://", "tcp://")
 
 
 def names_that_send(sinks: dict[str, Any]) -> frozenset[str]:
     """The names of calls that `Egress.judge` has to see, besides the methods of `Egress.methods`."""
-    kinds = ("network", "send", "process", "write", "stored")
+    kinds = ("network", "send", "process", "write")
     return frozenset((*(name for kind in kinds for name in sinks[kind]), *_OPENERS, *_SOCKETS))
 
 
@@ -46,7 +47,6 @@ class _Known:
     environment: frozenset[str]
     sends: frozenset[str]
     programs: frozenset[str]  # that connect
-    stored: frozenset[str]
     write_methods: frozenset[str]
     methods: frozenset[str]
 
@@ -59,7 +59,6 @@ def _known() -> _Known:
         frozenset(sinks["environment"]),
         frozenset(sinks["send"]),
         frozenset(sinks["network_programs"]),
-        frozenset(sinks["stored"]),
         writes,
         _HTTP_METHODS | writes | {"open"},
     )
@@ -74,7 +73,7 @@ class Egress:
         self._table = sinks
         known = _known()
         self._environment, self._sends, self._programs = known.environment, known.sends, known.programs
-        self._stored = known.stored
+        self._stores = Stores(site)
         self._write_methods, self.methods = known.write_methods, known.methods
         self._hosts: set[str] = set()
         self.opens_socket = False
@@ -86,11 +85,11 @@ class Egress:
             if (where := self._table["network"].get(name)) is not None:
                 self._connect(call, scope, name, self._site.argument(call, where))
                 break
+            if places := self._stores.places(call, scope, name):
+                self._put(call, scope, name, places)
+                break
             if name in self._sends:
                 self._send(call, scope, name)
-                break
-            if name in self._stored:
-                self._store(call, scope, name)
                 break
             if (where := self._table["process"].get(name)) is not None:
                 self._program(call, scope, self._site.argument(call, where))
@@ -129,7 +128,8 @@ class Egress:
         for host in hosts:
             self._host(call, name, host)
         if not all(host.local for host in hosts):
-            self._sent(call, scope, name)
+            named = all("." in host.name for host in hosts)
+            self._sent(call, scope, name, opening=[item for item in _given(call) if item is not address and named])
 
     def _send(self, call: ast.Call, scope: Scope, name: str) -> None:
         """A connection that was opened before is written to."""
@@ -137,38 +137,13 @@ class Egress:
         for host in peers:
             self._site.capability("network", host.name, call)
         if not peers or not all(host.local for host in peers):
-            self._sent(call, scope, name)
+            self._sent(call, scope, name, opening=_given(call) if peers else [])
 
-    def _store(self, call: ast.Call, scope: Scope, name: str) -> None:
-        """Something is put into a store: it leaves where the file itself names a host for that."""
-        hosts = [
-            host_of(named[1] if (named := _HOST_OF_STORE.search(text)) else text, HOLE)
-            for text in self._places(call.func, scope, 0)
-        ]
-        away = [host for host in hosts if not host.local and host.name != "*"]
-        for host in away:
+    def _put(self, call: ast.Call, scope: Scope, name: str, places: list[Host]) -> None:
+        """Something is put into a store of somebody else's."""
+        for host in places:
             self._host(call, name, host)
-        if away:
-            self._sent(call, scope, name, connection=False)
-
-    def _places(self, node: ast.expr, scope: Scope, depth: int) -> list[str]:
-        """The texts that say where the store is that `node` was made by."""
-        if depth > _DEEPEST:
-            return []
-        if isinstance(node, ast.Attribute):
-            return self._places(node.value, scope, depth + 1)
-        if isinstance(node, ast.Name):
-            bound = scope.lookup(node.id)
-            made = [each.node for each in bound[1] if isinstance(each.node, ast.expr)] if bound else []
-            return [text for each in made for text in self._places(each, bound[0] if bound else scope, depth + 1)]
-        if not isinstance(node, ast.Call):
-            return []
-        for name in self._site.names.resolve(node.func, scope):
-            if (where := self._table["stores"].get(name)) is not None:
-                given = self._site.argument(node, where)
-                found = self._places(given, scope, depth + 1) if isinstance(given, ast.Call) else []
-                return found or texts_of(self._site.fold(given, scope))
-        return self._places(node.func, scope, depth + 1)
+        self._report(call, name, self._carried(_given(call), scope), places)
 
     def _peers(self, connection: ast.expr, scope: Scope) -> list[Host]:
         """The hosts that the call which made `connection` names."""
@@ -206,18 +181,32 @@ class Egress:
             where = "an address made at run time" if host.name == "*" else host.name
             self._site.report("code-network", call, f"{name} connects to {where}")
 
-    def _sent(self, call: ast.Call, scope: Scope, name: str, *, connection: bool = True) -> None:
-        """A secret among the arguments leaves; with `connection` also one in what the call is made on."""
-        labels: frozenset[str] = frozenset()
-        for item in (*call.args, *(keyword.value for keyword in call.keywords)):
-            labels |= self._flow.labels(item, scope)
-        if connection and isinstance(call.func, ast.Attribute):
-            labels |= self._flow.labels(call.func.value, scope)
-        elif connection and not isinstance(call.func, ast.Name):
-            labels |= self._flow.labels(call.func, scope)
-        for what in secret_labels(labels):
-            subject = subject_of(what)
-            self._site.report("code-credential-sent", call, f"{what} flows into {name}", subject=subject)
+    def _sent(self, call: ast.Call, scope: Scope, name: str, *, opening: Sequence[ast.expr] | None = None) -> None:
+        """A secret among the arguments, or in what the call is made on, leaves.
+
+        Texts that open a store count in `opening` (all arguments unless given): others may be what is connected to.
+        """
+        given = _given(call)
+        labels = self._carried([*given, *_made_on(call)], scope)
+        opens = {label for label in labels if label.startswith(_OPENS)}
+        if opens:
+            labels = labels - opens | (opens & self._carried(given if opening is None else opening, scope))
+        self._report(call, name, labels, ())
+
+    def _carried(self, nodes: Iterable[ast.expr], scope: Scope) -> frozenset[str]:
+        return frozenset[str]().union(*(self._flow.labels(item, scope) for item in nodes))
+
+    def _report(self, call: ast.Call, name: str, labels: frozenset[str], places: Sequence[Host]) -> None:
+        """Every secret among `labels` leaves. `places` are hosts of a store that the program itself names.
+
+        No declaration covers a key of somebody else's service there, and none the text that opens another store.
+        """
+        for label in sorted(labels):
+            kind, _, what = label.partition(":")
+            if kind in {"secret", "connection"}:
+                own = kind == "secret" and all(services().owns(what, host.name) for host in places)
+                subject = subject_of(what) if own else ""
+                self._site.report("code-credential-sent", call, f"{what} flows into {name}", subject=subject)
         if "environment" in labels:
             self._site.report("code-environment-sent", call, f"the whole environment flows into {name}")
 
@@ -267,3 +256,14 @@ def _may_be_address(item: ast.expr) -> bool:
     if not isinstance(item, ast.Constant):
         return True
     return isinstance(item.value, str) and item.value.lower().startswith(_SCHEMES)
+
+
+def _given(call: ast.Call) -> list[ast.expr]:
+    return [*call.args, *(keyword.value for keyword in call.keywords)]
+
+
+def _made_on(call: ast.Call) -> list[ast.expr]:
+    """What a method is called on, or what gives the function that is called."""
+    if isinstance(call.func, ast.Attribute):
+        return [call.func.value]
+    return [] if isinstance(call.func, ast.Name) else [call.func]

@@ -3,7 +3,8 @@
 Each name is summarised once: the labels its values carry themselves, and the names they mention. A question then
 walks that graph, so its cost is the number of names in reach. It is followed through assignments, attributes, what is
 put into lists, dictionaries and objects, calls of the program's own functions and their parameters. Labels:
-``secret:<what>``, ``environment`` (all of it), ``download``, ``decoded``.
+``secret:<what>``, ``connection:<variable>`` (the text that opens a store), ``environment`` (all of it), ``download``,
+``decoded``.
 """
 
 from __future__ import annotations
@@ -224,6 +225,7 @@ class Flow:
             return False
         names = texts_of(self._folder.fold(chooser, scope))
         into.labels.update(f"secret:{name}" for name in names if secrets().variable(name))
+        into.labels.update(f"connection:{name}" for name in names if secrets().connection(name))
         return True
 
     def _called(self, node: ast.Call, scope: Scope, into: _Summary) -> list[ast.AST]:

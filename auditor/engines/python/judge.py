@@ -22,6 +22,7 @@ from skillkeep.auditor.engines.python.parts import feed
 from skillkeep.auditor.engines.python.program import Program, Source
 from skillkeep.auditor.engines.python.scopes import Scope
 from skillkeep.auditor.engines.python.site import Site
+from skillkeep.auditor.engines.python.stores import puts, store_of
 from skillkeep.auditor.engines.python.values import texts_of
 from skillkeep.auditor.engines.tables import table
 
@@ -29,7 +30,7 @@ __all__ = ["Part", "judge"]
 
 _TABLES: Final = (
     "code", "template", "shell", "process", "deserialise", "deserialise_file", "import", "import_soft", "native",
-    "network", "send", "stored", "read", "write", "credential_calls", "environment", "harmless",
+    "network", "send", "read", "write", "credential_calls", "environment", "harmless",
 )  # fmt: skip
 _LATER: Final = {  # calls that call what they are given, and where it stands among the arguments
     "Thread": 1, "Process": 1, "Timer": 1, "submit": 0, "to_thread": 0, "run_in_executor": 1, "call_soon": 0,
@@ -87,7 +88,7 @@ def judge(parts: Sequence[Part]) -> bool:
 def _part(site: Site, flow: Flow, sinks: dict[str, Any]) -> None:
     found = site.found
     judges = _Judges(site, Execution(site, flow, sinks), Credentials(site, sinks), Egress(site, flow, sinks))
-    plain = _Plain(found.attributes, site.names.program.linked)
+    plain = _Plain(found.attributes, site.names.program.linked, puts(found))
     for call, scope in found.calls:
         function = call.func
         kind = function.__class__
@@ -162,8 +163,8 @@ class _Judges:
 class _Plain:
     """Tells a method of which nothing is known but its name, and whose name means nothing."""
 
-    def __init__(self, stored: Container[str], linked: bool) -> None:
-        self._ends = _ends()
+    def __init__(self, stored: Container[str], linked: bool, puts: frozenset[str]) -> None:
+        self._ends = _ends() | puts if puts else _ends()
         self._stored = stored
         self._linked = linked
 
@@ -196,6 +197,8 @@ class _Doing:
             all_are &= role | _HARMLESS if is_error(name) else role
             if not role and name.endswith(".?"):
                 does |= _RUNS
+            if store_of(name) is not None:
+                does |= _SENDS
         return does & ~_OF_ALL | all_are
 
 

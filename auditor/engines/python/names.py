@@ -39,6 +39,7 @@ _MEANT: Final = frozenset({
 })  # fmt: skip
 _IMPORTERS: Final = frozenset({"builtins.__import__", "importlib.import_module", "importlib.__import__"})
 _TABLES: Final = frozenset({"builtins.globals()", "builtins.locals()", "builtins.vars()"})
+_KEYED: Final = ("pymongo.", "motor.motor_asyncio.")  # clients whose parts are asked for by key
 _GLOBAL_TABLES: Final = frozenset({"__globals__", "f_globals", "f_builtins", "func_globals"})
 _C_LIBRARIES: Final = frozenset({"ctypes.cdll", "ctypes.windll", "ctypes.oledll", "ctypes.pydll"})
 _PASSED_THROUGH: Final = frozenset({"functools.partial", "staticmethod", "functools.wraps()", "contextlib.closing"})
@@ -306,6 +307,8 @@ class Names:
                 return tuple(_canonical(text) for text in modules)
             if name == "builtins" or name.endswith(".__dict__"):
                 return self._chosen((name.removesuffix(".__dict__"),), node.slice, scope)
+            if name.startswith(_KEYED):
+                return base
         return self._picked(node, scope)
 
     def _global(self, chooser: ast.expr, scope: Scope) -> tuple[str, ...]:
