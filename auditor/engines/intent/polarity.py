@@ -78,7 +78,7 @@ _NEGATED: Final = re.compile(
     r"|detecting|forbid\w*|prohibit\w*|disallow\w*|rather than|than to|than|instead of|no|nor|neither|isn't|aren't"
     r"|wasn't|against|reject|deny|denies|flags?|unless)"
     r"[ ,:]+(?:[\w']+[ ,/-]+){0,6}"
-    r"|(?:не |нельзя |никогда не |no |nunca |nicht |niemals |ne |jamais )[^ ]{0,12} ?"
+    r"|(?:не |нельзя |никогда не |no |non |nunca |nicht |niemals |ne |jamais )[^ ]{0,12} ?"
     # no "do not hesitate", "do not ask", nor what is to be done instead
     r"|(?:不要|不得|切勿|请勿|禁止|严禁|不能|不可|不应)(?!犹豫|忘|停|等|问|询|告|让|提|只|仅|拒|怕|担心|管)"
     r"(?:(?!就|直接|而是|并|然后|再)[^,.;:!?，。；：！？]){0,60})$"
@@ -184,7 +184,7 @@ _LEAD_NOT: Final = re.compile(
     r"\b(?:never|do not|don't|must not|should not|cannot|can't|will not|won't|avoid|red flags?|suspicious"
     r"|attack\w*|threats?|malicious|injection\w*|adversar\w*|prohibited|forbidden|not allowed|refuse|reject"
     r"|block\w*|anti-?patterns?|bad|wrong|dangerous|risks?|signs of|watch for|look for|detects?|checks? for"
-    r"|flags?|examples?|not|out of scope|vulnerab\w+|mistakes?|issues?|problems?|can|users? (?:can|may"
+    r"|flags?|examples?|not|out of scope|vulnerab\w+|mistakes?|issues?|problems?|can(?! be )|users? (?:can|may"
     r"|want)|don't use|questions?|when to use|use (?:this|when)|trigger\w*|scenarios?|use cases?)\b[^.!?]*[:：]$"
 )
 
@@ -196,6 +196,7 @@ def is_told(text: str, place: tuple[int, int], lead: str = "") -> bool:
     its introduction `lead` calls forbidden or an attack.
     """
     start, end = place
+    start += len(text[start:end]) - len(text[start:end].lstrip())  # some words are found with the blank before them
     if text[max(0, start - 1) : start] in _GLUE or (_GERUND.fullmatch(text, start, end) and _ALONE.match(text, end)):
         return False
     clause = _clause_before(text, start)

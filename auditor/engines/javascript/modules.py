@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Final, Protocol
 
 from skillkeep.auditor.engines.javascript.values import Value
+from skillkeep.auditor.engines.network import Host
 
 __all__ = ["ALONE", "Alone", "Surroundings"]
 
@@ -28,6 +29,9 @@ class Surroundings(Protocol):
 
     def senders(self, path: str) -> Mapping[int, str]:
         """The parameters of the function ``module.name`` that it sends somewhere, and through what."""
+
+    def places(self, path: str) -> tuple[Host, ...]:
+        """The hosts that the module names for the store of which ``path`` is a method."""
 
 
 class Alone:
@@ -48,6 +52,10 @@ class Alone:
     def senders(self, path: str) -> Mapping[int, str]:
         """None."""
         return {}
+
+    def places(self, path: str) -> tuple[Host, ...]:
+        """None."""
+        return ()
 
 
 ALONE: Final = Alone()

@@ -7,7 +7,7 @@ whose account, stands in the file belongs to whoever wrote it.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Final
 
@@ -46,14 +46,31 @@ class Stores:
 
         Empty when the call puts nothing, or the store is this machine's or not named in the file.
         """
+        if path.startswith("file:"):
+            asked = path.rpartition(".")[2] in self._words.puts
+            return self._resolver.surroundings.places(path) if asked else ()
         store = self._words.store_of(path)
         if store is None:
             return ()
         callee = node.child_by_field_name("function")
         made = [] if path.startswith(self._words.placed) else list(self._made(callee, scope, store, 0))
-        given = made or self._everywhere(store)
-        found = dict.fromkeys(host for call, home in given[:_DEEPEST] for host in self._named(call, home, store))
-        return tuple(found)
+        return self._of(made or self._everywhere(store), store)
+
+    def client(self, node: Node, scope: Scope) -> tuple[Host, ...]:
+        """The hosts that the file names for the store whose client `node` is, or gives when it is called."""
+        value = self._resolver.value(node, scope)
+        stores = dict.fromkeys(filter(None, map(self._words.client_of, value.paths)))
+        found = [
+            host
+            for store in stores
+            for host in self._of(list(self._made(node, scope, store, 0)) or self._everywhere(store), store)
+        ]
+        for function in value.functions[:_DEEPEST]:
+            found += [host for each in function.returns[:_DEEPEST] for host in self.client(each, function)]
+        return tuple(dict.fromkeys(found))
+
+    def _of(self, made: Sequence[Made], store: str) -> tuple[Host, ...]:
+        return tuple(dict.fromkeys(host for call, home in made[:_DEEPEST] for host in self._named(call, home, store)))
 
     def _made(self, node: Node | None, scope: Scope, store: str, depth: int) -> Iterator[Made]:
         """The calls that made the client which `node` stands for or is a member of."""

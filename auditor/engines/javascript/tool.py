@@ -13,8 +13,10 @@ from skillkeep.auditor.engines.javascript.flow import Flow
 from skillkeep.auditor.engines.javascript.program import Program, read_program
 from skillkeep.auditor.engines.javascript.resolve import Resolver
 from skillkeep.auditor.engines.javascript.scopes import Binding, Scope
+from skillkeep.auditor.engines.javascript.stores import Stores
 from skillkeep.auditor.engines.javascript.values import UNKNOWN, Value, union
 from skillkeep.auditor.engines.javascript.words import words
+from skillkeep.auditor.engines.network import Host
 from skillkeep.auditor.syntax import UnparsedError, parse
 
 if TYPE_CHECKING:
@@ -89,6 +91,10 @@ class Module:
         return Flow(Resolver(self.program, words(), self)) if self.program is not None else None
 
     @cached_property
+    def _stores(self) -> Stores | None:
+        return Stores(self._flow.resolver) if self._flow is not None else None
+
+    @cached_property
     def matters(self) -> bool:
         """True when another module gets a secret, a download or a sender from here."""
         if self.program is None or not _worth(self.segment.text):
@@ -101,6 +107,8 @@ class Module:
     def _hands_out(self, name: str) -> bool:
         """True when the export is a function of the platform that runs or sends something."""
         known = words()
+        if self.exported_places(name):
+            return True
         return any(
             path in table
             for path in self.exported_value(name).paths
@@ -140,6 +148,14 @@ class Module:
         if found is None or self._tool.depth > _DEEPEST:
             return {}
         return found[0].exported_senders(found[1][-1] if found[1] else "*")
+
+    def places(self, path: str) -> tuple[Host, ...]:
+        """Where the store is of which the member is a method."""
+        found = self._elsewhere(path)
+        if found is None or not found[1] or self._tool.depth > _DEEPEST:
+            return ()
+        first = found[1][0].removesuffix("()")
+        return found[0].exported_places(first if len(found[1]) > 1 and found[0].exports(first) else "*")
 
     def _elsewhere(self, path: str) -> tuple[Module, list[str]] | None:
         head, _, rest = self.named(path).partition(".")
@@ -193,6 +209,19 @@ class Module:
         self._tool.depth -= 1
         return found
 
+    def exports(self, name: str) -> bool:
+        """True when something is exported under this name."""
+        return bool(self._exports(name))
+
+    def exported_places(self, name: str) -> tuple[Host, ...]:
+        """The hosts that are named for the store whose client the export `name` is, or gives."""
+        if self._stores is None:
+            return ()
+        self._tool.depth += 1
+        found = [host for node, scope in self._exports(name) for host in self._stores.client(node, scope)]
+        self._tool.depth -= 1
+        return tuple(dict.fromkeys(found))
+
     def _parameters_sent(self, function: Scope) -> Iterable[tuple[int, str]]:
         for name, bindings in function.names.items():
             for binding in bindings:
@@ -209,13 +238,16 @@ class Module:
             callee = node.child_by_field_name("function") or node.child_by_field_name("constructor")
             for path in flow.resolver.value(callee, scope).paths:
                 arguments = flow.resolver.arguments(node)
-                if path in words().network or path in words().senders:
+                if path in words().network or path in words().senders or self._puts(node, scope, path):
                     sent = [*arguments]
                 else:
                     sent = [arguments[index] for index in self.senders(path) if index < len(arguments)]
                 for argument in sent:
                     found.update(dict.fromkeys(flow.reaches(argument, scope), path))
         return found
+
+    def _puts(self, node: Node, scope: Scope, path: str) -> bool:
+        return self._stores is not None and bool(self._stores.places(node, scope, path))
 
     def _exports(self, name: str) -> list[tuple[Node, Scope]]:
         """The expressions that the export `name` stands for: its own, or a key of ``module.exports = {…}``."""

@@ -69,6 +69,10 @@ class Words:
         for start, told in self.placed_by.items():
             if path.startswith(start):
                 return told
+        return self.client_of(path)
+
+    def client_of(self, path: str) -> str | None:
+        """The call that made what `path` is, or is a member of, when that is a client of a store."""
         ends = [found for found, sign in enumerate(path) if sign in "(."]
         return next((path[:end] for end in reversed(ends) if path[:end] in self.stores), None)
 

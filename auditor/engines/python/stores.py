@@ -14,7 +14,8 @@ from functools import cache
 from typing import Final
 
 from skillkeep.auditor.engines.network import Host, host_of
-from skillkeep.auditor.engines.python.scopes import Collected, Scope
+from skillkeep.auditor.engines.python.callers import arguments_for
+from skillkeep.auditor.engines.python.scopes import Binding, Collected, Scope
 from skillkeep.auditor.engines.python.site import Site
 from skillkeep.auditor.engines.python.values import HOLE, texts_of
 from skillkeep.auditor.engines.tables import table
@@ -22,7 +23,7 @@ from skillkeep.auditor.engines.tables import table
 __all__ = ["Stores", "puts", "store_of"]
 
 _HOST_OF_STORE: Final = re.compile(r"(?:^|[\s;])host(?:addr)?=([^\s;]+)")
-_DEEPEST: Final = 6
+_DEEPEST: Final = 8
 _MOST: Final = 8
 _SHORTEST_LOGIN: Final = 6
 
@@ -77,6 +78,7 @@ class Stores:
 
     def __init__(self, site: Site) -> None:
         self._site = site
+        self._names = site.names
         self._known = _known()
 
     def places(self, call: ast.Call, scope: Scope, name: str) -> list[Host]:
@@ -90,25 +92,46 @@ class Stores:
 
     def _everywhere(self, store: str) -> Iterator[tuple[ast.Call, Scope]]:
         for call, scope in self._site.found.calls:
-            if store in self._site.names.resolve(call.func, scope):
+            if store in self._names.resolve(call.func, scope):
                 yield call, scope
 
-    def _made(self, node: ast.expr, scope: Scope, depth: int) -> Iterator[Host]:
+    def _made(self, node: ast.AST | None, scope: Scope, depth: int) -> Iterator[Host]:
         """Where the store is that `node` was made by."""
         if depth > _DEEPEST:
             return
-        if isinstance(node, ast.Attribute | ast.Subscript | ast.Await):
-            yield from self._made(node.value, scope, depth + 1)
+        if isinstance(node, ast.Call):
+            yield from self._called(node, scope, depth)
         elif isinstance(node, ast.Name):
             bound = scope.lookup(node.id)
-            for each in bound[1][:_MOST] if bound else ():
-                if isinstance(each.node, ast.expr):
-                    yield from self._made(each.node, bound[0] if bound else scope, depth + 1)
-        elif isinstance(node, ast.Call):
-            known = self._known.stores
-            stores = [name for name in self._site.names.resolve(node.func, scope) if name in known]
-            found = [host for store in stores for host in self._named(node, scope, store, depth)]
-            yield from found or self._made(node.func, scope, depth + 1)
+            for binding in bound[1][:_MOST] if bound else ():
+                yield from self._bound(binding, bound[0] if bound else scope, depth)
+        elif isinstance(node, ast.Attribute | ast.Subscript | ast.Await):
+            kept = self._names.found(scope).attributes.get(node.attr, ()) if isinstance(node, ast.Attribute) else ()
+            for binding, home in kept[:_MOST]:
+                yield from self._bound(binding, home, depth)
+            yield from self._made(node.value, scope, depth + 1)
+
+    def _called(self, call: ast.Call, scope: Scope, depth: int) -> Iterator[Host]:
+        stores = [name for name in self._names.resolve(call.func, scope) if name in self._known.stores]
+        found = [host for store in stores for host in self._named(call, scope, store, depth)]
+        if not stores and isinstance(call.func, ast.Name) and (bound := scope.lookup(call.func.id)):
+            functions = [self._names.inner(each.node, bound[0]) for each in bound[1][:_MOST] if each.kind == "define"]
+            for function in filter(None, functions):
+                for given in function.returns[:_MOST]:
+                    found += self._made(given, function, depth + 1)
+        yield from found or self._made(call.func, scope, depth + 1)
+
+    def _bound(self, binding: Binding, home: Scope, depth: int) -> Iterator[Host]:
+        """Where the store is that a name or an attribute is given: here, by a caller, or in another file."""
+        if binding.kind == "import":
+            for member in self._names.program.target(binding.name, home):
+                for each in member.scope.bindings.get(member.name, ())[:_MOST]:
+                    yield from self._made(each.node, member.scope, depth + 1)
+        elif binding.kind == "param":
+            for given, scope in arguments_for(self._names, binding, home)[:_MOST]:
+                yield from self._made(given, scope, depth + 1)
+        elif binding.kind != "define":
+            yield from self._made(binding.node, home, depth + 1)
 
     def _named(self, call: ast.Call, scope: Scope, store: str, depth: int = 0) -> Iterator[Host]:
         """Where the client that `call` makes is, as far as its arguments say."""

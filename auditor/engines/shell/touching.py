@@ -16,6 +16,7 @@ from skillkeep.auditor.engines.tables import LOGIN_OF, secrets, subject_of
 __all__ = ["Touching", "is_network_device"]
 
 _NOTHING: Final[frozenset[str]] = frozenset()
+_NOTHING_AT: Final[frozenset[int]] = frozenset()
 _NETWORK_DEVICE: Final = re.compile(r"/(?:dev|inet)/(?:tcp|udp)/")
 _NO_PATH: Final = re.compile(r"-{0,2}[A-Za-z0-9]{0,24}")
 _AGENTS: Final = frozenset({"an agent's own credentials", f"{LOGIN_OF}env"})  # of rules/tables/secrets.yaml
@@ -38,6 +39,7 @@ class Touching:
         self._stores: dict[str, list[str]] = table["credential_stores"]
         self._path_only = lookup().path_only
         self._own_key: dict[str, list[str]] = table["own_key"]
+        self._leaving_out: dict[str, list[str]] = table["leaves_out"]
         self._keeps_store: dict[str, list[str]] = table["keeps_store"]
         self._places: list[str] = table["secret_places"]
         self._collected = lookup().collected
@@ -49,8 +51,9 @@ class Touching:
         """Report what `call` reaches for; ``secret:…`` labels."""
         labels = self._store(call) if call.name in self._stores else _NOTHING
         naming = call.name in self._path_only
-        for text, word in zip(call.arguments, call.words, strict=False):
-            if not _NO_PATH.fullmatch(text) and not (naming and " " in text):
+        left_out = self._left_out(call) if call.name in self._leaving_out else _NOTHING_AT
+        for at, (text, word) in enumerate(zip(call.arguments, call.words, strict=False)):
+            if at not in left_out and not _NO_PATH.fullmatch(text) and not (naming and " " in text):
                 labels |= self._argument(call, text, word)
         if call.name == "printenv":
             labels |= self._printed(call)
@@ -139,6 +142,12 @@ class Touching:
         """``ssh -i key`` uses a key for what it is there for."""
         options = self._own_key.get(call.name, ())
         return any((at := call.after(option)) is not None and call.arguments[at] == text for option in options)
+
+    def _left_out(self, call: Call) -> frozenset[int]:
+        """Where ``tar --exclude ~/.ssh`` names what it does not take."""
+        options = self._leaving_out[call.name]
+        told = enumerate(call.arguments)
+        return frozenset(at if "=" in text else at + 1 for at, text in told if text.partition("=")[0] in options)
 
     def _keeps(self, call: Call, text: str) -> bool:
         """``security create-keychain`` names a store and reads nothing out of it."""
