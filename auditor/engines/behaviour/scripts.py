@@ -40,6 +40,10 @@ _SHELL_WORDS: Final = RarePattern(re.compile(  # a list that starts a shell, whe
     r"[\"'](?:/(?:usr/)?bin/)?(?:ba|z|da|k)?sh[\"'],\s{0,20}[\"']-[a-z]{0,3}c[\"'],\s{0,20}"
     r"(?P<body>\"(?:[^\"\\\n]|\\.){3,4000}\"|'(?:[^'\\\n]|\\.){3,4000}')"
 ))  # fmt: skip
+_JOB: Final = re.compile(  # what a program puts into the user's list of scheduled jobs
+    r"\.new\([ \t\n]{0,40}(?:command[ \t]{0,9}=[ \t]{0,9})?[fr]?"
+    r"(?P<body>\"(?:[^\"\\\n]|\\.){3,2000}\"|'(?:[^'\\\n]|\\.){3,2000}')"
+)
 _STRING: Final = re.compile(r"\"((?:[^\"\\\n]|\\.)*)\"")
 _ASSIGNED: Final = re.compile(r"(?:^|[;\s])(\w{1,40})=([\"']?)([\w:/.@%+-]{1,200})\2(?=[\s;]|$)", re.MULTILINE)
 _MAKE_SET: Final = re.compile(
@@ -82,6 +86,8 @@ def scripts(file: SourceFile) -> Iterator[Script]:
     for segment in code_of(file):
         for found in _found(segment, _SHELL_WORDS, "a list of words", None):
             yield replace(found, text=found.text[1:-1], context=Context.SHELL)
+        for found in _found(segment, _JOB, "a scheduled job", None) if "CronTab(" in segment.text else ():
+            yield replace(found, text=_scheduled(found.text[1:-1]), context=Context.SHELL)
         if segment.text.find("#!", 1) > 0:  # a script's own first line is none that it writes
             yield from _found(segment, _HEREDOC, "a script it writes", None)
             yield from _found(segment, _QUOTED, "a script it writes", None)
@@ -135,6 +141,11 @@ def _closed(text: str, end: str) -> str:
         if depth < 0:
             return text[:at]
     return text
+
+
+def _scheduled(command: str) -> str:
+    """The command that puts `command` into the list of scheduled jobs."""
+    return f"(crontab -l; cat <<'END'\n0 * * * * {command}\nEND\n) | crontab -"
 
 
 def _command(text: str) -> str:
