@@ -22,6 +22,10 @@ _HEREDOC: Final = re.compile(
 _QUOTED: Final = re.compile(
     r"(?P<quote>\"\"\"|'''|[\"'`])(?P<body>#!/[^\n\"'`]{2,80}(?:\\n|\n)[\s\S]{4,6000}?)(?P=quote)"
 )
+_JOB: Final = re.compile(  # what a program puts into the user's list of scheduled jobs
+    r"\.new\([ \t\n]{0,40}(?:command[ \t]{0,9}=[ \t]{0,9})?[fr]?"
+    r"(?P<body>\"(?:[^\"\\\n]|\\.){3,2000}\"|'(?:[^'\\\n]|\\.){3,2000}')"
+)
 _TERRAFORM: Final = re.compile(
     r"\b(?:command|inline|program|user_data|script)[ \t]{0,20}=[ \t]{0,20}"
     r"(?P<body>\"(?:[^\"\\\n]|\\.){3,4000}\"|\[[^\]]{3,4000}\])"
@@ -40,10 +44,6 @@ _SHELL_WORDS: Final = RarePattern(re.compile(  # a list that starts a shell, whe
     r"[\"'](?:/(?:usr/)?bin/)?(?:ba|z|da|k)?sh[\"'],\s{0,20}[\"']-[a-z]{0,3}c[\"'],\s{0,20}"
     r"(?P<body>\"(?:[^\"\\\n]|\\.){3,4000}\"|'(?:[^'\\\n]|\\.){3,4000}')"
 ))  # fmt: skip
-_JOB: Final = re.compile(  # what a program puts into the user's list of scheduled jobs
-    r"\.new\([ \t\n]{0,40}(?:command[ \t]{0,9}=[ \t]{0,9})?[fr]?"
-    r"(?P<body>\"(?:[^\"\\\n]|\\.){3,2000}\"|'(?:[^'\\\n]|\\.){3,2000}')"
-)
 _STRING: Final = re.compile(r"\"((?:[^\"\\\n]|\\.)*)\"")
 _ASSIGNED: Final = re.compile(r"(?:^|[;\s])(\w{1,40})=([\"']?)([\w:/.@%+-]{1,200})\2(?=[\s;]|$)", re.MULTILINE)
 _MAKE_SET: Final = re.compile(
