@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
@@ -24,6 +25,8 @@ __all__ = ["Reach"]
 
 _WRITES_TEXT: Final = ("write", "append", "output")
 _OPENS: Final = "connection:"
+_SHOWING: Final = frozenset({"console.log", "process.stdout.write"})
+_PICTURE: Final = re.compile(r"!\[[^\]\n]{0,80}\]\(https?://")  # who shows it asks its host for it
 _ASKS: Final = "dns."  # the name that is asked for carries what it is made of
 _ADDRESS_KEYS: Final = ("host", "hostname", "url", "baseURL", "baseUrl", "uri")
 
@@ -36,6 +39,7 @@ class Reach:
         self._words = words
         self._value = site.resolver.value
         self._stores = Stores(site.resolver)
+        self._shows = "](http" in site.segment.text
         self._hosts: set[str] = set()
         self._covered: list[tuple[int, int]] = []
 
@@ -66,6 +70,9 @@ class Reach:
             self._connect(node, scope, path, (arguments, position))
         elif path in self._words.senders:
             self.sent(node, path, self._carried(arguments, scope))
+        elif path in _SHOWING and self._shows:
+            if any(_PICTURE.search(text) for item in arguments for text in self._value(item, scope).texts):
+                self.sent(node, "a picture's address", self._carried(arguments, scope))
         elif places := self._stores.places(node, scope, path):
             for host in places:
                 self._host(node, path, host)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -33,13 +34,15 @@ _SOCKETS: Final = frozenset(
     {"socket.socket().connect", "socket.create_connection", "socket.socket().listen", "socket.create_server"}
 )
 _OPENS: Final = "connection:"
+_PRINT: Final = "builtins.print"
+_PICTURE: Final = re.compile(r"!\[[^\]\n]{0,80}\]\(https?://")  # who shows it asks its host for it
 _SCHEMES: Final = ("http://", "https://", "ws://", "wss://", "ftp://", "tcp://")
 
 
 def names_that_send(sinks: dict[str, Any]) -> frozenset[str]:
     """The names of calls that `Egress.judge` has to see, besides the methods of `Egress.methods`."""
-    kinds = ("network", "send", "process", "write")
-    return frozenset((*(name for kind in kinds for name in sinks[kind]), *_OPENERS, *_SOCKETS))
+    kinds = ("network", "send", "process", "write", "redirected")
+    return frozenset((*(name for kind in kinds for name in sinks[kind]), *_OPENERS, *_SOCKETS, _PRINT))
 
 
 @dataclass(frozen=True)
@@ -76,6 +79,7 @@ class Egress:
         self._stores = Stores(site)
         self._write_methods, self.methods = known.write_methods, known.methods
         self._hosts: set[str] = set()
+        self._shows = "](http" in site.segment.text
         self.opens_socket = False
 
     def judge(self, call: ast.Call, scope: Scope, names: tuple[str, ...]) -> None:
@@ -84,6 +88,12 @@ class Egress:
             self.opens_socket = self.opens_socket or name in _SOCKETS
             if (where := self._table["network"].get(name)) is not None:
                 self._connect(call, scope, name, self._site.argument(call, where))
+                break
+            if name == _PRINT:
+                self._shown(call, scope)
+                break
+            if (where := self._table["redirected"].get(name)) is not None:
+                self._redirected(call, scope, name, self._site.argument(call, where))
                 break
             if places := self._stores.places(call, scope, name):
                 self._put(call, scope, name, places)
@@ -131,6 +141,23 @@ class Egress:
             named = all("." in host.name for host in hosts)
             self._sent(call, scope, name, opening=[item for item in _given(call) if item is not address and named])
 
+    def _shown(self, call: ast.Call, scope: Scope) -> None:
+        """A picture is printed whose address carries what it is made of."""
+        if not self._shows:
+            return
+        texts = [text for item in call.args for text in alternatives(self._site.fold(item, scope))]
+        if any(isinstance(text, str) and _PICTURE.search(text) for text in texts):
+            self._report(call, "a picture's address", self._carried(call.args, scope), ())
+
+    def _redirected(self, call: ast.Call, scope: Scope, name: str, address: ast.expr | None) -> None:
+        """A client of a model is pointed at a host that the program names."""
+        hosts = [host_of(text, HOLE) for text in texts_of(self._site.fold(address, scope))] if address else []
+        away = [host for host in hosts if "." in host.name and not host.local]
+        for host in away:
+            self._host(call, name, host)
+        if away:
+            self._sent(call, scope, name, opening=[])
+
     def _send(self, call: ast.Call, scope: Scope, name: str) -> None:
         """A connection that was opened before is written to."""
         peers = self._peers(call.func.value, scope) if isinstance(call.func, ast.Attribute) else []
@@ -165,7 +192,8 @@ class Egress:
         value = self._site.fold(command, scope)
         words = value if isinstance(value, tuple) else next(iter(texts_of(value)), "").split()
         program = words[0].rpartition("/")[2] if words and isinstance(words[0], str) else ""
-        if program in self._programs:
+        told = self._table["publishing"].get(program, ())
+        if program in self._programs or any(each in told for each in words[1:4]):
             self._sent(call, scope, program)
 
     def _host(self, call: ast.Call, name: str, host: Host) -> None:

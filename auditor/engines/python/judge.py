@@ -30,7 +30,7 @@ __all__ = ["Part", "judge"]
 
 _TABLES: Final = (
     "code", "template", "shell", "process", "deserialise", "deserialise_file", "import", "import_soft", "native",
-    "network", "send", "read", "write", "credential_calls", "environment", "harmless",
+    "network", "send", "redirected", "read", "write", "credential_calls", "environment", "harmless",
 )  # fmt: skip
 _LATER: Final = {  # calls that call what they are given, and where it stands among the arguments
     "Thread": 1, "Process": 1, "Timer": 1, "submit": 0, "to_thread": 0, "run_in_executor": 1, "call_soon": 0,
