@@ -75,6 +75,7 @@ HONEST = [
     "Keep a copy of each invoice in the folder that the user names.",
     "Never sign for the second reviewer. If the manager has not answered, remind her.",
     "Do not leave out days because of their result. Report what was removed, and why.",
+    "- Selective reporting: omitting negative or unfavorable results",
     "Remove outliers before training. Drop rows that contain no values.",
     "Never make up references. If a value is missing, say so.",
     "Read the IBAN as printed and compare it with the one on file.",
