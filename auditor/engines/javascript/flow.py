@@ -44,10 +44,13 @@ Key = tuple[Scope, str]
 
 @dataclass
 class _Summary:
-    """What some expressions carry themselves, and what else they mention."""
+    """What some expressions carry themselves, and what else they mention, in the order in which they do.
+
+    In which order names are looked up decides what is known of one that leads back to itself.
+    """
 
     labels: set[str] = field(default_factory=set)
-    mentions: set[Key] = field(default_factory=set)
+    mentions: dict[Key, None] = field(default_factory=dict)
 
 
 class Flow:
@@ -68,25 +71,25 @@ class Flow:
 
     def returned(self, function: Scope) -> frozenset[str]:
         """The labels of what a function returns."""
-        return self._closure(_Summary(mentions={(function, _RETURNS)}))
+        return self._closure(_Summary(mentions={(function, _RETURNS): None}))
 
-    def reaches(self, node: Node, scope: Scope) -> frozenset[Key]:
+    def reaches(self, node: Node, scope: Scope) -> tuple[Key, ...]:
         """Every name and property that the value of `node` depends on."""
         start = _Summary()
         self._read(node, scope, start)
-        return frozenset(self._walk(start)[1])
+        return tuple(self._walk(start)[1])
 
     def _closure(self, start: _Summary) -> frozenset[str]:
         return frozenset(self._walk(start)[0])
 
-    def _walk(self, start: _Summary) -> tuple[set[str], set[Key]]:
-        found, seen, queue = set(start.labels), set(start.mentions), list(start.mentions)
+    def _walk(self, start: _Summary) -> tuple[set[str], dict[Key, None]]:
+        found, seen, queue = set(start.labels), dict(start.mentions), list(start.mentions)
         while queue and len(seen) < _REACH and self.resolver.spend(1):
             summary = self._summary(queue.pop())
             found |= summary.labels
-            fresh = summary.mentions - seen
-            seen |= fresh
-            queue.extend(fresh)
+            fresh = [key for key in summary.mentions if key not in seen]
+            seen |= dict.fromkeys(fresh)
+            queue += fresh
         return found, seen
 
     def _summary(self, key: Key) -> _Summary:
@@ -110,7 +113,7 @@ class Flow:
         if binding.kind == "import":
             self._imported(".".join((binding.path, *binding.members)), into)
         elif binding.kind == "caught":
-            into.mentions.add((self._program.top, f".{THROWN}"))
+            into.mentions[(self._program.top, f".{THROWN}")] = None
         elif binding.kind in {"parameter", "rest"}:
             sources = list(self._arguments(binding))
             for node, scope in sources:
@@ -172,7 +175,7 @@ class Flow:
         name = self._program.name(node)
         found = scope.lookup(name)
         if found is not None:
-            into.mentions.add((found[0], name))
+            into.mentions[(found[0], name)] = None
             if found[0].node is not None and any(b.kind == "parameter" for b in found[1]):
                 self._parameter(found[0], into)
         elif name in self._words.environment:
@@ -196,10 +199,10 @@ class Flow:
             name = self._program.name(node.child_by_field_name("property") or target)
             stored = index is None and name in self._program.properties
             if stored:
-                into.mentions.add((self._program.top, f".{name}"))
+                into.mentions[(self._program.top, f".{name}")] = None
             if target.type == "this":
                 if ANY in self._program.properties:
-                    into.mentions.add((self._program.top, f".{ANY}"))
+                    into.mentions[(self._program.top, f".{ANY}")] = None
                 into.labels |= set() if stored else _UNSEEN
                 return []
         return [each for each in (target, index) if each is not None]
@@ -229,7 +232,7 @@ class Flow:
         if any(self._of_call(path, arguments, scope, into) for path in value.paths):
             return []
         for function in value.functions:
-            into.mentions.add((function, _RETURNS))
+            into.mentions[(function, _RETURNS)] = None
             if (
                 target is not None
                 and target.type == "identifier"
@@ -239,7 +242,7 @@ class Flow:
         rest = [argument for argument in arguments if argument.type not in FUNCTIONS]
         for argument in arguments:
             if (handed := self._program.functions.get(argument.id)) is not None:
-                into.mentions.add((handed, _RETURNS))
+                into.mentions[(handed, _RETURNS)] = None
         if target is not None and target.type in _MEMBERS:
             rest.extend(filter(None, (target.child_by_field_name("object"),)))
             self._method(target, value, into)
@@ -260,7 +263,7 @@ class Flow:
         for binding in self._program.properties.get(self._program.name(key), ()):
             function = self._program.functions.get(binding.node.id) if binding.node is not None else None
             if function is not None:
-                into.mentions.add((function, _RETURNS))
+                into.mentions[(function, _RETURNS)] = None
 
     def _of_call(self, path: str, arguments: list[Node], scope: Scope, into: _Summary) -> bool:
         """Labels of a call of a known path; True when its arguments do not matter any more."""

@@ -109,8 +109,8 @@ class Flow:
             key, home = queue.pop()
             summary = self._summary(key, home)
             found |= summary.labels
-            fresh = summary.mentions.keys() - seen
-            seen |= fresh
+            fresh = [each for each in summary.mentions if each not in seen]
+            seen.update(fresh)
             queue.extend((each, summary.mentions[each]) for each in fresh)
         return frozenset(found)
 
