@@ -12,9 +12,9 @@ import select
 import time
 from collections.abc import Callable
 
-from skillkeep.kernel import namespaces
 from skillkeep.kernel.cgroup_choice import make_group
 from skillkeep.kernel.cgroups import GroupLimits
+from skillkeep.kernel.id_maps import write_maps
 from skillkeep.runner.interface import RunRequest, SandboxPolicy
 from skillkeep.runner.native import messages
 from skillkeep.runner.native.birth import birth
@@ -49,7 +49,7 @@ def _built(plan: Plan) -> float:
         if message.kind is Kind.HELLO:
             os.waitpid(launcher, 0)
             init = message.pid
-            namespaces.write_maps(init, choose_identity(init, plan.id_base).ids)
+            write_maps(init, choose_identity(init, plan.id_base).ids)
             tape = tape_file(prepared.image)
             messages.tell(sock, messages.IDS, (tape, *group.join_fds, null, null, null))
             os.close(tape)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import importlib
 import re
 import sys
 from collections import defaultdict
@@ -118,3 +119,33 @@ def test_every_imported_package_is_a_declared_dependency() -> None:
     assert {
         package for package in used if distribution.get(str(package), str(package).replace("_", "-")) not in names
     } == set()
+
+
+def test_what_programs_beside_the_product_name_of_ours_is_there() -> None:
+    """Benchmarks and scripts run seldom, and no type checker reads them."""
+    wrong = []
+    for source in helper_sources("benchmarks", "scripts", "demo", "fuzz"):
+        modules: dict[str, str] = {}
+        for node in ast.walk(source.tree):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "skillkeep":
+                modules |= {alias.asname or alias.name: f"{node.module}.{alias.name}" for alias in node.names}
+        members = [
+            f"{modules[node.value.id]}.{node.attr}"
+            for node in ast.walk(source.tree)
+            if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in modules
+        ]
+        wrong += [f"{source.relative}: {name}" for name in (*modules.values(), *members) if not _is_there(name)]
+    assert wrong == []
+
+
+def _is_there(name: str) -> bool:
+    """Whether that dotted name is a module, or leads to something in one; of what is no module nothing is asked."""
+    owner, _, last = name.rpartition(".")
+    try:
+        importlib.import_module(name)
+    except ImportError:
+        try:
+            return hasattr(importlib.import_module(owner), last)
+        except ImportError:
+            return True  # a member of a class or value
+    return True
