@@ -12,11 +12,11 @@ from skillkeep.auditor.engines.javascript.stores import Stores
 from skillkeep.auditor.engines.javascript.texts import HOLE, string_value, unescape
 from skillkeep.auditor.engines.javascript.values import Value
 from skillkeep.auditor.engines.javascript.words import Words
+from skillkeep.auditor.engines.leaving import leaving
 from skillkeep.auditor.engines.network import Host, host_of
 from skillkeep.auditor.engines.tables import secrets, subject_of
 from skillkeep.auditor.engines.written import written_as
 from skillkeep.auditor.interface import Severity
-from skillkeep.auditor.services import services
 
 if TYPE_CHECKING:
     from skillkeep.auditor.syntax.grammars import Node
@@ -146,19 +146,9 @@ class Reach:
                 self.sent(node, f"{through} in another file", self._labels([arguments[index]], [], scope))
 
     def sent(self, node: Node, path: str, labels: frozenset[str], places: Sequence[Host] = ()) -> None:
-        """Report every secret among `labels`, which the call `node` of `path` sends.
-
-        `places` are hosts of a store that the file itself names: no declaration covers a key of somebody else's service
-        there, and none the text that opens another store.
-        """
-        for label in sorted(labels):
-            kind, _, what = label.partition(":")
-            if kind in {"secret", "connection"}:
-                own = kind == "secret" and all(services().owns(what, host.name) for host in places)
-                subject = subject_of(what) if own else ""
-                self._site.report("code-credential-sent", node, f"{what} flows into {path}", subject=subject)
-        if "environment" in labels:
-            self._site.report("code-environment-sent", node, f"the whole environment flows into {path}")
+        """Report every secret among `labels`, which the call `node` of `path` sends to the `places` of a store."""
+        for rule, message, subject in leaving(labels, path, places):
+            self._site.report(rule, node, message, subject=subject)
 
     def _write(self, node: Node, scope: Scope, path: str, given: list[Node]) -> None:
         if not given:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, Final
 
+from skillkeep.auditor.engines.leaving import client_in
 from skillkeep.auditor.engines.tables import table
 
 __all__ = ["Words", "words"]
@@ -73,8 +74,7 @@ class Words:
 
     def client_of(self, path: str) -> str | None:
         """The call that made what `path` is, or is a member of, when that is a client of a store."""
-        ends = [found for found, sign in enumerate(path) if sign in "(."]
-        return next((path[:end] for end in reversed(ends) if path[:end] in self.stores), None)
+        return client_in(path, self.stores)
 
     def variable_of(self, path: str) -> str | None:
         """The environment variable that a path reads (``process.env.NAME``); ``?`` when chosen at run time."""

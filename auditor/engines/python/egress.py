@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, Final
 
+from skillkeep.auditor.engines.leaving import leaving
 from skillkeep.auditor.engines.network import Host, host_of
 from skillkeep.auditor.engines.python.flow import Flow
 from skillkeep.auditor.engines.python.own_code import judge_replaced
@@ -16,10 +17,9 @@ from skillkeep.auditor.engines.python.scopes import Scope
 from skillkeep.auditor.engines.python.site import Site
 from skillkeep.auditor.engines.python.stores import Stores
 from skillkeep.auditor.engines.python.values import HOLE, alternatives, texts_of
-from skillkeep.auditor.engines.tables import secrets, subject_of, table
+from skillkeep.auditor.engines.tables import secrets, table
 from skillkeep.auditor.engines.written import written_as
 from skillkeep.auditor.interface import Severity
-from skillkeep.auditor.services import services
 
 __all__ = ["Egress", "names_that_send"]
 
@@ -225,18 +225,9 @@ class Egress:
         return frozenset[str]().union(*(self._flow.labels(item, scope) for item in nodes))
 
     def _report(self, call: ast.Call, name: str, labels: frozenset[str], places: Sequence[Host]) -> None:
-        """Every secret among `labels` leaves. `places` are hosts of a store that the program itself names.
-
-        No declaration covers a key of somebody else's service there, and none the text that opens another store.
-        """
-        for label in sorted(labels):
-            kind, _, what = label.partition(":")
-            if kind in {"secret", "connection"}:
-                own = kind == "secret" and all(services().owns(what, host.name) for host in places)
-                subject = subject_of(what) if own else ""
-                self._site.report("code-credential-sent", call, f"{what} flows into {name}", subject=subject)
-        if "environment" in labels:
-            self._site.report("code-environment-sent", call, f"the whole environment flows into {name}")
+        """Every secret among `labels` leaves. `places` are hosts of a store that the program itself names."""
+        for rule, message, subject in leaving(labels, name, places):
+            self._site.report(rule, call, message, subject=subject)
 
     def _writes(self, call: ast.Call, scope: Scope, names: tuple[str, ...]) -> None:
         for name in names:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Final
 
+from skillkeep.auditor.engines.leaving import client_in
 from skillkeep.auditor.engines.network import Host, host_of
 from skillkeep.auditor.engines.python.callers import arguments_for
 from skillkeep.auditor.engines.python.scopes import Binding, Collected, Scope
@@ -63,8 +64,7 @@ def store_of(name: str) -> str | None:
     for start, told in known.placed_by.items():
         if name.startswith(start):
             return told
-    ends = [found for found, sign in enumerate(name) if sign in "(."]
-    return next((name[:end] for end in reversed(ends) if name[:end] in known.stores), None)
+    return client_in(name, known.stores)
 
 
 def puts(found: Collected) -> frozenset[str]:
