@@ -1,8 +1,8 @@
 """Acts that mean harm together: the chains of rules/tables/acts.yaml, in one file and close to each other.
 
 A chain that goes `across` counts wherever its acts stand in the tool.
-A chain with `unnamed` is harm only in a tool whose documents say nothing of the kind; of its first act, what `plain`
-matches is none.
+A chain with `unnamed` is harm only in a tool whose documents say nothing of the kind: else it is shown, since a word
+of a long page may be about something else. Of its first act, what `plain` matches is none.
 """
 
 from __future__ import annotations
@@ -11,12 +11,15 @@ import re
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from typing import Final
 
 from skillkeep.auditor.engines.behaviour.acts import Act
 from skillkeep.auditor.engines.behaviour.documents import Documents
 from skillkeep.auditor.engines.tables import table
 
 __all__ = ["chained"]
+
+_ANNOUNCED: Final = "announced-behaviour"
 
 Chained = tuple[str, Act, str]  # a rule, the act to show, and what stands together, in words
 
@@ -38,8 +41,9 @@ def chained(acts: Sequence[Act], documents: Documents) -> Iterator[Chained]:
             if "plain" in chain:
                 groups[0] = [act for act in groups[0] if not re.search(chain["plain"], act.text)]
             found = _together(groups, chain.get("lines", 0))
-            if found and not ("unnamed" in chain and documents.says(chain["unnamed"])):
-                yield chain["rule"], found[0], _shown(found)
+            if found:
+                announced = "unnamed" in chain and documents.says(chain["unnamed"])
+                yield _ANNOUNCED if announced else chain["rule"], found[0], _shown(found)
 
 
 def _shown(found: Sequence[Act]) -> str:
