@@ -23,7 +23,7 @@ from skillkeep.auditor.wire import FILE_MARK, options_to
 from skillkeep.confined import Confinement, WorkerError, run_confined
 from skillkeep.errors import SkillkeepError
 from skillkeep.progress import SILENT, Progress
-from skillkeep.tree import TreeLimits, TreeView
+from skillkeep.tree import TreeView
 
 __all__ = ["audit_tree"]
 
@@ -64,7 +64,7 @@ def audit_tree(
         from skillkeep.auditor.rubric.phase import second_opinion
 
         progress.step("rubric")
-        report = second_opinion(root, report, options.rubric, _limits(options))
+        report = second_opinion(root, report, options.rubric, options.limits)
     return replace(report, seconds=round(time.perf_counter() - start, 3))
 
 
@@ -120,14 +120,10 @@ def _killer(root: Path, options: AuditOptions, stderr: str) -> str | None:
     marks = _MARK.findall(stderr)
     if not marks:
         return None
-    with TreeView.open(root, _limits(options)) as view:
+    with TreeView.open(root, options.limits) as view:
         paths = [entry.path for entry in view.files()]
     number = int(marks[-1])
     return paths[number] if number < len(paths) else None
-
-
-def _limits(options: AuditOptions) -> TreeLimits:
-    return TreeLimits(options.entries, options.file_bytes, options.total_bytes, options.depth, options.total_seconds)
 
 
 def _run_program(engine: ProgramEngine, root: Path, options: AuditOptions, collector: Collector) -> EngineRun:

@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from skillkeep.auditor.audit import audit_tree
+from skillkeep.auditor.checkout import state_of
 from skillkeep.auditor.engines.semgrep import find_semgrep
 from skillkeep.auditor.interface import AuditOptions, Observation, Report
 from skillkeep.auditor.ruleset import RULES_FOLDER
@@ -29,7 +30,7 @@ from skillkeep.errors import SkillkeepError
 from skillkeep.files import write_atomic
 from skillkeep.manifest import Manifest
 from skillkeep.progress import SILENT, Progress
-from skillkeep.tree import TreeLimits, TreeView
+from skillkeep.tree import TreeView
 from skillkeep.version import __version__
 
 __all__ = ["ReportCache"]
@@ -138,9 +139,8 @@ def _key(root: Path, options: AuditOptions, observations: Sequence[Observation])
     """Everything an answer depends on, or None for a tree that is not fully read: its answer is not kept."""
     if options.rubric is not None:  # a model may answer otherwise the next time
         return None
-    limits = TreeLimits(options.entries, options.file_bytes, options.total_bytes, options.depth, options.total_seconds)
     try:
-        with TreeView.open(root, limits) as view:
+        with TreeView.open(root, options.limits) as view:
             if view.unread:
                 return None
             digest = Manifest.of_tree(view).digest
@@ -154,6 +154,7 @@ def _key(root: Path, options: AuditOptions, observations: Sequence[Observation])
         "shape": shape,
         "options": {**vars(options), "engines": sorted(options.engines) if options.engines is not None else None},
         "advisories": _state_of(options.advisories),
+        "checkout": state_of(root) if options.checkout else "",
         "observations": [asdict(item) for item in observations],
         "made_by": _made_by(),
     }

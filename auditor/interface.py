@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from skillkeep.auditor.errors import AuditError
 from skillkeep.auditor.rubric.interface import RubricOptions, RubricRun
+from skillkeep.tree import TreeLimits
 from skillkeep.typed import typed
 
 if TYPE_CHECKING:
@@ -165,6 +166,7 @@ class AuditOptions:
     `engines` None means every engine; names select some. `advisories` is the path of a file of OSV records, or empty.
     Sizes in bytes, times in seconds; `file_seconds` is CPU time, what one engine may spend on one file. `rubric` hands
     in a language model as a second pair of eyes; None leaves it out. The defaults are those of an empty ``[auditor]``.
+    With `checkout` the tree is somebody's working copy, whose own ``.git`` is left out and only named.
     """
 
     engines: frozenset[str] | None = None
@@ -179,6 +181,14 @@ class AuditOptions:
     total_seconds: float = 120.0
     memory_bytes: int = 2 << 30
     rubric: RubricOptions | None = None
+    checkout: bool = False
+
+    @property
+    def limits(self) -> TreeLimits:
+        """The bounds of a view of the tree."""
+        return TreeLimits(
+            self.entries, self.file_bytes, self.total_bytes, self.depth, self.total_seconds, checkout=self.checkout
+        )
 
     @classmethod
     def of(cls, settings: AuditorSettings) -> AuditOptions:

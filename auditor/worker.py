@@ -15,6 +15,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from skillkeep.auditor.checkout import own_git
 from skillkeep.auditor.collect import Collector
 from skillkeep.auditor.declared import declared_names, named_services
 from skillkeep.auditor.engines import file_engines
@@ -37,7 +38,7 @@ from skillkeep.digest import sha256_bytes
 from skillkeep.errors import SkillkeepError
 from skillkeep.kernel.process import give_memory_back
 from skillkeep.manifest import Manifest, ManifestEntry
-from skillkeep.tree import EntryKind, TreeEntry, TreeLimits, TreeView
+from skillkeep.tree import EntryKind, TreeEntry, TreeView
 
 __all__ = ["read_tree", "scan"]
 
@@ -83,12 +84,13 @@ def _read(
     rulebook = default_rulebook()
     chosen = [engine for engine in file_engines() if _wanted(engine, options)]
     audit = _Audit(options, rulebook, chosen, Collector(rulebook), time.monotonic() + options.total_seconds * 0.9)
-    limits = TreeLimits(options.entries, options.file_bytes, options.total_bytes, options.depth, options.total_seconds)
-    with TreeView.open(root, limits) as view, audit.watch.ticking():
+    with TreeView.open(root, options.limits) as view, audit.watch.ticking():
         for number, entry in enumerate(view.files()):
             _one(audit, view, number, entry, skip)
         if audit.store.packed:
             forget_compiled()
+        if options.checkout:
+            observations = (*observations, *own_git(root))
         _observed(audit, observations)
         tree = SourceTree(
             root, tuple(audit.store.files), options, frozenset(audit.declared), view.entries, view.unread,

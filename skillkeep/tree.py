@@ -12,12 +12,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
+from typing import Final
 
 from skillkeep.clock import SYSTEM_CLOCK, Clock
 from skillkeep.digest import CHUNK
 from skillkeep.errors import SkillkeepError
 
-__all__ = ["EntryKind", "TreeEntry", "TreeLimits", "TreeView", "Unread", "UnreadReason"]
+__all__ = ["GIT_FOLDER", "EntryKind", "TreeEntry", "TreeLimits", "TreeView", "Unread", "UnreadReason"]
+
+GIT_FOLDER: Final = ".git"
+"""Where a working copy keeps what is git's own."""
 
 _OPEN_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _OPEN_FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY
@@ -74,13 +78,17 @@ class Unread:
 
 @dataclass(frozen=True)
 class TreeLimits:
-    """Bounds of one view: entries, bytes of one file, bytes of all files, folder depth, seconds of the walk."""
+    """Bounds of one view: entries, bytes of one file, bytes of all files, folder depth, seconds of the walk.
+
+    With `checkout` the root is somebody's working copy, of which its own ``.git`` is no part.
+    """
 
     entries: int = 20_000
     file_bytes: int = 16 << 20
     total_bytes: int = 512 << 20
     depth: int = 64
     seconds: float = 60.0
+    checkout: bool = False
 
 
 @dataclass
@@ -241,6 +249,8 @@ def _walk_folder(walk: _Walk, folder_fd: int, prefix: str, depth: int) -> None:
         path = f"{prefix}/{name}" if prefix else name
         if walk.stopped:
             return
+        if path == GIT_FOLDER and walk.limits.checkout:
+            continue
         if len(walk.entries) >= walk.limits.entries:
             walk.stop(path, UnreadReason.TOO_MANY)
             return

@@ -94,7 +94,7 @@ def scan(
 def _options(config: Path | None, *, semgrep: bool, bandit: bool, rubric: bool) -> AuditOptions:
     home = Home.resolve(os.environ)
     if config is None and not rubric and not os.path.lexists(home.config):
-        return AuditOptions(semgrep=semgrep, bandit=bandit)
+        return AuditOptions(semgrep=semgrep, bandit=bandit, checkout=True)
     from skillkeep.auditor.rubric.configured import rubric_options
     from skillkeep.settings import load_settings
 
@@ -105,6 +105,7 @@ def _options(config: Path | None, *, semgrep: bool, bandit: bool, rubric: bool) 
         semgrep=semgrep and options.semgrep,
         bandit=bandit and options.bandit,
         rubric=rubric_options(everything.rubric, os.environ, asked=rubric),
+        checkout=True,
     )
 
 

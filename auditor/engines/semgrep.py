@@ -21,7 +21,7 @@ from skillkeep.auditor.ruleset import RULES_FOLDER
 from skillkeep.confined import Confinement, run_confined
 from skillkeep.errors import SkillkeepError
 from skillkeep.scratch import scratch
-from skillkeep.tree import TreeLimits, TreeView
+from skillkeep.tree import GIT_FOLDER, TreeLimits, TreeView
 
 __all__ = ["ENGINE", "SemgrepEngine", "find_semgrep"]
 
@@ -66,7 +66,7 @@ class SemgrepEngine(ProgramEngine):
 
     def scan(self, root: Path, options: AuditOptions, emit: Emitter) -> None:
         """Run semgrep over `root` and report its matches. Raises `WorkerError` when the child dies."""
-        if not _has_targets(root):
+        if not _has_targets(root, options):
             return
         program = self._program or find_semgrep()
         assert program
@@ -87,9 +87,9 @@ class SemgrepEngine(ProgramEngine):
                 open_files=1024,
             )
             answer = run_confined(_JOB, request, confinement)
-        self._judge(root, answer, emit)
+        self._judge(root, answer, options.limits, emit)
 
-    def _judge(self, root: Path, answer: dict[str, Any], emit: Emitter) -> None:
+    def _judge(self, root: Path, answer: dict[str, Any], limits: TreeLimits, emit: Emitter) -> None:
         status, report = answer.get("status"), answer.get("report")
         if status is None:
             emit.incomplete("", "semgrep ran out of time")
@@ -101,7 +101,7 @@ class SemgrepEngine(ProgramEngine):
         if _numbers(version) < _OLDEST:
             emit.incomplete("", f"semgrep {version[:20]} is too old to be hardened")
             return
-        with TreeView.open(root, TreeLimits()) as view:
+        with TreeView.open(root, limits) as view:
             for result in report["results"]:
                 _report(root, view, result, emit)
         for error in report.get("errors", ()):
@@ -110,9 +110,9 @@ class SemgrepEngine(ProgramEngine):
                 emit.incomplete("" if path.startswith(".") else path, f"semgrep: {error['type']}")
 
 
-def _has_targets(root: Path) -> bool:
+def _has_targets(root: Path, options: AuditOptions) -> bool:
     """True when a file has a suffix of our rules' languages; starting semgrep for none costs seconds."""
-    with TreeView.open(root, TreeLimits()) as view:
+    with TreeView.open(root, options.limits) as view:
         return bool(view.unread) or any(entry.path.lower().endswith(_SUFFIXES) for entry in view.files())
 
 
@@ -126,6 +126,8 @@ def _report(root: Path, view: TreeView, result: Any, emit: Emitter) -> None:
     if rule not in default_rulebook().rules:
         raise AuditError("unknown_rule", "semgrep reported a rule that is not ours", "Fix rules/semgrep.", rule=rule)
     path = os.path.relpath(str(result["path"]), root)
+    if view.limits.checkout and path.split(os.sep)[0] == GIT_FOLDER:
+        return
     start, end = result["start"], result["end"]
     place = Location(path, int(start["line"]), int(start["col"]), int(end["line"]), int(end["col"]))
     excerpt = _excerpt(view, path, int(start["offset"]), int(end["offset"]))
