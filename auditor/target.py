@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import os
+import re
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Final
 
 from skillkeep.errors import SkillkeepError
 from skillkeep.scratch import scratch
 
 __all__ = ["as_tree", "base_of"]
+
+_ADDRESS: Final = re.compile(r"[a-z][a-z+]+:/|[\w.-]+@[\w.-]+:")  # of a path, in which two slashes are one
 
 
 @contextmanager
@@ -39,11 +43,12 @@ def as_tree(path: Path, most_bytes: int) -> Iterator[Path]:
         yield folder
 
 
-def base_of(path: Path) -> str:
-    """The POSIX path from the working folder to the folder `path` is or lies in; empty when it is not below it."""
+def base_of(path: Path, *, alone: bool) -> str:
+    """The POSIX path from the working folder to the folder `path` is or lies in. What lies outside of that has none
+    when it is audited `alone`: with others, one name has to be one place."""
     folder = path if path.is_dir() else path.parent
     below = os.path.relpath(os.path.abspath(folder), os.getcwd())
-    return "" if below == "." or below.split(os.sep)[0] == ".." else below
+    return "" if below == "." or (alone and below.split(os.sep)[0] == "..") else below
 
 
 def _read(path: Path, most_bytes: int) -> bytes:
@@ -63,4 +68,6 @@ def _read(path: Path, most_bytes: int) -> bytes:
 
 def _not_a_tree(path: Path, reason: str) -> SkillkeepError:
     hint = "Give the path of an existing folder or file, not of a link to one."
+    if _ADDRESS.match(str(path)):
+        hint = "An audit reads what is on this machine; `skill ingest URL` fetches, audits, and asks before it keeps."
     return SkillkeepError("not_a_tree", "there is nothing at this path to audit", hint, path=str(path), reason=reason)

@@ -123,14 +123,15 @@ class SandboxSettings(_Section):
 class AuditorSettings(_Section):
     """Which second opinions run beside our own engines, and how long an audit may take in seconds.
 
-    `advisories` is the path of an offline file of OSV records about packages; empty means none.
+    `advisories` is the path of an offline file of OSV records about packages; empty means none. With less than half a
+    GiB of `memory_bytes` the reader of an ordinary tree would be killed, which counts against the tool.
     """
 
     bandit: bool = True
     semgrep: bool = True
     advisories: str = ""
     seconds: float = _seconds(120.0)
-    memory_bytes: int = _above_zero(2048 * _MIB)
+    memory_bytes: int = _between(2048 * _MIB, 512 * _MIB, math.inf)
 
 
 @dataclass(frozen=True)

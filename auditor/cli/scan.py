@@ -26,6 +26,7 @@ from skillkeep.cli.options import (
     FormatOption,
     JsonOption,
     NoCacheOption,
+    NoInputOption,
     OutputOption,
     QuietOption,
     SuppressionsOption,
@@ -59,6 +60,7 @@ def scan(
     rubric: RubricOption = False,
     suppressions: SuppressionsOption = None,
     no_cache: NoCacheOption = False,
+    no_input: NoInputOption = False,
     quiet: QuietOption = False,
     verbose: VerboseOption = False,
     config: ConfigOption = None,
@@ -100,8 +102,12 @@ def _options(config: Path | None, *, semgrep: bool, bandit: bool, rubric: bool) 
 
     everything = load_settings(home, config)
     options = AuditOptions.of(everything.auditor)
+    limits = everything.limits
     return replace(
         options,
+        file_bytes=limits.file_bytes,
+        total_bytes=limits.source_bytes,
+        entries=limits.source_files,
         semgrep=semgrep and options.semgrep,
         bandit=bandit and options.bandit,
         rubric=rubric_options(everything.rubric, os.environ, asked=rubric),
@@ -151,7 +157,7 @@ def _audited(paths: Sequence[Path], roots: Sequence[Path], reports: Sequence[Rep
     with ExitStack() as stack:
         views = [stack.enter_context(open_view(root)) for root in roots]
         yield [
-            Audited(os.fspath(path), report, reader_of(view), base_of(path))
+            Audited(os.fspath(path), report, reader_of(view), base_of(path, alone=len(paths) == 1))
             for path, report, view in zip(paths, reports, views, strict=True)
         ]
 

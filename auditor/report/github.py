@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 
 from skillkeep.auditor.interface import Finding, Severity
 from skillkeep.auditor.report.interface import Audited, Format, Style, joined_path
-from skillkeep.auditor.report.text import summary_line
+from skillkeep.auditor.report.text import rubric_line, summary_line
 from skillkeep.text import escape, shorten
 
 __all__ = ["FORMAT"]
@@ -27,6 +27,9 @@ def _render(audited: Sequence[Audited], _style: Style) -> str:
         summary = f"{escape(each.label)}: {summary_line(each.report)}"
         lines.append(f"::notice title=Skillkeep::{_data(summary)}")
         lines += [f"::notice title=Skillkeep::{_data(shorten(note, 300))}" for note in each.report.notes]
+        if told := rubric_line(each.report):
+            level = "warning" if each.report.rubric.state == "skipped" else "notice"
+            lines.append(f"::{level} title=Skillkeep::{_data(told)}")
     return "\n".join(lines)
 
 

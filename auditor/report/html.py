@@ -15,7 +15,7 @@ from skillkeep.auditor.references import address_of, references_of
 from skillkeep.auditor.report.html_code import CLASSES, anchor, code_of, safe
 from skillkeep.auditor.report.html_style import STYLE
 from skillkeep.auditor.report.interface import Audited, Format, Style, worst_verdict
-from skillkeep.auditor.report.text import summary_line
+from skillkeep.auditor.report.text import rubric_line, summary_line
 from skillkeep.auditor.rulebook import default_rulebook
 from skillkeep.text import shorten
 from skillkeep.version import __version__
@@ -66,7 +66,10 @@ def _report(each: Audited, number: int, style: Style) -> str:
     paths, code = code_of(each, number)
     found = "".join(_rules(report, number, paths, style))
     parts = [
-        "".join(f'<p class="note">{safe(shorten(note, 400))}</p>' for note in report.notes),
+        "".join(
+            f'<p class="note">{safe(shorten(note, 400))}</p>'
+            for note in (*report.notes, *filter(None, [rubric_line(report)]))
+        ),
         f"<h2>Findings</h2>{found}" if found else "<h2>Findings</h2><p>None.</p>",
         f"<h2>The code, with findings in place</h2>{code}" if code else "",
         _wants(report, number, paths),

@@ -9,7 +9,7 @@ from itertools import groupby
 from skillkeep.auditor.interface import Capability, Finding, LedgerEntry, Report, Severity, Verdict
 from skillkeep.auditor.references import address_of, references_of
 from skillkeep.auditor.report.interface import Audited, Format, Style, joined_path
-from skillkeep.auditor.report.text import summary_line
+from skillkeep.auditor.report.text import rubric_line, summary_line
 from skillkeep.auditor.rulebook import default_rulebook
 from skillkeep.text import escape, shorten
 
@@ -30,7 +30,8 @@ def _report(each: Audited, style: Style) -> Iterator[str]:
     report = each.report
     yield f"# {_SIGNS[report.verdict]} {report.verdict.value}: {_code(each.label)}"
     yield _words(summary_line(report).partition("  ")[2])
-    yield "\n".join(f"> {_words(shorten(note, 300))}  " for note in report.notes)
+    told = [*report.notes, *filter(None, [rubric_line(report)])]
+    yield "\n".join(f"> {_words(shorten(note, 300))}  " for note in told)
     ordered = sorted(report.findings, key=lambda f: (-f.severity.rank, f.rule, f.location))
     for (severity, _), group in groupby(ordered, key=lambda f: (f.severity, f.rule)):
         yield _rule_part(each, severity, list(group), style)

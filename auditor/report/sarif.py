@@ -15,6 +15,7 @@ from urllib.parse import quote
 from skillkeep.auditor.interface import Confidence, Finding, Location, Severity
 from skillkeep.auditor.references import address_of, references_of
 from skillkeep.auditor.report.interface import Audited, Format, Style, joined_path
+from skillkeep.auditor.report.text import rubric_line
 from skillkeep.auditor.rulebook import Rule, default_rulebook
 from skillkeep.text import escape, shorten
 from skillkeep.version import __version__
@@ -146,6 +147,9 @@ def _notifications(audited: Sequence[Audited]) -> list[dict[str, Any]]:
             if entry.state != "read"
         ]
         notes += [{"level": "note", "message": {"text": _message(shorten(note, 300))}} for note in each.report.notes]
+        if told := rubric_line(each.report):
+            level = "warning" if each.report.rubric.state == "skipped" else "note"
+            notes.append({"level": level, "message": {"text": _message(told)}})
     return notes
 
 

@@ -17,7 +17,7 @@ from skillkeep.auditor.report.source import Reader, marked_line, no_source
 from skillkeep.auditor.rulebook import default_rulebook
 from skillkeep.text import escape, printable_path, shorten
 
-__all__ = ["FORMAT", "Paint", "TextOptions", "plain", "render_findings", "render_text", "summary_line"]
+__all__ = ["FORMAT", "Paint", "TextOptions", "plain", "render_findings", "render_text", "rubric_line", "summary_line"]
 
 _COLOURS = {Severity.FAIL: "red", Severity.WARN: "yellow", Severity.INFO: "blue"}
 _LABELS = {Severity.FAIL: "FAIL", Severity.WARN: "WARN", Severity.INFO: "note"}
@@ -43,7 +43,7 @@ def render_text(report: Report, options: TextOptions = TextOptions()) -> str:
         _capabilities(report.capabilities, options.paint),
         _unread(report, options.paint),
         _engines(report),
-        _rubric(report),
+        rubric_line(report),
         _notes(report, options.paint),
         summary_line(report, options.paint),
     ]
@@ -177,7 +177,8 @@ def _notes(report: Report, paint: Paint) -> str:
     return "\n".join(f"{paint('note:', 'dim')} {shorten(note, 300)}" for note in report.notes)
 
 
-def _rubric(report: Report) -> str:
+def rubric_line(report: Report) -> str:
+    """What the language model was asked and said, or why it was not; empty when nobody wanted it."""
     run = report.rubric
     if run.state == "off":
         return ""

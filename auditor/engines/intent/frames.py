@@ -36,6 +36,8 @@ _NOBODY: Final = re.compile(  # what stands where the reader's own address belon
     r"|(?:s3|gs)://(?:[<{$]|your[-_]).*"
     r"|~/\.(?:local|cargo|bun|deno|volta)/bin(?:/[\w.-]+)?"  # nor does a folder of programs hold anybody's keys
 )
+_PUBLIC: Final = re.compile(r"[\w.~/-]{0,80}\.pub\b")  # half of a pair of keys that is there to be given away
+_LOGGED_IN: Final = re.compile(r"\bssh-(?:add|keygen)(?: -\S+){0,3} [~$/.\w-]*$")  # the key stays where it is
 _INSTRUMENT: Final = re.compile(r"\b(?:use|using|needs?|requires?) (?:the |an? |your )?(?:\w+ )?$")
 _FOR_THAT: Final = re.compile(r"tokens? (?:to|for) ")
 _SIMPLE: Final = re.compile(r"[a-z-]+")  # an English verb in its base form; its object follows
@@ -124,8 +126,12 @@ def stands(frame: Frame, at_hand: Places, lead: str, within: int, since: int = 0
 
 
 def _said(part: str, places: Sequence[tuple[int, int]], text: str) -> list[tuple[int, int]]:
-    """Without what stands inside of an address that takes nothing in, and without what a warning says."""
+    """Without what stands inside of an address that takes nothing in, what a warning says, and public keys."""
     kinds = set(part.split("|"))
+    if ".pub" in text:
+        places = [at for at in places if not _PUBLIC.match(text, at[0])]
+    if "ssh-" in text:
+        places = [at for at in places if not _LOGGED_IN.search(text, max(0, at[0] - 60), at[0])]
     if kinds <= _CONTENTS and "://" in text:
         spans = [at.span() for at in _ADDRESS.finditer(text) if _TEMPLATE.isdisjoint(at[0])]
         places = [at for at in places if not any(start < at[0] and at[1] <= end for start, end in spans)]

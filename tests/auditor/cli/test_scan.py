@@ -124,3 +124,31 @@ def test_what_has_not_changed_is_answered_from_the_cache_unless_asked_not_to(hom
     assert {**first, "seconds": 0} == {**second, "seconds": 0}
     scan(home, tools, "w", "--no-cache")
     assert entries() == kept
+
+
+def test_the_limits_of_a_source_are_those_of_a_scan(home: Path, tools: Path) -> None:
+    write_tree(tools / "large", {**WARNS, "big.txt": "word " * 4_000_000})
+    assert "tree-file-too-large" in scan(home, tools, "large").out
+    with (home / "config.toml").open("a") as config:
+        config.write("[limits]\nfile_bytes = 40000000\n")
+    assert "tree-file-too-large" not in scan(home, tools, "large").out
+
+
+def test_less_memory_than_a_reader_needs_is_a_mistake_of_the_settings(home: Path, tools: Path) -> None:
+    (home / "config.toml").write_text("[auditor]\nmemory_bytes = 30000000\n")
+    done = scan(home, tools, "w", "--json")
+    assert (done.code, done.json["error_code"]) == (2, "bad_config")
+
+
+@pytest.mark.parametrize(
+    "address", ["https://x.example.invalid/a.git", "git@x.example.invalid:a/b.git", "file:///tmp/a"]
+)
+def test_an_address_is_told_which_command_fetches(home: Path, tools: Path, address: str) -> None:
+    assert "skill ingest" in scan(home, tools, address, "--json").json["hint"]
+
+
+def test_trees_outside_of_the_working_folder_are_told_apart(home: Path, tools: Path) -> None:
+    (tools / "here").mkdir()
+    done = scan(home, tools / "here", "../w", "../f", "--format", "sarif", "--no-input")
+    places = {place["location"]["uri"] for place in json.loads(done.out)["runs"][0]["artifacts"]}
+    assert places == {"../w/w.py", "../f/f.py"}

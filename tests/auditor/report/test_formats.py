@@ -19,6 +19,7 @@ from support.reports import EVIL, Page, finding, hostile, report
 from skillkeep.auditor.interface import Severity, Suppression, Verdict
 from skillkeep.auditor.report.formats import find_format, format_names
 from skillkeep.auditor.report.interface import Audited, Style
+from skillkeep.auditor.rubric.interface import RubricRun
 from skillkeep.errors import UsageError
 from skillkeep.text import escape
 
@@ -171,3 +172,11 @@ def test_a_path_of_no_encoding_keeps_its_bytes_in_sarif() -> None:
     run = sarif(Audited("a", report(finding(path="a\udcff.py"))))
     assert run["artifacts"][0]["location"]["uri"] == "a%FF.py"
     assert EVIL not in json.dumps(run)
+
+
+@pytest.mark.parametrize("name", ["github", "html", "markdown", "sarif", "text"])
+def test_a_model_that_was_wanted_and_not_asked_is_told_in_every_report(name: str) -> None:
+    skipped = RubricRun(state="skipped", reason="unreachable", detail="connection refused")
+    each = Audited("tool", replace(report(finding()), rubric=skipped))
+    assert "rubric skipped" in shown(name, each)
+    assert "rubric" not in shown(name, Audited("tool", report(finding())))
