@@ -1,39 +1,42 @@
-"""What a tool may have beyond the default sandbox: ``net:HOST:PORT``, ``env:NAME``, ``write:PATH``.
-
-Recorded with the approval. A grant is the user's word, so it is checked strictly and never guessed.
-"""
+"""Grants that are asked for at the door. A grant is the user's word, so it is checked strictly and never guessed."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
+from pathlib import Path
 
+from skillkeep.grants import check_path, normal_grant, widest
 from skillkeep.ingest.errors import IngestError
 
-__all__ = ["check_grants"]
-
-_HOST = r"(?:\*\.)?[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?|\[[0-9A-Fa-f:.]+\]"
-_FORMS = (
-    re.compile(rf"net:(?:{_HOST}):[0-9]{{1,5}}\Z"),
-    re.compile(r"env:[A-Za-z_][A-Za-z0-9_]{0,127}\Z"),
-    re.compile(r"write:/[^\0-\x1f\x7f]{0,1023}\Z"),
-)
+__all__ = ["check_grants", "is_grantable"]
 
 
-def check_grants(grants: Iterable[str]) -> tuple[str, ...]:
-    """The grants, each once and sorted. Raises `IngestError` (`bad_selection`) for one that is malformed."""
+def check_grants(grants: Iterable[str], home: Path) -> tuple[str, ...]:
+    """The grants in their one spelling, each once and sorted. Raises `IngestError` (`bad_selection`) for one that is
+    malformed or that no run could be given: then the tool could not be run at all."""
+    checked = set()
     for grant in grants:
-        parts = grant.split("/") if grant.startswith("write:") else []
-        bad_port = (
-            grant.startswith("net:") and not 0 < int(grant.rpartition(":")[2][:5].strip() or 0) < 65_536
-            if grant.rpartition(":")[2].isdigit()
-            else False
-        )
-        if not any(form.match(grant) for form in _FORMS) or ".." in parts or bad_port:
+        try:
+            checked.add(_usable(normal_grant(grant), home))
+        except ValueError as error:
             raise IngestError(
                 "bad_selection",
-                "a grant is malformed",
+                f"a grant cannot be given: {error}",
                 "Write net:HOST:PORT, env:NAME or write:/absolute/path, for example --grant net:api.example.com:443.",
                 grant=grant[:200],
-            )
-    return tuple(sorted(set(grants)))
+            ) from error
+    return widest(checked)
+
+
+def is_grantable(grant: str) -> bool:
+    """True for a grant that may be given."""
+    try:
+        return normal_grant(grant) == grant
+    except ValueError:
+        return False
+
+
+def _usable(grant: str, home: Path) -> str:
+    if grant.startswith("write:"):
+        check_path(grant.removeprefix("write:"), home)
+    return grant

@@ -13,6 +13,7 @@ from typing import Any
 from skillkeep.clock import timestamp
 from skillkeep.digest import parse_digest, spell
 from skillkeep.errors import SkillkeepError
+from skillkeep.home import Home
 from skillkeep.ingest.artifacts import Artifact, Discovery, Uncut, discover
 from skillkeep.ingest.discovery import Kind
 from skillkeep.ingest.errors import IngestError
@@ -41,7 +42,7 @@ def ingest(request: IngestRequest, floor: Floor, ask: Ask | None = None) -> list
     nothing was vaulted then, and nothing is left in quarantine.
     """
     try:
-        request, source = _checked(request)
+        request, source = _checked(request, floor.home)
     except SkillkeepError as error:
         # the text itself is not kept: it may hold a password
         floor.journal.append("ingest.refused", durable=True, source=None, key=None, code=error.code)
@@ -62,11 +63,11 @@ def ingest(request: IngestRequest, floor: Floor, ask: Ask | None = None) -> list
         return [door.take(artifact) for artifact in found.chosen]
 
 
-def _checked(request: IngestRequest) -> tuple[IngestRequest, SourceRef]:
+def _checked(request: IngestRequest, home: Home) -> tuple[IngestRequest, SourceRef]:
     request.check()
     if request.name is not None:
         check_name(request.name)
-    checked = replace(request, grants=check_grants(request.grants), expect=_expected(request.expect))
+    checked = replace(request, grants=check_grants(request.grants, home.root), expect=_expected(request.expect))
     return checked, parse_source(request.source, request.ref, request.path)
 
 

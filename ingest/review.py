@@ -9,12 +9,13 @@ from typing import Any
 
 from skillkeep.auditor.interface import Report, Verdict
 from skillkeep.errors import SkillkeepError
+from skillkeep.grants import widest
 from skillkeep.ingest.artifacts import Artifact
 from skillkeep.ingest.errors import IngestError
 from skillkeep.ingest.fetching import Fetched
 from skillkeep.ingest.gate import Case, Decision, Status
 from skillkeep.ingest.giturl import is_commit
-from skillkeep.ingest.grants import check_grants
+from skillkeep.ingest.grants import is_grantable
 from skillkeep.ingest.outcome import Change, Outcome
 from skillkeep.ingest.repeat import restore_command, show_command
 from skillkeep.ingest.request import Floor, IngestRequest
@@ -80,7 +81,7 @@ def build_case(
         fetched=fetched,
         tier_reason=why,
         reputation=reputation.describe(),
-        grants=tuple(sorted({*kept, *request.grants})),
+        grants=widest([*kept, *request.grants]),
         widening=tuple(sorted({*request.grants} - {*known.grants})) if known is not None and own else (),
         change=_change(floor, case),
     )
@@ -196,7 +197,7 @@ def describe(decision: Decision, case: Case, standing: Standing, command: str) -
 
 def _grants_of(known: ToolRecord, case: Case, standing: Standing) -> tuple[str, ...]:
     """The grants of a tool approved before: those it has, and with `--confirm` those asked for now."""
-    return tuple(sorted({*known.grants, *standing.widening})) if case.confirm else known.grants
+    return widest([*known.grants, *standing.widening]) if case.confirm else known.grants
 
 
 def preapproved(floor: Floor, case: Case, artifact: Artifact, standing: Standing) -> None:
@@ -254,10 +255,6 @@ def _grantable(capabilities: Iterable[Mapping[str, Any]], granted: Iterable[str]
         if form is None:
             continue
         grant = form.format(item.get("value"))
-        try:
-            check_grants([grant])
-        except IngestError:
-            continue
-        if grant not in seen:
+        if grant not in seen and is_grantable(grant):
             seen.add(grant)
             yield grant

@@ -374,11 +374,11 @@ def _check_path(what: str, path: str) -> None:
 
 
 def _check_egress(entries: tuple[str, ...]) -> None:
-    from skillkeep.runner.egress.allow import parse_entry  # ipaddress costs milliseconds; few runs have a network
+    from skillkeep.hosts import parse_place  # ipaddress costs milliseconds; few runs have a network
 
     for entry in entries:
         try:
-            parse_entry(entry)
+            parse_place(entry)
         except ValueError as error:
             raise _bad(f"not a place in a network: {error}", "Write HOST:PORT, such as api.example.com:443.") from error
 

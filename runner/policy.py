@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import math
 import os
-import stat
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from pathlib import Path
 
+from skillkeep.grants import check_path
 from skillkeep.home import Home
 from skillkeep.runner.errors import RunnerError
 from skillkeep.runner.interface import Bind, SandboxPolicy
@@ -119,19 +118,11 @@ def _granted(grants: Iterable[str], kind: str) -> tuple[str, ...]:
 
 
 def _writable(home: Home, path: str) -> Bind:
-    """A granted folder or file at its own path. A link is refused: it could be turned elsewhere after the grant."""
+    """A granted folder or file at its own path."""
     try:
-        info = os.lstat(path)
-        real = Path(path).resolve(strict=True)
-    except OSError as error:
-        raise _unusable(path, f"it cannot be used: {error.strerror}") from error
-    if not (stat.S_ISDIR(info.st_mode) or stat.S_ISREG(info.st_mode)):
-        raise _unusable(path, "it is not a folder or a file")
-    if str(real) != os.path.normpath(path):
-        raise _unusable(path, "it leads through a link")
-    root = home.root.resolve()
-    if real == root or real in root.parents or root in real.parents:
-        raise _unusable(path, "it holds Skillkeep's own home, or is a part of it")
+        real = check_path(path, home.root)
+    except ValueError as error:
+        raise _unusable(path, str(error)) from error
     return Bind(str(real), str(real), writable=True)
 
 
@@ -139,7 +130,7 @@ def _unusable(path: str, why: str) -> RunnerError:
     return RunnerError(
         "bad_policy",
         f"the granted path {printable_path(path)} cannot be shown to the tool: {why}",
-        "Grant the real path of an existing folder that is yours to give away, or withdraw the grant.",
+        "Grant the real path of an existing folder that is yours to give away.",
     )
 
 

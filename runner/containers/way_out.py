@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from skillkeep.files import FileLock
+from skillkeep.grants import grant_of_place
 from skillkeep.kernel.errors import KernelError
 from skillkeep.runner.containers import forward
 from skillkeep.runner.containers.api import attached, engine_errors, remove
@@ -71,7 +72,7 @@ def open_door(api: Any, request: RunRequest, target: Target, labels: Mapping[str
 def denials(attempts: list[Attempt]) -> tuple[Denial, ...]:
     """What was refused, each once, with the grant that would allow it."""
     refused = dict.fromkeys((each.host, each.port, each.reason) for each in attempts if not each.allowed)
-    return tuple(Denial("network", why, f"net:{host}:{port}" if host else "", "egress") for host, port, why in refused)
+    return tuple(Denial("network", why, grant_of_place(host, port), "egress") for host, port, why in refused)
 
 
 @contextlib.contextmanager

@@ -17,8 +17,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeVar
 
+from skillkeep.hosts import literal
 from skillkeep.kernel.egress import confine_proxy
-from skillkeep.runner.egress.allow import AllowList, Refused, check_address, literal
+from skillkeep.runner.egress.allow import AllowList, Refused, check_address
 from skillkeep.runner.egress.requests import Asked, Incomplete, parse_greeting, parse_http, parse_socks
 
 __all__ = ["LOG_BYTES", "main"]

@@ -7,8 +7,8 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
+from skillkeep.grants import RESERVED, grant_of_place
 from skillkeep.runner.interface import Assurance, Denial, SandboxPolicy
-from skillkeep.runner.native.plan import RESERVED
 
 __all__ = ["denials_of"]
 
@@ -43,7 +43,7 @@ def denials_of(answer: Mapping[str, Any], policy: SandboxPolicy, held: Assurance
         found.append(Denial("processes", detail, "processes", holder["pids"]))
     refused = [each for each in answer["egress"] if not each["allowed"]]
     for host, port, reason in dict.fromkeys((each["host"], each["port"], each["reason"]) for each in refused):
-        found.append(Denial("network", reason, f"net:{host}:{port}" if host else "", "egress"))
+        found.append(Denial("network", reason, grant_of_place(host, port), "egress"))
     files = dict.fromkeys(_refused_file(each, policy) for each in answer["refused_files"])
     return (*found, *(_refused_call(**each) for each in answer["refused_calls"]), *files)
 
@@ -63,7 +63,7 @@ def _refused_file(note: Mapping[str, Any], policy: SandboxPolicy) -> Denial:
         host, port = note["place"]
         place = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
         detail = f"{note['wish']} {place}: {_spelt(note['errno'])}: {note['why']}"
-        return Denial("network", detail, f"net:{place}", note["layer"])
+        return Denial("network", detail, grant_of_place(host, port), note["layer"])
     path, layer = note["path"], note["layer"]
     hint = _LIMITS.get(note["errno"], "")
     if layer == "root" and note["call"] not in ("execve", "execveat"):

@@ -11,19 +11,18 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from typing import Any
 
+from skillkeep.grants import RESERVED
 from skillkeep.runner.egress.place import VARIABLES
 from skillkeep.runner.errors import RunnerError
 from skillkeep.runner.interface import PATH, Bind, RunRequest, SandboxPolicy
 
-__all__ = ["HOME", "INSIDE_ID", "POLICY_FILE", "POLICY_VARIABLE", "RESERVED", "Plan", "make_plan", "policy_text"]
+__all__ = ["HOME", "INSIDE_ID", "POLICY_FILE", "POLICY_VARIABLE", "Plan", "make_plan", "policy_text"]
 
 HOME = "/tmp/home"  # noqa: S108  a path inside the sandbox's own tmpfs
 POLICY_FILE = "/run/sandbox/policy.json"
 POLICY_VARIABLE = "SKILLKEEP_POLICY"
 """Names that file to the program, in every backend; a granted variable of that name does not lead elsewhere."""
 INSIDE_ID = 1000
-
-RESERVED = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/nix", "/etc", "/dev", "/proc", "/run")
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from skillkeep.runner.egress.allow import AllowList, Refused, check_address, normal_host, parse_entry
+from skillkeep.hosts import normal_host, parse_place, place_text
+from skillkeep.runner.egress.allow import AllowList, Refused, check_address
 
 LIST = AllowList.of(["api.example.com:443", "*.cdn.example.com:443", "192.0.2.7:8080", "[2001:db8::1]:443"])
 
@@ -45,12 +46,13 @@ def test_what_only_looks_like_it_is_refused(host: str, port: int) -> None:
     [
         "api.example.com", "api.example.com:", "api.example.com:0", "api.example.com:65536", "api.example.com:https",
         ":443", "a b:443", "*.example:443", "*:443", "*.*.example.com:443", "http://a.example:80", "2130706433:80",
+        "::1:80", "127.1:80", "0:8123", "::ffff:127.0.0.1:80", "a\0b.example:80",
         "api.example.com:４４３",
     ],
 )  # fmt: skip
 def test_an_entry_that_is_none_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match=r"\S"):
-        parse_entry(text)
+        parse_place(text)
 
 
 @pytest.mark.parametrize(
@@ -83,3 +85,18 @@ def test_a_private_address_is_dialled_when_the_grant_names_it() -> None:
 def test_a_normal_host_is_its_own_normal_host() -> None:
     for host in ("api.example.com", "192.0.2.7", "2001:db8::1", "xn--bcher-kva.example", "a_b.example"):
         assert normal_host(host) == host
+
+
+@pytest.mark.parametrize(
+    ("host", "port", "text"),
+    [
+        ("API.example.com.", 443, "api.example.com:443"),
+        ("::1", 80, "[::1]:80"), ("::ffff:10.0.0.9", 80, "10.0.0.9:80"),
+        ("2130706433", 80, ""), ("127.1", 80, ""), ("*", 80, ""), ("a\0b.example", 80, ""), ("", 80, ""),
+        ("a.example", 0, ""),
+    ],
+)  # fmt: skip
+def test_a_place_that_is_told_can_be_granted(host: str, port: int, text: str) -> None:
+    assert place_text(host, port) == text
+    if text:
+        assert place_text(*parse_place(text)) == text
