@@ -13,11 +13,14 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 from urllib.parse import quote_from_bytes, unquote_to_bytes
 
 from skillkeep.digest import sha256_bytes, sha256_fd, spell
 from skillkeep.errors import SkillkeepError
-from skillkeep.tree import EntryKind, TreeView
+
+if TYPE_CHECKING:
+    from skillkeep.tree import TreeView
 
 __all__ = ["Manifest", "ManifestDiff", "ManifestEntry"]
 
@@ -67,6 +70,8 @@ class Manifest:
 
         Raises `SkillkeepError`: `bad_manifest` for an entry that is not a file or folder or could not be read.
         """
+        from skillkeep.tree import EntryKind  # whoever has a view has it already
+
         if view.unread:
             first = view.unread[0]
             raise _bad(f"{len(view.unread)} entries could not be read, the first for {first.reason}")
