@@ -10,13 +10,13 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from skillkeep.digest import sha256_fd
 from skillkeep.errors import SkillkeepError
 from skillkeep.manifest import Manifest, ManifestEntry
 from skillkeep.tree import EntryKind, TreeEntry, TreeLimits, TreeView, UnreadReason
+from skillkeep.value import Value
 from skillkeep.vault.approved import load_manifest
 from skillkeep.vault.interface import MismatchKind
 
@@ -26,8 +26,7 @@ FILE_MODE, PROGRAM_MODE, FOLDER_MODE = 0o444, 0o555, 0o555
 _SPARE_ENTRIES = 10_000  # how many added names are listed before the rest is only said to exist
 
 
-@dataclass(frozen=True)
-class Difference:
+class Difference(Value):
     """How one path of an object differs; `path` is inside the tree, empty for the object as a whole."""
 
     kind: MismatchKind

@@ -7,13 +7,13 @@ import json
 import math
 import os
 import sys
-from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from typing import Any
 
 from skillkeep.runner.egress.place import VARIABLES
 from skillkeep.runner.errors import RunnerError
 from skillkeep.runner.interface import PATH, Bind, RunRequest, SandboxPolicy
+from skillkeep.value import Value, field, fields, replace
 
 __all__ = ["HOME", "INSIDE_ID", "POLICY_FILE", "POLICY_VARIABLE", "RESERVED", "Plan", "make_plan", "policy_text"]
 
@@ -26,8 +26,7 @@ INSIDE_ID = 1000
 RESERVED = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/nix", "/etc", "/dev", "/proc", "/run")
 
 
-@dataclass(frozen=True)
-class Plan:
+class Plan(Value):
     """One sandboxed command. Sizes in bytes, times in seconds, paths as seen inside unless named source."""
 
     argv: tuple[str, ...]
@@ -82,7 +81,7 @@ class Plan:
         return json.dumps({**self._facts(), "binds": [vars(bind) for bind in self.binds]})
 
     def _facts(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in self.__dataclass_fields__}
+        return {each.name: getattr(self, each.name) for each in fields(Plan)}
 
     @classmethod
     def from_text(cls, text: str) -> Plan:
