@@ -78,6 +78,8 @@ class NativeBackend(Backend):
             result = self._run(request)
         except RunnerError as error:
             return Availability(self.name, False, error.message, explain.mend(error))
+        finally:
+            Line.forget()
         if not result.ok:
             return Availability(self.name, False, f"/bin/true ended with {result.cause} in it", "Run it by hand.")
         held = result.assurance

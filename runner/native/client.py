@@ -252,6 +252,11 @@ class Line:
         return None
 
     @classmethod
+    def forget(cls) -> None:
+        """The last run was made to see whether it can be: nothing is imported, learnt or lent for more of them."""
+        cls._last = None
+
+    @classmethod
     def give_back(cls) -> None:
         """Hold nothing ahead."""
         for ahead in (cls._kept, cls._spare):

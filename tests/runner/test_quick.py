@@ -97,6 +97,14 @@ def test_neither_the_parser_nor_dataclasses_are_imported_for_it(home: Home, monk
 
 
 @pytest.mark.skipif(not NATIVE.available, reason=f"no native sandbox: {NATIVE.reason}")
+def test_to_try_the_sandbox_first_is_no_reason_to_expect_more_runs(home: Home) -> None:
+    make_tool(home, "tool", FILES)
+    for_many = {"skillkeep.runner.native.own", "skillkeep.runner.native.lent", "skillkeep.kernel.tape"}
+    tried = "from skillkeep.runner.native import backend; backend.held_lately = lambda _: None"
+    assert not for_many & imported_for_a_run(home, tried)
+
+
+@pytest.mark.skipif(not NATIVE.available, reason=f"no native sandbox: {NATIVE.reason}")
 def test_a_reader_who_leaves_is_no_error(home: Home) -> None:
     make_tool(home, "tool", FILES)
     read_end, write_end = os.pipe()
