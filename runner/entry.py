@@ -10,11 +10,11 @@ import os
 import posixpath
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from skillkeep.near import did_you_mean
 from skillkeep.runner.errors import RunnerError
 from skillkeep.text import printable_path
+from skillkeep.value import Value
 from skillkeep.vault.interface import VaultedTool
 
 __all__ = ["Entry", "list_entries", "resolve_entry"]
@@ -33,8 +33,7 @@ _KNOWN = re.compile(r"(python3?|sh|bash|dash|zsh|ksh|node|deno|bun|ruby|perl|php
 _LINE_BYTES = 256  # what the kernel reads of a #! line (BINPRM_BUF_SIZE)
 
 
-@dataclass(frozen=True)
-class Entry:
+class Entry(Value):
     """One file that can be run. `interpreter` is empty when the file executes itself."""
 
     path: str

@@ -5,7 +5,6 @@ Standard library only: the fork server and the fast command path import it.
 
 from __future__ import annotations
 
-import base64
 import hashlib
 import json
 import math
@@ -13,12 +12,12 @@ import os
 import posixpath
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
 from enum import IntEnum, StrEnum
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from skillkeep.runner.errors import RunnerError
+from skillkeep.value import Value, as_dict, field
 
 if TYPE_CHECKING:
     from skillkeep.runner.native.terminal import Terminal
@@ -47,8 +46,7 @@ PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 _NESTED = frozenset({"stdout", "stderr", "assurance", "denials", "passed_over", "attempts"})
 
 
-@dataclass(frozen=True)
-class Bind:
+class Bind(Value):
     """One host path shown inside the sandbox at `target` (absolute); read-only unless `writable`.
 
     With `overlay_bytes` the source is never written: changes, at most that many bytes, are kept apart in memory and
@@ -69,8 +67,7 @@ class Bind:
             raise _bad(f"a bind may not replace {self.target}", "Choose a target of its own, such as /data.")
 
 
-@dataclass(frozen=True)
-class SandboxPolicy:
+class SandboxPolicy(Value):
     """What a run may use; everything not granted here is refused. Sizes in bytes, times in seconds.
 
     `egress` are ``HOST:PORT`` texts, the only places a run reaches, through a proxy; none: it has no network.
@@ -110,7 +107,7 @@ class SandboxPolicy:
 
     def to_json(self) -> dict[str, Any]:
         """Every field, JSON-able; environment values are left out because they may be secret."""
-        return {**asdict(self), "env": [key for key, _ in self.env], "network": self.network}
+        return {**as_dict(self), "env": [key for key, _ in self.env], "network": self.network}
 
     @property
     def network(self) -> str:
@@ -120,7 +117,7 @@ class SandboxPolicy:
     @cached_property
     def digest(self) -> str:
         """`sha256:<hex>` over every field in canonical JSON, environment values as their own digest."""
-        shape = {**asdict(self), "env": [[k, hashlib.sha256(_raw(v)).hexdigest()] for k, v in self.env]}
+        shape = {**as_dict(self), "env": [[k, hashlib.sha256(_raw(v)).hexdigest()] for k, v in self.env]}
         text = json.dumps(shape, sort_keys=True, separators=(",", ":")).encode()
         return f"sha256:{hashlib.sha256(text).hexdigest()}"
 
@@ -138,8 +135,7 @@ class AssuranceLevel(IntEnum):
     """ISOLATED, and memory, processes and CPU are bounded by the kernel's control groups."""
 
 
-@dataclass(frozen=True)
-class Layer:
+class Layer(Value):
     """One protection, and the facts measured about it from outside the sandbox before the payload ran."""
 
     name: str
@@ -147,8 +143,7 @@ class Layer:
     facts: Mapping[str, str] = field(default_factory=dict)
 
 
-@dataclass(frozen=True)
-class Assurance:
+class Assurance(Value):
     """What really held during a run. `losses` names in words each protection that is weaker than the best."""
 
     level: AssuranceLevel
@@ -176,8 +171,7 @@ class Assurance:
         return cls(AssuranceLevel[data["level"].upper()], layers, data["payload_host_uid"], tuple(data["losses"]))
 
 
-@dataclass(frozen=True)
-class Denial:
+class Denial(Value):
     """Something the sandbox refused, seen from outside.
 
     `what` kind of thing, `detail` what was tried, `layer` who refused it; `hint` is the policy field or the grant that
@@ -190,8 +184,7 @@ class Denial:
     layer: str = ""
 
 
-@dataclass(frozen=True)
-class Attempt:
+class Attempt(Value):
     """One attempt to reach something through the egress proxy. `reason` says why not, or why it was not reached."""
 
     host: str
@@ -200,8 +193,7 @@ class Attempt:
     reason: str = ""
 
 
-@dataclass(frozen=True)
-class Availability:
+class Availability(Value):
     """Whether a backend works here, found by trying. `reason` and `mend` say why not and what would help."""
 
     backend: str
@@ -213,7 +205,7 @@ class Availability:
 
     def to_json(self) -> dict[str, Any]:
         """JSON form, level by name."""
-        return {**asdict(self), "level": self.level.name.lower(), "losses": list(self.losses)}
+        return {**as_dict(self), "level": self.level.name.lower(), "losses": list(self.losses)}
 
 
 class Cause(StrEnum):
@@ -232,8 +224,7 @@ def new_run_id() -> str:
     return os.urandom(8).hex()
 
 
-@dataclass(frozen=True)
-class RunRequest:
+class RunRequest(Value):
     """One command to run. `tool` is None only for host programs (a shell, a firewalled command).
 
     `stdin` is the whole input as bytes, a descriptor to read from, or None for /dev/null. `take_changes` is called
@@ -265,8 +256,7 @@ class RunRequest:
             raise _bad("an argument holds a NUL byte", "Remove the NUL byte from the arguments.")
 
 
-@dataclass(frozen=True)
-class RunResult:
+class RunResult(Value):
     """What a run did, as seen from outside it. Exactly one of `exit_code` and `signal` is set.
 
     A measurement that a backend cannot make is None. `passed_over` names the stronger rungs of the ladder
@@ -306,9 +296,9 @@ class RunResult:
         shape["cause"] = self.cause.value
         for name, data in (("stdout", self.stdout), ("stderr", self.stderr)):
             shape[name], shape[f"{name}_encoding"] = _text_or_base64(data)
-        shape["denials"] = [asdict(denial) for denial in self.denials]
+        shape["denials"] = [as_dict(denial) for denial in self.denials]
         shape["assurance"] = self.assurance.to_json()
-        shape["attempts"] = [asdict(attempt) for attempt in self.attempts]
+        shape["attempts"] = [as_dict(attempt) for attempt in self.attempts]
         shape["passed_over"] = [rung.to_json() for rung in self.passed_over]
         return shape
 
@@ -395,4 +385,6 @@ def _text_or_base64(data: bytes) -> tuple[str, str]:
     try:
         return data.decode(), "utf-8"
     except UnicodeDecodeError:
+        import base64  # few tools write bytes
+
         return base64.b64encode(data).decode("ascii"), "base64"

@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
 
 from skillkeep.clock import SYSTEM_CLOCK, Clock
 from skillkeep.runner.errors import RunnerError
 from skillkeep.runner.interface import AssuranceLevel, Availability, Backend
 from skillkeep.settings import SandboxSettings
+from skillkeep.value import Value, replace
 from skillkeep.vault.interface import Tier
 
 __all__ = [
@@ -39,8 +39,7 @@ RUNGS = (NATIVE, "docker", *(("apple", "lima") if sys.platform == "darwin" else 
 Factories = Mapping[str, Callable[[], Backend]]
 
 
-@dataclass(frozen=True)
-class Choice:
+class Choice(Value):
     """The backend of a run, and the stronger rungs that were passed over with the reason of each."""
 
     backend: Backend

@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
 
 from skillkeep.grants import check_path
 from skillkeep.home import Home
@@ -17,6 +16,7 @@ from skillkeep.runner.errors import RunnerError
 from skillkeep.runner.interface import Bind, SandboxPolicy
 from skillkeep.settings import SandboxSettings
 from skillkeep.text import printable_path
+from skillkeep.value import Value, replace
 from skillkeep.vault.interface import VaultedTool
 
 __all__ = ["TOOL_MOUNT", "Limits", "build_policy", "check_granted", "pass_environment", "unheld_grants"]
@@ -31,8 +31,7 @@ _OPTIONS = {
 }
 
 
-@dataclass(frozen=True)
-class Limits:
+class Limits(Value):
     """What a call wants otherwise than the settings; None keeps the setting. Seconds and bytes."""
 
     wall_seconds: float | None = None
@@ -42,7 +41,10 @@ class Limits:
     output_bytes: int | None = None
 
 
-def build_policy(tool: VaultedTool, settings: SandboxSettings, home: Home, limits: Limits = Limits()) -> SandboxPolicy:
+_AS_SET = Limits()
+
+
+def build_policy(tool: VaultedTool, settings: SandboxSettings, home: Home, limits: Limits = _AS_SET) -> SandboxPolicy:
     """The policy for `tool`, without environment variables. Raises `RunnerError` (`bad_policy`) for a bad limit
     or a granted path that cannot be shown.
     """

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
 from skillkeep.clock import Clock, timestamp
@@ -16,6 +15,7 @@ from skillkeep.runner.ladder import AUTO, LOCAL, NATIVE, Choice, Factories, back
 from skillkeep.runner.policy import check_granted
 from skillkeep.runner.records import run_facts, write_record
 from skillkeep.settings import Settings
+from skillkeep.value import Value, replace
 from skillkeep.vault.interface import VaultedTool
 from skillkeep.vault.store import Vault
 
@@ -40,8 +40,7 @@ class RunFloor(Protocol):
     def clock(self) -> Clock: ...
 
 
-@dataclass(frozen=True)
-class RunOptions:
+class RunOptions(Value):
     """How one run differs from the next.
 
     `backend` is a name or ``auto``; empty means the settings'. `stdin` is the whole input, a descriptor, or None.
@@ -61,12 +60,15 @@ class RunOptions:
     terminal: Terminal | None = None
 
 
+_USUAL = RunOptions()
+
+
 def run_tool(
     tool: VaultedTool,
     argv: Sequence[str],
     policy: SandboxPolicy,
     floor: RunFloor,
-    options: RunOptions = RunOptions(),
+    options: RunOptions = _USUAL,
     factories: Factories | None = None,
 ) -> RunResult:
     """Run `argv` in the folder of `tool` and return what happened, also when the tool failed or was stopped.

@@ -7,9 +7,10 @@ file. A code is stable, documented in ``docs/errors.md`` (generated from here) a
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any, ClassVar
+
+from skillkeep.value import Value
 
 __all__ = ["Code", "Exit", "SkillkeepError", "UsageError", "all_codes"]
 
@@ -28,8 +29,7 @@ class Exit(IntEnum):
     RUN_NOT_FOUND = 127
 
 
-@dataclass(frozen=True)
-class Code:
+class Code(Value):
     """What a stable error code means and which exit code a command line gives for it."""
 
     summary: str

@@ -6,17 +6,16 @@ import contextlib
 import os
 import stat
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from skillkeep.errors import SkillkeepError
 from skillkeep.files import io_errors
+from skillkeep.value import Value
 
 __all__ = ["Home"]
 
 
-@dataclass(frozen=True)
-class Home:
+class Home(Value):
     """Where everything lives. `root` is absolute; the folders below it are made by `ensure`."""
 
     root: Path

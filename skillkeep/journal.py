@@ -12,13 +12,13 @@ import hashlib
 import json
 import os
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from skillkeep.clock import SYSTEM_CLOCK, Clock, timestamp
 from skillkeep.errors import SkillkeepError
 from skillkeep.files import FileLock, fsync_dir, io_errors, write_all
+from skillkeep.value import Value, as_dict
 
 __all__ = ["Journal", "JournalLine", "JournalState"]
 
@@ -27,8 +27,7 @@ _PREFIX, _SUFFIX = "journal-", ".jsonl"
 _RESERVED = frozenset({"seq", "time", "event", "prev", "hash"})
 
 
-@dataclass(frozen=True)
-class JournalLine:
+class JournalLine(Value):
     """One line: sequence number from 1, RFC 3339 time, event name, facts, this line's hash."""
 
     seq: int
@@ -38,8 +37,7 @@ class JournalLine:
     hash: str
 
 
-@dataclass(frozen=True)
-class JournalState:
+class JournalState(Value):
     """Result of a verification that held: lines and files read, last hash."""
 
     lines: int
@@ -47,8 +45,7 @@ class JournalState:
     head: str
 
 
-@dataclass(frozen=True)
-class _Head:
+class _Head(Value):
     seq: int
     hash: str
     file: str
@@ -180,7 +177,7 @@ class Journal:
         """Replace HEAD. Its name need not be durable: an older HEAD is followed to the last line. Its content is."""
         temporary = self._folder / ".HEAD.tmp"
         with temporary.open("wb") as stream:
-            stream.write(_canonical(asdict(head)) + b"\n")
+            stream.write(_canonical(as_dict(head)) + b"\n")
             if durable:
                 stream.flush()
                 os.fsync(stream.fileno())

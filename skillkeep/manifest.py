@@ -11,21 +11,23 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 from urllib.parse import quote_from_bytes, unquote_to_bytes
 
 from skillkeep.digest import sha256_bytes, sha256_fd, spell
 from skillkeep.errors import SkillkeepError
-from skillkeep.tree import EntryKind, TreeView
+from skillkeep.value import Value
+
+if TYPE_CHECKING:
+    from skillkeep.tree import TreeView
 
 __all__ = ["Manifest", "ManifestDiff", "ManifestEntry"]
 
 _LINE = re.compile(r"(100644|100755) (0|[1-9][0-9]{0,18}) ([0-9a-f]{64}) ([A-Za-z0-9._~/%-]+)\Z")
 
 
-@dataclass(frozen=True)
-class ManifestEntry:
+class ManifestEntry(Value):
     """One file: POSIX path (``surrogateescape`` for odd bytes), execute bit, size in bytes, 64 hex digits."""
 
     path: str
@@ -39,8 +41,7 @@ class ManifestEntry:
         return f"{mode} {self.size} {self.sha256} {quote_from_bytes(os.fsencode(self.path), safe='/')}"
 
 
-@dataclass(frozen=True)
-class ManifestDiff:
+class ManifestDiff(Value):
     """What a second manifest has that a first one had not; each a sorted tuple of paths."""
 
     added: tuple[str, ...]
@@ -67,6 +68,8 @@ class Manifest:
 
         Raises `SkillkeepError`: `bad_manifest` for an entry that is not a file or folder or could not be read.
         """
+        from skillkeep.tree import EntryKind  # whoever has a view has it already
+
         if view.unread:
             first = view.unread[0]
             raise _bad(f"{len(view.unread)} entries could not be read, the first for {first.reason}")

@@ -12,7 +12,6 @@ from typing import Any, TypeVar
 
 __all__ = ["Sealed", "SealedMeta", "sealer"]
 
-T = TypeVar("T", bound="Sealed")
 _taken: set[type] = set()
 
 
@@ -25,6 +24,9 @@ class SealedMeta(ABCMeta):
 
 class Sealed(metaclass=SealedMeta):
     """Base of sealed types: ``Thing(...)`` raises `TypeError`; see `sealer`."""
+
+
+T = TypeVar("T", bound=Sealed)
 
 
 def sealer(cls: type[T]) -> Callable[..., T]:

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import Field, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
 from skillkeep.errors import SkillkeepError
 from skillkeep.home import Home
 from skillkeep.typed import TypedError, typed
+from skillkeep.value import Field, Value, field, fields
 
 __all__ = [
     "AuditorSettings",
@@ -43,7 +43,7 @@ def _seconds(default: float) -> Any:
     return _above_zero(default, _DAY)
 
 
-def _check(value: Any, bounds: Field[Any]) -> None:
+def _check(value: Any, bounds: Field) -> None:
     """Raises TypedError for a text of another form, for a number outside of its bounds, and for none (NaN)."""
     known = bounds.metadata
     if "form" in known and not re.fullmatch(known["form"], str(value)):
@@ -56,17 +56,15 @@ def _check(value: Any, bounds: Field[Any]) -> None:
         raise TypedError(f"at most {known['most']} is wanted", (bounds.name,))
 
 
-@dataclass(frozen=True)
-class _Section:
+class _Section(Value):
     """Raises TypedError for a value outside of its bounds."""
 
     def __post_init__(self) -> None:
-        for each in fields(self):
+        for each in fields(type(self)):
             if each.metadata:
                 _check(getattr(self, each.name), each)
 
 
-@dataclass(frozen=True)
 class TrustSettings(_Section):
     """Whose repositories are tier 2: ``host/owner`` or, for github.com, just ``owner``."""
 
@@ -86,7 +84,6 @@ class TrustSettings(_Section):
     mirrors: dict[str, str] = field(default_factory=dict)
 
 
-@dataclass(frozen=True)
 class LimitSettings(_Section):
     """Bounds of what may be fetched and held; bytes and seconds."""
 
@@ -100,7 +97,6 @@ class LimitSettings(_Section):
     unpack_seconds: float = _seconds(60.0)
 
 
-@dataclass(frozen=True)
 class SandboxSettings(_Section):
     """Defaults of a run; see `SandboxPolicy`."""
 
@@ -119,7 +115,6 @@ class SandboxSettings(_Section):
     docker_warm_seconds: float = _between(0.0, 0, _DAY)
 
 
-@dataclass(frozen=True)
 class AuditorSettings(_Section):
     """Which second opinions run beside our own engines, and how long an audit may take in seconds.
 
@@ -134,7 +129,6 @@ class AuditorSettings(_Section):
     memory_bytes: int = _between(2048 * _MIB, 512 * _MIB, math.inf)
 
 
-@dataclass(frozen=True)
 class RubricSettings(_Section):
     """A language model as a second pair of eyes: a server that speaks OpenAI's protocol, or a program.
 
@@ -197,14 +191,12 @@ def _problem_of_url(url: str) -> str:
     )
 
 
-@dataclass(frozen=True)
 class JournalSettings(_Section):
     """When a journal file is closed and the next one begun."""
 
     rotate_bytes: int = _above_zero(16 * _MIB)
 
 
-@dataclass(frozen=True)
 class Settings(_Section):
     """All of ``config.toml``."""
 

@@ -1,4 +1,4 @@
-"""Plain data, as JSON and YAML give it, made into frozen dataclasses: strictly, by their annotations alone.
+"""Plain data, as JSON and YAML give it, made into values and frozen dataclasses: strictly, by their annotations alone.
 
 For what every start reads (rules, a worker's answer, a kept report): pydantic takes five bare starts of Python to be
 imported. Known keys only, no conversion of types except lists to tuples, texts to enumerations, integers to floats.
@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import types
 from collections.abc import Callable
-from dataclasses import MISSING, fields, is_dataclass
 from enum import Enum
 from functools import cache
 from typing import Any, Final, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+
+from skillkeep.value import Value, fields
 
 __all__ = ["TypedError", "typed"]
 
@@ -34,7 +35,7 @@ class TypedError(ValueError):
 
 
 def typed(kind: type[T], data: Any) -> T:
-    """`data` as an instance of `kind`, a dataclass. Raises `TypedError`."""
+    """`data` as an instance of `kind`, a `Value` or dataclass. Raises `TypedError`."""
     read: Callable[[Any], T] = _reader(kind)  # type: ignore[arg-type]  # a type is hashable
     return read(data)
 
@@ -44,8 +45,8 @@ def _reader(kind: Any) -> _Read:
     origin, arguments = get_origin(kind), get_args(kind)
     if kind is Any:
         return _anything
-    if is_dataclass(kind) and isinstance(kind, type):
-        return _of_dataclass(kind)
+    if isinstance(kind, type) and issubclass(kind, Value):
+        return _of_fields(kind, {each.name: each.needed for each in fields(kind)})
     if isinstance(kind, type) and issubclass(kind, Enum):
         return _of_enumeration({each.value: each for each in kind})
     if origin is Literal:
@@ -58,6 +59,8 @@ def _reader(kind: Any) -> _Read:
         return _of_any([_reader(each) for each in arguments])
     if kind in _PLAIN:
         return _of_plain(kind)
+    if isinstance(kind, type) and (named := _fields_of_dataclass(kind)) is not None:
+        return _of_fields(kind, named)
     raise TypeError(f"data cannot be read as {kind}")
 
 
@@ -134,17 +137,27 @@ def _of_any(readers: list[_Read]) -> _Read:
     return read
 
 
-def _of_dataclass(kind: type) -> _Read:
+def _fields_of_dataclass(kind: type) -> dict[str, bool] | None:
+    """The name of each field of a dataclass, and whether it has to be given; None when it is none."""
+    from dataclasses import MISSING, fields, is_dataclass  # the settings are values, and every start reads them
+
+    if not is_dataclass(kind):
+        return None
+    return {each.name: each.default is MISSING and each.default_factory is MISSING for each in fields(kind)}
+
+
+def _of_fields(kind: type, named: dict[str, bool]) -> _Read:
+    """Reads a mapping for what is made of the fields `named`; True for one that has to be given."""
     hints = get_type_hints(kind)
     readers: dict[str, _Read] = {}
-    plain = {each.name: hints[each.name] for each in fields(kind) if hints[each.name] in _PLAIN}
-    needed = {each.name for each in fields(kind) if each.default is MISSING and each.default_factory is MISSING}
+    plain = {name: hints[name] for name in named if hints[name] in _PLAIN}
+    needed = {name for name, is_needed in named.items() if is_needed}
 
     def read(data: Any) -> Any:
         if not isinstance(data, dict):
             raise TypedError("a mapping is wanted")
         if not readers:  # made at first use, so that a type may hold itself
-            readers.update({each.name: _reader(hints[each.name]) for each in fields(kind)})
+            readers.update({name: _reader(hints[name]) for name in named})
         given = {}
         for key, value in data.items():
             if plain.get(key) is value.__class__:  # nearly every value of a report ends here

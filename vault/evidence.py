@@ -6,18 +6,22 @@ See `skillkeep.vault.signature` for what the signature proves and against whom.
 from __future__ import annotations
 
 import contextlib
+from typing import TYPE_CHECKING
 
 from skillkeep.clock import Clock
 from skillkeep.digest import parse_digest
 from skillkeep.errors import SkillkeepError
 from skillkeep.journal import Journal
 from skillkeep.vault import refusals
+from skillkeep.vault.approved import load_manifest
 from skillkeep.vault.interface import Mismatch, MismatchKind
 from skillkeep.vault.layout import Layout
 from skillkeep.vault.pointers import wrong_pointer
 from skillkeep.vault.registry import Registry, StoredTool
 from skillkeep.vault.signature import Signature, sign_folder
-from skillkeep.vault.verification import Difference, inspect, load_manifest
+
+if TYPE_CHECKING:
+    from skillkeep.vault.verification import Difference
 
 __all__ = ["Evidence"]
 
@@ -68,6 +72,8 @@ class Evidence:
         unchanged = before is not None and before.digest == stored.signature
         if unchanged and not paranoid and load_manifest(self._layout.manifest(hex_digest), hex_digest) is not None:
             return []
+        from skillkeep.vault.verification import inspect  # most objects are as they were left
+
         found = inspect(self._layout.object(hex_digest), hex_digest)
         if not found and before is not None:
             self._remember(hex_digest, before, stored.signature)

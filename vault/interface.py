@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import IntEnum, StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from skillkeep.sealed import Sealed, sealer
+from skillkeep.value import Value
 
 if TYPE_CHECKING:
     from skillkeep.manifest import Manifest
@@ -36,8 +36,7 @@ class Tier(IntEnum):
     UNKNOWN = 3
 
 
-@dataclass(frozen=True)
-class SourcePlace:
+class SourcePlace(Value):
     """Where the bytes really came from, as fetching proved it (never as somebody claimed it).
 
     `kind` is ``git``, ``folder`` or ``archive``. `host` and `owner` are those of the fetched URL, without
@@ -50,8 +49,7 @@ class SourcePlace:
     path: Path | None = None
 
 
-@dataclass(frozen=True)
-class Admission:
+class Admission(Value):
     """A decision to vault, made by the gate. `Vault.admit` trusts none of it that it can check itself.
 
     `digest` is ``sha256:<hex>`` of the audited manifest. `verdict` is ``PASS``, ``WARN`` or, for tier 1 alone,
@@ -77,8 +75,7 @@ class Admission:
     grants: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
-class Revocation:
+class Revocation(Value):
     """An approval withdrawn. `at` is ISO 8601 UTC."""
 
     digest: str
@@ -87,8 +84,7 @@ class Revocation:
     by: str
 
 
-@dataclass(frozen=True)
-class ToolRecord:
+class ToolRecord(Value):
     """One approval, as the registry holds it.
 
     `current` is False for a version that the name no longer points at (an archived one: its approval still
@@ -115,8 +111,7 @@ class ToolRecord:
     revoked: Revocation | None = None
 
 
-@dataclass(frozen=True)
-class VaultedTool(Sealed):
+class VaultedTool(Sealed, Value):
     """An approved tool whose files were verified when this value was made. Only the vault makes one.
 
     `path` is the absolute, link-free path of the tool's folder in its object (files 0444 or 0555, folders
@@ -150,8 +145,7 @@ class MismatchKind(StrEnum):
     POINTER = "pointer"  # `vetted_vault/<name>` does not point at the current object; `recover` mends it
 
 
-@dataclass(frozen=True)
-class Mismatch:
+class Mismatch(Value):
     """One difference. `path` is inside the tool (POSIX; empty: the whole tool); escape it for display."""
 
     name: str
@@ -161,8 +155,7 @@ class Mismatch:
     detail: str
 
 
-@dataclass(frozen=True)
-class HistoryEntry:
+class HistoryEntry(Value):
     """One event in the life of a name, oldest first. `event` is ``admit``, ``rollback`` or ``revoke``."""
 
     name: str
@@ -179,16 +172,14 @@ class HistoryEntry:
     current: bool
 
 
-@dataclass(frozen=True)
-class GcResult:
+class GcResult(Value):
     """What a collection removed: digests of objects no name can reach any more, and bytes freed."""
 
     objects: tuple[str, ...]
     bytes_freed: int
 
 
-@dataclass(frozen=True)
-class Review:
+class Review(Value):
     """A pending confirmation: exactly what somebody was shown and has not yet confirmed.
 
     `manifest` is the manifest text, so that a later difference can be named by file. `report` is JSON data.

@@ -12,15 +12,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+
+from skillkeep.value import Value
 
 __all__ = ["Layout"]
 
 
-@dataclass(frozen=True)
-class Layout:
+class Layout(Value):
     """The vault's paths. `root` is ``<home>/vetted_vault``, absolute; a digest here is its 64 hex digits."""
 
     root: Path

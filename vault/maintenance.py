@@ -10,8 +10,8 @@ from skillkeep.digest import parse_digest
 from skillkeep.files import remove_tree
 from skillkeep.vault.interface import GcResult
 from skillkeep.vault.layout import Layout
+from skillkeep.vault.objects import remove_object
 from skillkeep.vault.pointers import settle
-from skillkeep.vault.publish import remove_object
 from skillkeep.vault.registry import Registry
 
 __all__ = ["needs_recovery", "remove_unreachable", "settle_name", "settle_unsettled", "surplus", "sweep_staging"]

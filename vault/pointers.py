@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import secrets
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -72,6 +71,6 @@ def _swap(layout: Layout, place: Path, target: str) -> None:
     with contextlib.suppress(OSError):
         if os.readlink(place) == target:
             return
-    temporary = layout.staging / f"link.{secrets.token_hex(8)}"
+    temporary = layout.staging / f"link.{os.urandom(8).hex()}"
     os.symlink(target, temporary)
     os.rename(temporary, place)

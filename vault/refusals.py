@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from skillkeep.near import did_you_mean
 from skillkeep.text import escape, printable_path
 from skillkeep.vault.errors import VaultError
 from skillkeep.vault.interface import Admission, Revocation, Tier, ToolRecord
-from skillkeep.vault.verification import Difference
+
+if TYPE_CHECKING:
+    from skillkeep.vault.verification import Difference
 
 __all__ = ["admission_facts", "check_admission", "name_taken", "not_in_history", "not_vaulted", "revoked", "tampered"]
 

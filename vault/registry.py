@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from dataclasses import dataclass
 from typing import Any
 
 from skillkeep.digest import parse_digest, spell
+from skillkeep.value import Value
 from skillkeep.vault.database import Database
 from skillkeep.vault.interface import HistoryEntry, Revocation, Tier, ToolRecord
 from skillkeep.vault.layout import Layout
@@ -28,16 +28,14 @@ _RECORD = """
 """
 
 
-@dataclass(frozen=True)
-class Stamp:
+class Stamp(Value):
     """When (RFC 3339) and by whom a change is made."""
 
     at: str
     by: str
 
 
-@dataclass(frozen=True)
-class StoredTool:
+class StoredTool(Value):
     """A record with what the registry knows about its object and itself beyond the public record."""
 
     record: ToolRecord

@@ -25,8 +25,9 @@ from __future__ import annotations
 import hashlib
 import os
 import stat
-from dataclasses import dataclass
 from pathlib import Path
+
+from skillkeep.value import Value
 
 __all__ = ["RACY_NS", "Signature", "sign_folder"]
 
@@ -34,8 +35,7 @@ RACY_NS = 2_000_000_000  # file systems with one-second stamps exist (ext4 with 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
-@dataclass(frozen=True)
-class Signature:
+class Signature(Value):
     """`digest`: 64 hex digits over all entries. `newest_ns`: the latest ctime or mtime among them, Unix ns."""
 
     digest: str

@@ -17,7 +17,7 @@ import os
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from skillkeep.clock import SYSTEM_CLOCK, Clock, timestamp
 from skillkeep.digest import parse_digest, spell
@@ -28,7 +28,7 @@ from skillkeep.journal import Journal
 from skillkeep.manifest import Manifest
 from skillkeep.progress import SILENT, Progress
 from skillkeep.vault import changes, maintenance, refusals
-from skillkeep.vault.difference import Side, VersionDiff, changes_between
+from skillkeep.vault.approved import load_manifest
 from skillkeep.vault.evidence import Evidence
 from skillkeep.vault.interface import (
     Admission,
@@ -45,10 +45,10 @@ from skillkeep.vault.interface import (
 from skillkeep.vault.layout import Layout
 from skillkeep.vault.names import check_name, is_digest
 from skillkeep.vault.pointers import check_free
-from skillkeep.vault.publish import publish
 from skillkeep.vault.registry import Registry, Stamp, StoredTool
-from skillkeep.vault.stage import new_folder, stage
-from skillkeep.vault.verification import Difference, inspect, load_manifest
+
+if TYPE_CHECKING:
+    from skillkeep.vault.difference import VersionDiff
 
 __all__ = ["Vault"]
 
@@ -124,6 +124,8 @@ class Vault:
         """What changed between two stored versions of `name`: from `old` (default: the one before the current) to
         `new` (default: the current one). Digests or prefixes. Raises `not_vaulted`, `not_in_history`, `vault_tampered`.
         """
+        from skillkeep.vault.difference import Side, VersionDiff, changes_between
+
         current = self._current(name)
         after = self._version(name, new) if new else current
         before = self._version(name, old) if old else self._registry.before(current)
@@ -258,6 +260,9 @@ class Vault:
     # inner steps
 
     def _admit_locked(self, admission: Admission, hex_digest: str, tree: Path, progress: Progress) -> None:
+        from skillkeep.vault.publish import publish
+        from skillkeep.vault.stage import new_folder, stage
+
         folder = new_folder(self.layout, hex_digest)
         try:
             progress.step("copying into the vault")
@@ -285,6 +290,8 @@ class Vault:
             return False
         if (found.record.verdict, found.record.grants) != (admission.verdict, admission.grants):
             return False
+        from skillkeep.vault.verification import inspect
+
         return not inspect(self.layout.object(hex_digest), hex_digest)
 
     @contextlib.contextmanager
@@ -324,6 +331,8 @@ class Vault:
         hex_digest = parse_digest(digest)
         manifest = load_manifest(self.layout.manifest(hex_digest), hex_digest)
         if manifest is None:
+            from skillkeep.vault.verification import Difference
+
             raise refusals.tampered(digest, [Difference(MismatchKind.MANIFEST, "", "it is not the approved one")])
         return manifest
 

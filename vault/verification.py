@@ -10,48 +10,28 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from skillkeep.digest import sha256_bytes, sha256_fd
+from skillkeep.digest import sha256_fd
 from skillkeep.errors import SkillkeepError
 from skillkeep.manifest import Manifest, ManifestEntry
 from skillkeep.tree import EntryKind, TreeEntry, TreeLimits, TreeView, UnreadReason
+from skillkeep.value import Value
+from skillkeep.vault.approved import load_manifest
 from skillkeep.vault.interface import MismatchKind
 
-__all__ = ["FILE_MODE", "FOLDER_MODE", "MANIFEST_BYTES", "PROGRAM_MODE", "Difference", "inspect", "load_manifest"]
+__all__ = ["FILE_MODE", "FOLDER_MODE", "PROGRAM_MODE", "Difference", "inspect"]
 
 FILE_MODE, PROGRAM_MODE, FOLDER_MODE = 0o444, 0o555, 0o555
-MANIFEST_BYTES = 64 << 20
 _SPARE_ENTRIES = 10_000  # how many added names are listed before the rest is only said to exist
-_OPEN_FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
-@dataclass(frozen=True)
-class Difference:
+class Difference(Value):
     """How one path of an object differs; `path` is inside the tree, empty for the object as a whole."""
 
     kind: MismatchKind
     path: str
     detail: str
-
-
-def load_manifest(path: Path, hex_digest: str) -> Manifest | None:
-    """The manifest file at `path`, or None unless it is there and hashes to `hex_digest`."""
-    try:
-        fd = os.open(path, _OPEN_FILE)
-    except OSError:
-        return None
-    with os.fdopen(fd, "rb") as stream:
-        if not stat.S_ISREG(os.fstat(fd).st_mode):
-            return None
-        try:
-            data = stream.read(MANIFEST_BYTES)
-        except OSError:
-            return None
-    if sha256_bytes(data) != hex_digest:
-        return None
-    return Manifest.from_text(data.decode("ascii"))
 
 
 def inspect(folder: Path, hex_digest: str) -> list[Difference]:

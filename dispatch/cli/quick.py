@@ -5,6 +5,7 @@ The parser of options takes three bare starts of Python to be imported, and noth
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from collections.abc import Sequence
@@ -23,12 +24,15 @@ def quick_run(program: str, arguments: Sequence[str]) -> int | None:
     ours, theirs = split_words(arguments[1:], ())
     if len(ours) != 1 or ours[0].startswith("-") or not theirs:
         return None
+    gc.disable()
     from skillkeep.cli.failure import report
     from skillkeep.errors import Exit
 
     try:
         from skillkeep.runner.cli.running import RunCommandLine, perform
 
+        gc.freeze()  # what was imported is there to the end: neither it nor its end is worth a search for garbage
+        gc.enable()
         code = perform(RunCommandLine(ours[0], tuple(theirs)))
         sys.stdout.flush()
     except KeyboardInterrupt:

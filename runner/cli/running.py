@@ -6,7 +6,6 @@ import os
 import signal
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -25,6 +24,7 @@ from skillkeep.runner.run import RunOptions, run_tool
 from skillkeep.runner.sizes import size_of
 from skillkeep.settings import Settings
 from skillkeep.text import escape
+from skillkeep.value import Value
 from skillkeep.vault.interface import VaultedTool
 from skillkeep.vault.store import Vault
 
@@ -37,8 +37,7 @@ __all__ = ["TIMEOUT_EXIT", "RunCommandLine", "exit_code_of", "floor_on", "perfor
 TIMEOUT_EXIT = 124  # as timeout(1) gives
 
 
-@dataclass(frozen=True)
-class _Floor:
+class _Floor(Value):
     home: Home
     settings: Settings
     vault: Vault
@@ -46,8 +45,7 @@ class _Floor:
     clock: Clock = SYSTEM_CLOCK
 
 
-@dataclass(frozen=True)
-class RunCommandLine:
+class RunCommandLine(Value):
     """The tool, what is to run of it, and the options, each as `skill run --help` says."""
 
     name: str

@@ -10,7 +10,6 @@ import signal
 import socket
 import sys
 import time
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -34,6 +33,7 @@ from skillkeep.runner.native.feed import Feeder
 from skillkeep.runner.native.identity import DEFAULT_ID_BASE
 from skillkeep.runner.native.plan import make_plan
 from skillkeep.runner.native.streams import Captured, Streams, capture
+from skillkeep.value import Value
 
 if TYPE_CHECKING:
     from skillkeep.runner.native.terminal import Terminal
@@ -78,6 +78,8 @@ class NativeBackend(Backend):
             result = self._run(request)
         except RunnerError as error:
             return Availability(self.name, False, error.message, explain.mend(error))
+        finally:
+            Line.forget()
         if not result.ok:
             return Availability(self.name, False, f"/bin/true ended with {result.cause} in it", "Run it by hand.")
         held = result.assurance
@@ -145,8 +147,7 @@ def _at_terminal(terminal: Terminal, line: Line, changes: list[int]) -> dict[str
         return receive(line.connection, changes)
 
 
-@dataclass(frozen=True)
-class _Run:
+class _Run(Value):
     """A run under way, as a terminal sees it."""
 
     connection: socket.socket

@@ -14,7 +14,6 @@ import struct
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -27,6 +26,7 @@ from skillkeep.runner.native.leftover import close_all, close_many, leave
 from skillkeep.runner.native.place import LAYER, alone, rights, server_folder, server_name
 from skillkeep.runner.native.plan import Plan
 from skillkeep.runner.native.streams import Streams
+from skillkeep.value import Value
 
 if TYPE_CHECKING:
     from skillkeep.runner.native.held import Held
@@ -47,8 +47,7 @@ _HERE = os.path.dirname(os.path.abspath(__file__))
 _CREDENTIALS = struct.Struct("3i")
 
 
-@dataclass(frozen=True)
-class _Server:
+class _Server(Value):
     """Where a server listens. A `private` one is of one process alone."""
 
     folder: str
@@ -251,6 +250,11 @@ class Line:
         else:
             return held
         return None
+
+    @classmethod
+    def forget(cls) -> None:
+        """The last run was made to see whether it can be: nothing is imported, learnt or lent for more of them."""
+        cls._last = None
 
     @classmethod
     def give_back(cls) -> None:

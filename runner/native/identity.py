@@ -7,11 +7,11 @@ makes the root) and the payload (1000 inside). Without root the kernel allows on
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 
 from skillkeep.kernel.errors import KernelError
 from skillkeep.kernel.id_maps import IdMap, mapped_extents
 from skillkeep.runner.native.plan import INSIDE_ID
+from skillkeep.value import Value
 
 __all__ = ["DEFAULT_ID_BASE", "Identity", "choose_identity"]
 
@@ -21,8 +21,7 @@ _SLOTS = 1 << 22  # the kernel's highest pid, so that pid % slots is unique amon
 _FEWEST_IDS = 1024
 
 
-@dataclass(frozen=True)
-class Identity:
+class Identity(Value):
     """The id map of one run and the host ids its payload must turn out to have."""
 
     ids: IdMap

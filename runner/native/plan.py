@@ -7,7 +7,6 @@ import json
 import math
 import os
 import sys
-from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from typing import Any
 
@@ -15,6 +14,7 @@ from skillkeep.grants import RESERVED
 from skillkeep.runner.egress.place import VARIABLES
 from skillkeep.runner.errors import RunnerError
 from skillkeep.runner.interface import PATH, Bind, RunRequest, SandboxPolicy
+from skillkeep.value import Value, field, fields, replace
 
 __all__ = ["HOME", "INSIDE_ID", "POLICY_FILE", "POLICY_VARIABLE", "Plan", "make_plan", "policy_text"]
 
@@ -25,8 +25,7 @@ POLICY_VARIABLE = "SKILLKEEP_POLICY"
 INSIDE_ID = 1000
 
 
-@dataclass(frozen=True)
-class Plan:
+class Plan(Value):
     """One sandboxed command. Sizes in bytes, times in seconds, paths as seen inside unless named source."""
 
     argv: tuple[str, ...]
@@ -81,7 +80,7 @@ class Plan:
         return json.dumps({**self._facts(), "binds": [vars(bind) for bind in self.binds]})
 
     def _facts(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in self.__dataclass_fields__}
+        return {each.name: getattr(self, each.name) for each in fields(Plan)}
 
     @classmethod
     def from_text(cls, text: str) -> Plan:

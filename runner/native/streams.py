@@ -6,7 +6,6 @@ import os
 import select
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import ClassVar
 
 from skillkeep.runner.native.feed import Feeder
@@ -19,13 +18,13 @@ _LONGEST_WAIT = 60.0
 _STREAMS = 3
 
 
-@dataclass
 class Captured:
     """The bytes of each stream, and which of them had more than was kept."""
 
-    stdout: bytearray = field(default_factory=bytearray)
-    stderr: bytearray = field(default_factory=bytearray)
-    truncated: set[str] = field(default_factory=set)
+    def __init__(self) -> None:
+        self.stdout = bytearray()
+        self.stderr = bytearray()
+        self.truncated: set[str] = set()
 
 
 class Pipe:

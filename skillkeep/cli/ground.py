@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from skillkeep.home import Home
+from skillkeep.value import Value
 
 if TYPE_CHECKING:
     from skillkeep.journal import Journal
@@ -16,8 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["Ground", "ground"]
 
 
-@dataclass(frozen=True)
-class Ground:
+class Ground(Value):
     """What nearly every command stands on."""
 
     home: Home

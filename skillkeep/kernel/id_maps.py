@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import errno
-from dataclasses import dataclass
 
 from skillkeep.kernel.errors import KernelError
 from skillkeep.kernel.libc import guarded
 from skillkeep.kernel.procfs import read_text, write_text
+from skillkeep.value import Value
 
 __all__ = ["IdMap", "mapped_extents", "write_maps"]
 
 
-@dataclass(frozen=True)
-class IdMap:
+class IdMap(Value):
     """Pairs of (id inside, id outside), one each; the same pairs serve users and groups."""
 
     users: tuple[tuple[int, int], ...]

@@ -7,11 +7,12 @@ import subprocess
 
 import pytest
 from support.commands import BIN, environment, run_command
-from support.vaults import make_tool
+from support.vaults import make_tool, open_vault
 
 from skillkeep.dispatch.cli.quick import quick_run
 from skillkeep.home import Home
 from skillkeep.runner.native import NativeBackend
+from skillkeep.vault import signature
 
 NATIVE = NativeBackend().probe()
 FILES = {
@@ -74,17 +75,33 @@ def test_a_shell_that_completes_is_answered_by_the_parser(monkeypatch: pytest.Mo
     assert quick_run("skill", ("run", "tool", "entry")) is None
 
 
-@pytest.mark.skipif(not NATIVE.available, reason=f"no native sandbox: {NATIVE.reason}")
-def test_the_parser_is_not_imported_for_it(home: Home) -> None:
-    make_tool(home, "tool", FILES)
+def imported_for_a_run(home: Home, first: str = "") -> set[str]:
+    """What a process has imported that did `first` and then ran a tool of `home` as a shell would have it run."""
     code = (
-        "import sys; sys.argv = ['skill', 'run', 'tool', 'run']\n"
+        f"import sys; sys.argv = ['skill', 'run', 'tool', 'run']\n{first}\n"
         "from skillkeep.dispatch.cli.main import skill\n"
         "code = skill(); assert code == 0, code\n"
-        "assert not {'typer', 'rich', 'pydantic'} & set(sys.modules), sys.modules.keys()\n"
+        "print(*sys.modules, file=sys.stderr)\n"
     )
-    env = environment(home.root)
-    subprocess.run([str(BIN / "python"), "-c", code], env=env, cwd=home.root, stdin=subprocess.DEVNULL, check=True)
+    env, argv = environment(home.root), [str(BIN / "python"), "-c", code]
+    done = subprocess.run(argv, env=env, cwd=home.root, stdin=subprocess.DEVNULL, capture_output=True, check=True)
+    return set(done.stderr.decode().split())
+
+
+@pytest.mark.skipif(not NATIVE.available, reason=f"no native sandbox: {NATIVE.reason}")
+def test_neither_the_parser_nor_dataclasses_are_imported_for_it(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    make_tool(home, "tool", FILES)
+    monkeypatch.setattr(signature, "RACY_NS", 0)  # as if it lay there for some time, so that a run hashes no file
+    open_vault(home).open("tool")
+    assert not {"typer", "rich", "pydantic", "dataclasses", "inspect"} & imported_for_a_run(home)
+
+
+@pytest.mark.skipif(not NATIVE.available, reason=f"no native sandbox: {NATIVE.reason}")
+def test_to_try_the_sandbox_first_is_no_reason_to_expect_more_runs(home: Home) -> None:
+    make_tool(home, "tool", FILES)
+    for_many = {"skillkeep.runner.native.own", "skillkeep.runner.native.lent", "skillkeep.kernel.tape"}
+    tried = "from skillkeep.runner.native import backend; backend.held_lately = lambda _: None"
+    assert not for_many & imported_for_a_run(home, tried)
 
 
 @pytest.mark.skipif(not NATIVE.available, reason=f"no native sandbox: {NATIVE.reason}")
