@@ -36,6 +36,8 @@ def test_without_a_word_it_is_shown_and_kept_and_committed_later(home: Home) -> 
     assert [run["tool"] for run in listed] == ["tool"]
     identity = listed[0]["id"]
     assert "+three" in run_command("runner", "dry-run", "show", identity[:6], home=home.root).out
+    seen = run_command("runner", "dry-run", "show", identity, "--json", home=home.root).json["folders"][0]["difference"]
+    assert ("    +three" in seen["lines"], seen["truncated"]) == (True, False)
     done = run_command("runner", "dry-run", "commit", identity[:6], "--json", home=home.root)
     assert (done.code, done.json["done"], done.json["refused"]) == (0, 2, [])
     assert (project.root / "b").read_text() == "two\nthree\n"
@@ -51,6 +53,7 @@ def test_commit_at_once_only_when_the_tool_succeeds(home: Home) -> None:
     assert run_command("runner", "dry-run", "list", home=home.root).out.count("tool") == 1 + 1
     done = skill(project, "--commit", "--json")
     assert (done.code, done.json["dry_run"]["state"]) == (0, "committed")
+    assert "    +three" in done.json["dry_run"]["folders"][0]["difference"]["lines"]
     assert not (project.root / "a").exists()
 
 
