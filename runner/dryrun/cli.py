@@ -104,7 +104,7 @@ def settle(run: DryRun, floor: RunFloor, *, at_once: bool, as_json: bool) -> tup
     shown = _shown(floor.home, run) if as_json else {}
     facts: dict[str, Any] = {**shown, "state": "kept", "committed": None}
     if run.empty:
-        return {**facts, "state": "empty"}, True
+        return {**facts, "state": "lost" if run.lost else "empty"}, not run.lost
     if at_once and failed:
         say(f"the tool failed: nothing was committed. To commit all the same: runner dry-run commit {run.id}")
         return facts, True
@@ -113,7 +113,7 @@ def settle(run: DryRun, floor: RunFloor, *, at_once: bool, as_json: bool) -> tup
         done = commit(run, floor)
         _tell(done, quiet=as_json)
         state = "partly" if done.refused else "committed"
-        return {**facts, "state": state, "committed": _committed(done)}, not done.refused
+        return {**facts, "state": state, "committed": _committed(done)}, not (done.refused or run.lost)
     if answer == "d":
         drop(run, floor)
         return {**facts, "state": "dropped"}, True

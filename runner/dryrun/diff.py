@@ -73,6 +73,15 @@ def whole(folder: FolderChanges, blobs: Path) -> Whole:
 
 def _told(folder: FolderChanges, blobs: Path, budget: _Budget, rows: Callable[[str], Iterable[str]]) -> Iterator[str]:
     yield summary(folder)
+    budget.cut = any(remark.refused for remark in folder.remarks)
+    yield from _changes(folder, blobs, budget, rows)
+    for remark in folder.remarks:
+        yield f"  {'refused' if remark.refused else 'note'}: {printable_path(remark.path or '.')}: {remark.text}"
+
+
+def _changes(
+    folder: FolderChanges, blobs: Path, budget: _Budget, rows: Callable[[str], Iterable[str]]
+) -> Iterator[str]:
     try:
         root = open_root(folder.root)
     except OSError as error:
@@ -88,8 +97,6 @@ def _told(folder: FolderChanges, blobs: Path, budget: _Budget, rows: Callable[[s
                 break
     finally:
         os.close(root)
-    for remark in folder.remarks:
-        yield f"  {'refused' if remark.refused else 'note'}: {printable_path(remark.path or '.')}: {remark.text}"
 
 
 def _bounded(lines: Iterable[str], budget: _Budget) -> Iterator[str]:
