@@ -18,14 +18,14 @@ from skillkeep.home import Home
 from skillkeep.journal import Journal
 from skillkeep.runner.entry import list_entries, resolve_entry
 from skillkeep.runner.interface import AssuranceLevel, Cause, Denial, RunResult
-from skillkeep.runner.ladder import LOCAL
+from skillkeep.runner.ladder import LOCAL, NATIVE
 from skillkeep.runner.open_runs import settle
-from skillkeep.runner.policy import Limits, build_policy, pass_environment, unheld_grants
+from skillkeep.runner.policy import Limits, build_policy, folders_of_strangers, pass_environment, unheld_grants
 from skillkeep.runner.records import run_facts
 from skillkeep.runner.run import RunOptions, run_tool
 from skillkeep.runner.sizes import size_of
 from skillkeep.settings import Settings
-from skillkeep.text import escape
+from skillkeep.text import escape, printable_path
 from skillkeep.vault.interface import VaultedTool
 from skillkeep.vault.store import Vault
 
@@ -116,6 +116,11 @@ def perform(asked: RunCommandLine) -> int:
     notes = [
         f"the grant {grant} is not honoured by {result.backend}: the run has no network"
         for grant in unheld_grants(tool, result.backend)
+    ]
+    notes += [
+        f"{printable_path(path)} belongs to root: what the tool wrote there no later run can change; "
+        "chown it to an ordinary user"
+        for path in (folders_of_strangers(policy) if result.backend == NATIVE else ())
     ]
     notes += [f"the earlier run {each} was cut off: nobody saw its end" for each in unended]
     if not asked.as_json:
