@@ -68,6 +68,29 @@ def test_a_tool_that_fills_the_disk_does_not_keep_its_end_out_of_the_journal(hom
     assert json.loads((after.runs / result["run_id"] / "run.json").read_text())["result"]["exit_code"] == 7
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="mounting needs root")
+def test_changes_for_which_the_disk_has_no_room_are_lost_and_the_output_is_not(home: Home) -> None:
+    project = project_for(home, {"fa": "x"})
+    top, aside = home.root.parent, home.root.parent.parent / "aside"
+    code = "head -c 20000000 /dev/zero > $0/big; echo said"
+    done = subprocess.run(
+        ["unshare", "--mount", "sh", "-c", SMALL, str(top), str(aside), "size=8m", "--dry-run", code],
+        env={**environment(home.root), "PATH": f"{BIN}:{os.environ['PATH']}"}, capture_output=True, text=True,
+    )  # fmt: skip
+    answer, *rest = done.stdout.splitlines()
+    result = json.loads(answer)
+    assert rest == ["125", ".lock"], done.stderr
+    assert (result["stdout"], result["exit_code"], result["dry_run"]["state"]) == ("said\n", 0, "lost")
+    (said,) = result["unrecorded"]
+    assert said.startswith("changes are lost: ")
+    assert "No space left" in said
+    assert said in done.stderr
+    assert str(project.root) in result["dry_run"]["folders"][0]["difference"]["lines"][0]
+    assert result["dry_run"]["folders"][0]["difference"]["truncated"]
+    events = [line.event for line in Journal(aside / "after" / "journal").read()]
+    assert events[-3:] == ["run.start", "run.end", "dryrun.collected"]
+
+
 def test_the_next_run_says_that_one_was_cut_off(home: Home) -> None:
     project = project_for(home, {"a": "x"})
     project.root.chmod(0o777)
