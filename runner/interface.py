@@ -260,7 +260,8 @@ class RunResult(Value):
     """What a run did, as seen from outside it. Exactly one of `exit_code` and `signal` is set.
 
     A measurement that a backend cannot make is None. `passed_over` names the stronger rungs of the ladder
-    that were not used, and why. Only where it is `explained` do the denials tell of files.
+    that were not used, and why. Only where it is `explained` do the denials tell of files. `unrecorded` says what of
+    its end could not be written down.
     """
 
     backend: str
@@ -284,6 +285,7 @@ class RunResult(Value):
     passed_over: tuple[Availability, ...] = ()
     attempts: tuple[Attempt, ...] = ()
     explained: bool = False
+    unrecorded: tuple[str, ...] = ()
 
     @property
     def ok(self) -> bool:

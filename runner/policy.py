@@ -6,8 +6,10 @@ not granted to the tool by name, and `check_granted` says so again right before 
 
 from __future__ import annotations
 
+import contextlib
 import math
 import os
+import stat
 from collections.abc import Iterable, Mapping
 
 from skillkeep.grants import check_path
@@ -19,7 +21,15 @@ from skillkeep.text import printable_path
 from skillkeep.value import Value, replace
 from skillkeep.vault.interface import VaultedTool
 
-__all__ = ["TOOL_MOUNT", "Limits", "build_policy", "check_granted", "pass_environment", "unheld_grants"]
+__all__ = [
+    "TOOL_MOUNT",
+    "Limits",
+    "build_policy",
+    "check_granted",
+    "folders_of_strangers",
+    "pass_environment",
+    "unheld_grants",
+]
 
 TOOL_MOUNT = "/work"
 _OPTIONS = {
@@ -113,6 +123,19 @@ def unheld_grants(tool: VaultedTool, backend: str) -> tuple[str, ...]:
     """Grants that were given but that `backend` does not honour: the run has less than it may have."""
     held = ("env", "write", "net") if backend in ("native", "docker", "lima", "local") else ("env", "write")
     return tuple(grant for grant in tool.grants if grant.partition(":")[0] not in held)
+
+
+def folders_of_strangers(policy: SandboxPolicy) -> tuple[str, ...]:
+    """Folders in which what a run writes belongs, for a runner that is root, to an id that no later run has."""
+    if os.geteuid() != 0:
+        return ()
+    found = []
+    for bind in policy.binds:
+        with contextlib.suppress(OSError):  # a tool may have removed it
+            state = os.lstat(bind.source)
+            if bind.writable and not bind.overlay_bytes and stat.S_ISDIR(state.st_mode) and state.st_uid == 0:
+                found.append(bind.source)
+    return tuple(found)
 
 
 def _granted(grants: Iterable[str], kind: str) -> tuple[str, ...]:

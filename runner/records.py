@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from skillkeep.digest import sha256_bytes, spell
-from skillkeep.files import io_errors, remove_tree, write_atomic
-from skillkeep.home import Home
+from skillkeep.files import io_errors, remove_tree
 from skillkeep.runner.interface import RunResult, SandboxPolicy
 from skillkeep.vault.interface import VaultedTool
 
-__all__ = ["KEPT_RUNS", "run_facts", "write_record"]
+__all__ = ["KEPT_RUNS", "forget_oldest", "record_of", "run_facts"]
 
 SCHEMA = "skillkeep/run-record-v1"
 KEPT_RUNS = 1000
@@ -33,19 +31,11 @@ def run_facts(tool: VaultedTool, argv: Sequence[str], policy: SandboxPolicy) -> 
     }
 
 
-def write_record(
-    home: Home,
-    facts: Mapping[str, Any],
-    times: tuple[str, str],
-    policy: SandboxPolicy,
-    result: RunResult,
-) -> Path:
-    """Store the record of a finished run and return its path; the oldest beyond `KEPT_RUNS` go.
-
-    `times` are start and end, RFC 3339. Raises `SkillkeepError` (`io_error`).
-    """
-    folder = home.runs / result.run_id
-    record = {
+def record_of(
+    facts: Mapping[str, Any], times: tuple[str, str], policy: SandboxPolicy, result: RunResult
+) -> dict[str, Any]:
+    """The record of a finished run; `times` are start and end, RFC 3339."""
+    return {
         "schema": SCHEMA,
         **facts,
         "started_at": times[0],
@@ -53,17 +43,11 @@ def write_record(
         "policy": policy.to_json(),
         "result": _without_output(result),
     }
-    with io_errors("record the run"):
-        home.runs.mkdir(mode=0o700, parents=True, exist_ok=True)
-        folder.mkdir(mode=0o700)
-    path = folder / "run.json"
-    write_atomic(path, json.dumps(record, indent=1, sort_keys=True).encode("ascii") + b"\n")
-    _forget_oldest(home.runs)
-    return path
 
 
 def _without_output(result: RunResult) -> dict[str, Any]:
     shape = result.to_json()
+    del shape["unrecorded"]
     for name, data in (("stdout", result.stdout), ("stderr", result.stderr)):
         del shape[name], shape[f"{name}_encoding"]
         shape[f"{name}_bytes"], shape[f"{name}_digest"] = len(data), spell(sha256_bytes(data))
@@ -74,7 +58,8 @@ def _encodable(word: str) -> str:
     return word.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
 
 
-def _forget_oldest(runs: Path) -> None:
+def forget_oldest(runs: Path) -> None:
+    """Remove the oldest records beyond `KEPT_RUNS`, now and then. Raises `SkillkeepError` (`io_error`)."""
     with io_errors("look through the old runs"), os.scandir(runs) as listing:
         names = [item.name for item in listing]
     if len(names) <= KEPT_RUNS + _SLACK:

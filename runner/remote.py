@@ -86,6 +86,7 @@ def from_answer(data: Mapping[str, Any], request: RunRequest, backend: str) -> R
     shape["attempts"] = tuple(Attempt(**each) for each in shape["attempts"])
     about = {
         "passed_over": (),
+        "unrecorded": (),
         "backend": backend,
         "policy_digest": request.policy.digest,
         "tool_digest": request.tool.digest if request.tool else None,

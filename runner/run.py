@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from skillkeep.clock import Clock, timestamp
 from skillkeep.errors import SkillkeepError
@@ -12,8 +13,9 @@ from skillkeep.journal import Journal
 from skillkeep.runner.errors import RunnerError
 from skillkeep.runner.interface import AssuranceLevel, RunRequest, RunResult, SandboxPolicy
 from skillkeep.runner.ladder import AUTO, LOCAL, NATIVE, Choice, Factories, backend_factories, choose, least_of
+from skillkeep.runner.open_runs import OpenRun, settle
 from skillkeep.runner.policy import check_granted
-from skillkeep.runner.records import run_facts, write_record
+from skillkeep.runner.records import forget_oldest, record_of, run_facts
 from skillkeep.settings import Settings
 from skillkeep.value import Value, replace
 from skillkeep.vault.interface import VaultedTool
@@ -76,7 +78,8 @@ def run_tool(
     The vault verifies the tool again before anything else, whenever it was opened. `factories` replaces the
     backends of `backend_factories`. Raises `SkillkeepError` when nothing ran: from the vault `not_vaulted`,
     `vault_tampered`, `revoked`; from the runner `tool_changed`, `not_granted`, `sandbox_unavailable` and the
-    other codes of `RunnerError`. Every refusal is in the journal.
+    other codes of `RunnerError`. Every refusal is in the journal. A run whose end could not be written down is a result
+    all the same; its `unrecorded` says so, and the next run writes it down.
     """
     if not isinstance(tool, VaultedTool):
         raise TypeError("only a VaultedTool can be run")
@@ -127,28 +130,43 @@ def _request(
 
 
 def _journaled_run(choice: Choice, request: RunRequest, floor: RunFloor, facts: dict[str, object]) -> RunResult:
-    backend, run_id = choice.backend, request.run_id
+    """The run, between its start and its end in the journal. Its result is handed over whether its end could be written
+    down or not.
+    """
+    backend, run_id, journal = choice.backend, request.run_id, floor.journal
+    settle(floor.home, journal)
+    record = OpenRun.begin(floor.home, run_id, len(json.dumps(facts)))
+    about: dict[str, Any] = {"run_id": run_id, "backend": backend.name}
     started = timestamp(floor.clock.now())
-    floor.journal.append("run.start", durable=True, run_id=run_id, backend=backend.name, **facts)
+    try:
+        journal.append("run.start", durable=True, **about, **facts)
+    except BaseException:
+        record.forget()
+        raise
     try:
         result = replace(backend.run(request), passed_over=choice.passed_over)
     except BaseException as error:
         code = error.code if isinstance(error, SkillkeepError) else type(error).__name__
-        floor.journal.append("run.failed", run_id=run_id, backend=backend.name, code=code)
+        record.end(journal, "run.failed", {**about, "code": code}, timestamp(floor.clock.now()), None)
         raise
-    floor.journal.append(
-        "run.end",
-        run_id=run_id,
-        backend=backend.name,
-        cause=result.cause.value,
-        exit_code=result.exit_code,
-        signal=result.signal,
-        assurance=result.assurance.level.name.lower(),
-        wall_seconds=round(result.wall_seconds, 3),
-        reached=sorted({f"{each.host}:{each.port}" for each in result.attempts if each.allowed}),
-        refused=sorted({f"{each.host}:{each.port}" for each in result.attempts if not each.allowed}),
-    )
-    write_record(
-        floor.home, {"run_id": run_id, **facts}, (started, timestamp(floor.clock.now())), request.policy, result
-    )
-    return result
+    ended = timestamp(floor.clock.now())
+    kept = record_of({"run_id": run_id, **facts}, (started, ended), request.policy, result)
+    unrecorded = record.end(journal, "run.end", {**about, **_end_of(result)}, ended, kept)
+    try:
+        forget_oldest(floor.home.runs)
+    except SkillkeepError as error:
+        unrecorded = (*unrecorded, f"old records stay: {error.message}")
+    return replace(result, unrecorded=unrecorded)
+
+
+def _end_of(result: RunResult) -> dict[str, Any]:
+    """What the journal is told of a run that is over."""
+    return {
+        "cause": result.cause.value,
+        "exit_code": result.exit_code,
+        "signal": result.signal,
+        "assurance": result.assurance.level.name.lower(),
+        "wall_seconds": round(result.wall_seconds, 3),
+        "reached": sorted({f"{each.host}:{each.port}" for each in result.attempts if each.allowed}),
+        "refused": sorted({f"{each.host}:{each.port}" for each in result.attempts if not each.allowed}),
+    }

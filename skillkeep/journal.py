@@ -129,14 +129,14 @@ class Journal:
                 write_all(fd, line := _canonical({**body, "hash": digest}) + b"\n")
                 if durable:
                     os.fsync(fd)
+                if fresh and durable:
+                    fsync_dir(self._folder)
+                self._write_head(_Head(head.seq + 1, digest, file.name, size + len(line)), durable)
             except OSError:
-                os.ftruncate(fd, size)
+                os.ftruncate(fd, size)  # with its HEAD or not at all, so that whoever tries again writes no line twice
                 raise
         finally:
             os.close(fd)
-        if fresh and durable:
-            fsync_dir(self._folder)
-        self._write_head(_Head(head.seq + 1, digest, file.name, size + len(line)), durable)
         return digest
 
     def _settle(self, head: _Head | None) -> _Head:

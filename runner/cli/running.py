@@ -12,18 +12,19 @@ from typing import TYPE_CHECKING, Any, TextIO
 from skillkeep.cli.ground import Ground, ground
 from skillkeep.cli.output import columns, emit, is_terminal, paint, say, write
 from skillkeep.clock import SYSTEM_CLOCK, Clock
-from skillkeep.errors import Exit, UsageError
+from skillkeep.errors import Exit, SkillkeepError, UsageError
 from skillkeep.home import Home
 from skillkeep.journal import Journal
 from skillkeep.runner.entry import list_entries, resolve_entry
 from skillkeep.runner.interface import AssuranceLevel, Cause, Denial, RunResult
-from skillkeep.runner.ladder import LOCAL
-from skillkeep.runner.policy import Limits, build_policy, pass_environment, unheld_grants
+from skillkeep.runner.ladder import LOCAL, NATIVE
+from skillkeep.runner.open_runs import settle
+from skillkeep.runner.policy import Limits, build_policy, folders_of_strangers, pass_environment, unheld_grants
 from skillkeep.runner.records import run_facts
 from skillkeep.runner.run import RunOptions, run_tool
 from skillkeep.runner.sizes import size_of
 from skillkeep.settings import Settings
-from skillkeep.text import escape
+from skillkeep.text import escape, printable_path
 from skillkeep.value import Value
 from skillkeep.vault.interface import VaultedTool
 from skillkeep.vault.store import Vault
@@ -102,6 +103,7 @@ def perform(asked: RunCommandLine) -> int:
     )
     if asked.commit and not asked.dry_run:
         raise UsageError("usage", "--commit belongs to --dry-run", "Add --dry-run, or leave --commit out.")
+    unended = settle(floor.home, floor.journal)
     if asked.dry_run:
         from skillkeep.runner.dryrun.run import keep_apart, run_dry
 
@@ -113,10 +115,18 @@ def perform(asked: RunCommandLine) -> int:
         f"the grant {grant} is not honoured by {result.backend}: the run has no network"
         for grant in unheld_grants(tool, result.backend)
     ]
+    notes += [
+        f"{printable_path(path)} belongs to root: what the tool wrote there no later run can change; "
+        "chown it to an ordinary user"
+        for path in (folders_of_strangers(policy) if result.backend == NATIVE else ())
+    ]
+    notes += [f"the earlier run {each} was cut off: nobody saw its end" for each in unended]
     if not asked.as_json:
         _pass_on(result)
         for line in [*_remarks(result), *notes]:
             say(f"{paint('run', 'yellow', sys.stderr)}: {escape(line)}", quiet=asked.quiet)
+    for line in result.unrecorded:
+        say(f"{paint('run', 'red', sys.stderr)}: it ran, but its end is not recorded: {escape(line)}")
     outcome, settled = _settled(dry, floor, asked.commit, asked.as_json)
     if asked.as_json:
         about = run_facts(tool, argv, policy)
@@ -128,9 +138,14 @@ def _settled(dry: DryRun | None, floor: _Floor, at_once: bool, as_json: bool) ->
     """What becomes of a dry run, as facts for ``--json``, and whether that is what was asked for."""
     if dry is None:
         return {}, True
-    from skillkeep.runner.dryrun.cli import settle
+    from skillkeep.runner.dryrun.cli import settle as settle_dry_run
 
-    facts, settled = settle(dry, floor, at_once=at_once, as_json=as_json)
+    try:
+        facts, settled = settle_dry_run(dry, floor, at_once=at_once, as_json=as_json)
+    except SkillkeepError as error:
+        if not as_json:  # the output has been passed on
+            raise
+        return {"dry_run": {"id": dry.id, "state": "failed", "error": error.to_json()}}, False
     return {"dry_run": facts}, settled
 
 

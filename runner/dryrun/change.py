@@ -126,6 +126,16 @@ class FolderChanges:
     changes: tuple[Change, ...] = ()
     remarks: tuple[Remark, ...] = ()
 
+    @classmethod
+    def lost(cls, root: str, why: str) -> FolderChanges:
+        """Of a folder in which nobody knows any more what the tool wrote."""
+        return cls(root, 0, 0, (), (Remark("", f"what the tool wrote there is lost: {why}", refused=True),))
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether it was made by `lost`: no folder has the inode 0."""
+        return self.inode == 0
+
 
 @dataclass(frozen=True)
 class DryRun:
@@ -144,6 +154,11 @@ class DryRun:
     def empty(self) -> bool:
         """Whether the tool left everything as it was."""
         return not any(folder.changes for folder in self.folders)
+
+    @property
+    def lost(self) -> bool:
+        """Whether not all that it wrote is known."""
+        return any(folder.is_lost for folder in self.folders)
 
     def to_json(self) -> dict[str, Any]:
         """JSON-able; paths that are not UTF-8 hold lone surrogates, which JSON escapes."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any, Protocol
 
@@ -15,7 +16,7 @@ from skillkeep.cli.output import columns, emit, is_terminal, say, write
 from skillkeep.errors import Exit
 from skillkeep.home import Home
 from skillkeep.runner.dryrun.change import DryRun
-from skillkeep.runner.dryrun.diff import describe, summary
+from skillkeep.runner.dryrun.diff import describe, summary, whole
 from skillkeep.runner.dryrun.run import Committed, commit, drop
 from skillkeep.runner.dryrun.store import DryRuns
 from skillkeep.runner.run import RunFloor
@@ -55,7 +56,7 @@ def dry_run_app(floors: Floors) -> typer.Typer:
         home = ground(config).home
         run = DryRuns(home).load(identity)
         if json_:
-            emit({"ok": True, **_printable(run.to_json())})
+            emit({"ok": True, **_shown(home, run)})
         else:
             write("\n".join(_lines(home, run)))
         return Exit.OK
@@ -100,9 +101,10 @@ def settle(run: DryRun, floor: RunFloor, *, at_once: bool, as_json: bool) -> tup
     if not as_json:
         for line in _lines(floor.home, run):
             say(line)
-    facts: dict[str, Any] = {**_printable(run.to_json()), "state": "kept", "committed": None}
+    shown = _shown(floor.home, run) if as_json else {}
+    facts: dict[str, Any] = {**shown, "state": "kept", "committed": None}
     if run.empty:
-        return {**facts, "state": "empty"}, True
+        return {**facts, "state": "lost" if run.lost else "empty"}, not run.lost
     if at_once and failed:
         say(f"the tool failed: nothing was committed. To commit all the same: runner dry-run commit {run.id}")
         return facts, True
@@ -111,7 +113,7 @@ def settle(run: DryRun, floor: RunFloor, *, at_once: bool, as_json: bool) -> tup
         done = commit(run, floor)
         _tell(done, quiet=as_json)
         state = "partly" if done.refused else "committed"
-        return {**facts, "state": state, "committed": _committed(done)}, not done.refused
+        return {**facts, "state": state, "committed": _committed(done)}, not (done.refused or run.lost)
     if answer == "d":
         drop(run, floor)
         return {**facts, "state": "dropped"}, True
@@ -130,6 +132,14 @@ def _lines(home: Home, run: DryRun) -> Iterator[str]:
     yield f"dry run {run.id} of {escape(run.tool)}, {run.made_at}"
     for number, folder in enumerate(run.folders):
         yield from describe(folder, DryRuns(home).blobs(run, number))
+
+
+def _shown(home: Home, run: DryRun) -> dict[str, Any]:
+    """The record, with the difference of each folder."""
+    facts: dict[str, Any] = _printable(run.to_json())
+    for number, (folder, shown) in enumerate(zip(run.folders, facts["folders"], strict=True)):
+        shown["difference"] = asdict(whole(folder, DryRuns(home).blobs(run, number)))
+    return facts
 
 
 def _tell(done: Committed, *, quiet: bool) -> None:

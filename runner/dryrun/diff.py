@@ -5,23 +5,21 @@ Names and lines are a stranger's: all is escaped. The work and the length are bo
 
 from __future__ import annotations
 
-import difflib
 import os
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from skillkeep.runner.dryrun.beneath import open_below, open_root, parent_of
 from skillkeep.runner.dryrun.change import After, Change, FolderChanges, Kind, Stamp, Type
-from skillkeep.text import escape, printable_path
+from skillkeep.runner.dryrun.unified import TooManyError, Work, lines_of, rows_of, unified
+from skillkeep.text import printable_path
 
-__all__ = ["describe", "summary"]
+__all__ = ["Whole", "describe", "summary", "whole"]
 
 _TEXT_BYTES = 256 * 1024
-_LINES = 600
 _SHOWN_LINES = 2_000
-_COMPARED_LINES = 6_000
-_WIDTH = 400
+_SHOWN_CHARACTERS = 1 << 20
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY
 # Files that some program runs or obeys by itself later: a change of one deserves a second look.
 _RUN_LATER = (
@@ -33,8 +31,20 @@ _RUN_LATER = (
 
 @dataclass
 class _Budget:
-    shown: int = _SHOWN_LINES
-    compared: int = _COMPARED_LINES
+    """What may still be shown, and whether all was."""
+
+    lines: int = _SHOWN_LINES
+    characters: int = _SHOWN_CHARACTERS
+    work: Work = field(default_factory=Work)
+    cut: bool = False
+
+
+@dataclass(frozen=True)
+class Whole:
+    """The difference with every line whole; `truncated` when not all that the tool wrote is in it."""
+
+    lines: tuple[str, ...]
+    truncated: bool
 
 
 def summary(folder: FolderChanges) -> str:
@@ -48,36 +58,61 @@ def summary(folder: FolderChanges) -> str:
 def describe(folder: FolderChanges, blobs: Path) -> Iterator[str]:
     """The lines of the whole difference, safe for a terminal. `blobs` holds the contents of new files.
 
-    The old text is read from the project now; a file that has changed since is shown by name only.
+    The old text is read from the project now; a file that has changed since is shown by name only. What is left out of
+    a long line is said in its place.
     """
-    yield summary(folder)
+    return _told(folder, blobs, _Budget(), rows_of)
+
+
+def whole(folder: FolderChanges, blobs: Path) -> Whole:
+    """The same for programs."""
     budget = _Budget()
-    try:
-        root = open_root(folder.root)
-    except OSError as error:
-        yield f"  the folder cannot be read any more: {error.strerror}"
-        return
-    try:
-        for change in sorted(folder.changes, key=lambda change: change.path):
-            yield from _bounded(_change(change, root, blobs, budget), budget)
-            if budget.shown <= 0:
-                yield "  ... more than is shown here; --json has every path"
-                break
-    finally:
-        os.close(root)
+    lines = tuple(_told(folder, blobs, budget, lambda line: (line,)))
+    return Whole(lines, budget.cut)
+
+
+def _told(folder: FolderChanges, blobs: Path, budget: _Budget, rows: Callable[[str], Iterable[str]]) -> Iterator[str]:
+    yield summary(folder)
+    budget.cut = any(remark.refused for remark in folder.remarks)
+    yield from _changes(folder, blobs, budget, rows)
     for remark in folder.remarks:
         yield f"  {'refused' if remark.refused else 'note'}: {printable_path(remark.path or '.')}: {remark.text}"
 
 
+def _changes(
+    folder: FolderChanges, blobs: Path, budget: _Budget, rows: Callable[[str], Iterable[str]]
+) -> Iterator[str]:
+    try:
+        root = open_root(folder.root)
+    except OSError as error:
+        budget.cut = True
+        yield f"  the folder cannot be read any more: {error.strerror}"
+        return
+    try:
+        for change in sorted(folder.changes, key=lambda change: change.path):
+            yield from _bounded(_change(change, root, blobs, budget, rows), budget)
+            if budget.lines <= 0:
+                budget.cut = True
+                yield "  ... more than is shown here; --json has every path"
+                break
+    finally:
+        os.close(root)
+
+
 def _bounded(lines: Iterable[str], budget: _Budget) -> Iterator[str]:
     for line in lines:
-        if budget.shown <= 0:
+        budget.characters -= len(line)
+        if budget.characters < 0:
+            budget.lines = 0
+        if budget.lines <= 0:
             return
-        budget.shown -= 1
+        budget.lines -= 1
         yield line
 
 
-def _change(change: Change, root: int, blobs: Path, budget: _Budget) -> Iterator[str]:
+def _change(
+    change: Change, root: int, blobs: Path, budget: _Budget, rows: Callable[[str], Iterable[str]]
+) -> Iterator[str]:
     yield f"  {change.kind.value}: {_name(change)}{_facts(change)}"
     if change.conflict:
         yield "    conflict: changed in the project while the tool ran; it will not be committed"
@@ -91,9 +126,15 @@ def _change(change: Change, root: int, blobs: Path, budget: _Budget) -> Iterator
     if change.before is not None and change.before.type is Type.FILE:
         old = _old_text(root, change.path, change.before)
     if old is None or new is None:
+        budget.cut = True
         yield "    not shown as text"
         return
-    yield from _unified(old, new, budget)
+    try:
+        for line in unified(old, new, budget.work):
+            yield from (f"    {row}" for row in rows(line))
+    except TooManyError as error:
+        budget.cut = True
+        yield f"    {error}"
 
 
 def _name(change: Change) -> str:
@@ -119,7 +160,7 @@ def _sizes(before: Stamp | None, after: After) -> str:
 
 def _text(path: Path, size: int) -> list[str] | None:
     """The lines of a file of ours, or None for one that is not a short text."""
-    return _lines(path.read_bytes()) if size <= _TEXT_BYTES else None
+    return lines_of(path.read_bytes()) if size <= _TEXT_BYTES else None
 
 
 def _old_text(root: int, path: str, before: Stamp) -> list[str] | None:
@@ -131,47 +172,4 @@ def _old_text(root: int, path: str, before: Stamp) -> list[str] | None:
     except (OSError, ValueError):
         return None
     with open(fd, "rb") as file:
-        return _lines(file.read(before.size + 1)) if before.matches(os.fstat(fd)) else None
-
-
-def _lines(data: bytes) -> list[str] | None:
-    if b"\0" in data:
-        return None
-    try:
-        return data.decode("utf-8").split("\n")
-    except UnicodeDecodeError:
-        return None
-
-
-def _unified(old: list[str], new: list[str], budget: _Budget) -> Iterator[str]:
-    """A unified difference; what the two begin and end with is set aside first, as comparing costs its square."""
-    start = _common(old, new)
-    end = _common(old[start:][::-1], new[start:][::-1])
-    width = max(len(old), len(new)) - start - end
-    budget.compared -= width
-    if width > _LINES or budget.compared < 0:
-        yield f"    {len(old)} -> {len(new)} lines, of which up to {width} differ: too many to compare"
-        return
-    lead, tail = max(0, start - 3), max(0, end - 3)
-    one, two = old[lead : len(old) - tail], new[lead : len(new) - tail]
-    for line in list(difflib.unified_diff(one, two, n=3, lineterm=""))[2:]:
-        yield "    " + (line if line.startswith("@@") and lead == 0 else _shifted(line, lead))[:_WIDTH]
-
-
-def _shifted(line: str, lead: int) -> str:
-    if not line.startswith("@@"):
-        return line[0] + escape(line[1 : _WIDTH * 2])
-    words = line.split(" ")
-    return " ".join((words[0], _later(words[1], lead), _later(words[2], lead), words[3]))
-
-
-def _later(place: str, lead: int) -> str:
-    first, comma, count = place[1:].partition(",")
-    return f"{place[0]}{int(first) + lead}{comma}{count}"
-
-
-def _common(one: list[str], two: list[str]) -> int:
-    for number, (left, right) in enumerate(zip(one, two, strict=False)):
-        if left != right:
-            return number
-    return min(len(one), len(two))
+        return lines_of(file.read(before.size + 1)) if before.matches(os.fstat(fd)) else None

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 from skillkeep.clock import timestamp
-from skillkeep.files import io_errors
+from skillkeep.errors import SkillkeepError
+from skillkeep.files import io_errors, remove_tree
 from skillkeep.runner.dryrun.change import DryRun, FolderChanges
 from skillkeep.runner.dryrun.collect import Limits, collect
 from skillkeep.runner.dryrun.commit import Refusal, commit_folder, tidy_folder
 from skillkeep.runner.dryrun.store import DryRuns
 from skillkeep.runner.errors import RunnerError
-from skillkeep.runner.interface import RunResult, SandboxPolicy, new_run_id
+from skillkeep.runner.interface import Bind, RunResult, SandboxPolicy, new_run_id
 from skillkeep.runner.ladder import AUTO, NATIVE
 from skillkeep.runner.run import RunFloor, RunOptions, run_tool
 from skillkeep.text import printable_path
@@ -56,7 +59,8 @@ def run_dry(
 ) -> tuple[RunResult, DryRun]:
     """Run as `run_tool` does, with `policy` from `keep_apart`; the result, and what the tool would have changed.
 
-    A dry run that changes nothing is not kept. Raises `SkillkeepError` as `run_tool` does.
+    A dry run that changes nothing is not kept. Changes that could not be collected or kept are lost, as the dry run and
+    the result's `unrecorded` say. Raises `SkillkeepError` as `run_tool` does.
     """
     overlaid = [bind for bind in policy.binds if bind.overlay_bytes]
     runs, identity, began = DryRuns(floor.home), new_run_id(), time.time_ns()
@@ -69,10 +73,7 @@ def run_dry(
 
         def take(uppers: Sequence[int]) -> None:
             for number, (bind, upper) in enumerate(zip(overlaid, uppers, strict=True)):
-                with io_errors(f"collect what was written in {printable_path(bind.source)}"):
-                    (stage / str(number)).mkdir(mode=0o700)
-                    limits = Limits(bind.overlay_bytes)
-                    found.append(collect(upper, bind.source, stage / str(number), began, limits))
+                found.append(_collected(bind, upper, stage / str(number), began))
 
         chosen = replace(options, backend=NATIVE, take_changes=take)
         result = run_tool(tool, argv, policy, floor, chosen)
@@ -87,10 +88,30 @@ def run_dry(
             folders=tuple(found),
         )
         if not run.empty:
-            runs.keep(run)
+            try:
+                runs.keep(run)
+            except SkillkeepError as error:
+                lost = tuple(FolderChanges.lost(folder.root, error.message) for folder in run.folders)
+                run = replace(run, folders=lost)
+    said = [f"changes are lost: {folder.remarks[0].text}" for folder in run.folders if folder.is_lost]
     facts: dict[str, Any] = {"dry_run": identity, "run_id": run.run_id, "tool": tool.name}
-    floor.journal.append("dryrun.collected", changes=sum(len(folder.changes) for folder in found), **facts)
-    return result, run
+    try:
+        floor.journal.append("dryrun.collected", changes=sum(len(folder.changes) for folder in run.folders), **facts)
+    except SkillkeepError as error:
+        said.append(f"the journal does not have the dry run: {error.message}")
+    return replace(result, unrecorded=(*result.unrecorded, *said)), run
+
+
+def _collected(bind: Bind, upper: int, stage: Path, began: int) -> FolderChanges:
+    """What was written in one folder. The run is over: what cannot be collected is lost, and not the run's result."""
+    try:
+        with io_errors(f"collect what was written in {printable_path(bind.source)}"):
+            stage.mkdir(mode=0o700)
+            return collect(upper, bind.source, stage, began, Limits(bind.overlay_bytes))
+    except SkillkeepError as error:
+        with contextlib.suppress(SkillkeepError):
+            remove_tree(stage)  # the end of the run may need the room
+        return FolderChanges.lost(bind.source, error.message)
 
 
 def commit(run: DryRun, floor: RunFloor) -> Committed:

@@ -108,7 +108,7 @@ def add_folder(folder: int, name: str, after: After) -> None:
 
 
 def place(folder: int, name: str, change: Change, spare: str, blobs: Path) -> None:
-    """Put a file or a link where it belongs."""
+    """Put a file or a link where it belongs. A file with other names, which may lie anywhere, is replaced by a copy."""
     after, before = change.after, change.before
     assert after is not None
     state = at(folder, name)
@@ -117,9 +117,9 @@ def place(folder: int, name: str, change: Change, spare: str, blobs: Path) -> No
         return
     if (state is None) != (before is None) or (state is not None and before is not None and not before.matches(state)):
         raise ConflictError("it was changed in the project meanwhile")
-    if before is not None and change.same_content:
+    if before is not None and change.same_content and state is not None and state.st_nlink == 1:
         with looked_at(folder, name) as (fd, now):
-            if not before.matches(now):
+            if not before.matches(now) or now.st_nlink != 1:
                 raise ConflictError("it was changed in the project meanwhile")
             set_mode(fd, after.mode)
         return

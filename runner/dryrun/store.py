@@ -43,7 +43,8 @@ class DryRuns:
             yield folder
         finally:
             lock.release()
-            remove_tree(folder)
+            with contextlib.suppress(SkillkeepError):  # swept by the next; a run may be over that has a result
+                remove_tree(folder)
 
     def keep(self, run: DryRun) -> None:
         """Keep what was collected for `run`. Raises `SkillkeepError` (`io_error`)."""

@@ -65,7 +65,8 @@ def _open_each(plan: Plan, identity: Identity, trees: dict[int, int], uppers: li
                 "bind",
                 0,
                 f"{bind.source} belongs to root and only root may write it",
-                "Give the folder to an ordinary user (chown), open it to others (chmod o+w), or do not run as root.",
+                "Give the folder to an ordinary user (chown), or do not run as root. Opened to others (chmod o+w) it "
+                "can be written too, but what one run writes there no later run can change.",
             )
 
 

@@ -20,6 +20,7 @@ from skillkeep.kernel.id_maps import IdMap, write_maps
 from skillkeep.kernel.idmap import mapped_copy
 from skillkeep.kernel.libc import AT_FDCWD, syscall
 from skillkeep.kernel.passed import heard_fds
+from skillkeep.kernel.procfs import read_text
 
 __all__ = ["LAYER", "MARKS", "OWN_MARK", "Overlay", "overlay_copy"]
 
@@ -37,6 +38,8 @@ _BASE = "/tmp"  # noqa: S108  a folder every host has; covered in the child's ow
 _BYTES_PER_NAME = 4096
 _NO_MARKS = "Linux 6.6 lets an ordinary user do this; run it as root, or on a newer kernel."
 _NO_OVERLAY = "The kernel refuses this overlay: nested mounts below the folder, or no overlayfs here."
+_MOUNTED = "a mount at"
+_NO_MOUNTS = "An overlay would show what lies beneath it. Unmount it, or run the tool for real."
 
 
 @dataclass(frozen=True)
@@ -50,8 +53,9 @@ class Overlay:
 def overlay_copy(path: str, upper_bytes: int, seen_as: tuple[int, int] | None) -> Overlay:
     """An overlay over the folder `path` that takes at most `upper_bytes` of changes.
 
-    With `seen_as` (root only) what belongs to the folder's owner is shown as that uid and gid's. The process must
-    have a single thread: it is forked. Raises KernelError("overlay").
+    With `seen_as` (root only) what belongs to the folder's owner is shown as that uid and gid's. A folder with other
+    mounts below it is refused, for whoever asks. The process must have a single thread: it is forked. Raises
+    KernelError("overlay").
     """
     state = os.stat(path)
     if not stat.S_ISDIR(state.st_mode):
@@ -104,6 +108,7 @@ def _hear(channel: socket.socket) -> list[int]:
         return fds
     number, _, what = text.partition(b" ")
     hint = _NO_MARKS if what.startswith(b"setxattr") else _NO_OVERLAY
+    hint = _NO_MOUNTS if what.startswith(_MOUNTED.encode()) else hint
     raise KernelError(LAYER, int(number or b"5"), (what or b"the helper ended").decode("utf-8", "replace"), hint)
 
 
@@ -135,6 +140,7 @@ def _build(lower: int, upper: _Upper) -> list[int]:
     for name in ("lower", "upper", "work"):
         os.mkdir(name, 0o700)
     syscall(LAYER, "move_mount", lower, b"", AT_FDCWD, b"lower", _MOVE_FROM_EMPTY)
+    _refuse_mounts(f"{_BASE}/lower/")
     if upper.owner is not None:
         os.chown("upper", *upper.owner)
     os.chmod("upper", upper.mode)
@@ -153,6 +159,14 @@ def _build(lower: int, upper: _Upper) -> list[int]:
         raise KernelError(LAYER, error.number, f"{error.detail} ({_kernels_words(context)})") from error
     tree = syscall(LAYER, "fsmount", context, _CLOEXEC, _ATTR_NOSUID_NODEV)
     return [tree, os.open("upper", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)]
+
+
+def _refuse_mounts(below: str) -> None:
+    """An overlay shows one file system alone: what lies beneath a mount, not what is mounted there."""
+    for line in read_text("/proc/self/mountinfo").removesuffix("\n").split("\n"):
+        place = line.split(" ")[4]
+        if place.startswith(below):
+            raise KernelError(LAYER, errno.EBUSY, f"{_MOUNTED} {place.removeprefix(below)}")
 
 
 def _usable_marks() -> str:

@@ -112,6 +112,17 @@ def test_a_line_half_written_by_a_crash_is_dropped_by_the_next_append(tmp_path: 
     assert journal.verify().lines == 13
 
 
+def test_a_line_whose_head_cannot_be_written_is_taken_back(tmp_path: Path) -> None:
+    journal = filled(tmp_path, rotate=1 << 20)
+    (tmp_path / ".HEAD.tmp").mkdir()
+    with pytest.raises(SkillkeepError) as caught:
+        journal.append("run.end", number=12)
+    assert caught.value.code == "io_error"
+    (tmp_path / ".HEAD.tmp").rmdir()
+    journal.append("run.end", number=12)
+    assert journal.verify().lines == 13
+
+
 def test_a_line_written_just_before_a_crash_is_kept(tmp_path: Path) -> None:
     journal = filled(tmp_path, rotate=1 << 20)
     head = (tmp_path / "HEAD").read_bytes()

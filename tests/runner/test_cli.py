@@ -7,10 +7,12 @@ import json
 import os
 import pty
 import subprocess
+import tempfile
 from pathlib import Path
 
 import pytest
 from support.commands import BIN, Done, environment, run_command
+from support.dryruns import project_for
 from support.vaults import make_tool
 
 from skillkeep.cli.entry import run_app
@@ -340,3 +342,26 @@ def test_only_a_sandbox_that_can_explains_a_run(home: Home) -> None:
     mine(home)
     refused = skill_run(home, *LOCAL, "--explain", "--json", "mine", "run")
     assert (refused.code, refused.json["error_code"]) == (2, "bad_policy")
+
+
+@needs_native
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root runs payloads under another id")
+def test_root_is_told_that_no_later_run_can_change_what_this_one_wrote() -> None:
+    with tempfile.TemporaryDirectory(prefix="skillkeep-of-root-") as name:
+        home = Home(Path(name).resolve() / "home").ensure()
+        Path(name).chmod(0o755)
+        project = project_for(home, {"a": "x"})
+        project.root.chmod(0o777)
+        words = ("tool", "--", "sh", "-c", "echo x >> $0/new", str(project.root))
+        assert skill_run(home, *words).code == 0
+        again = skill_run(home, *words)
+        assert (again.code, "Permission denied" in again.err) == (2, True)
+        assert f"{project.root} belongs to root: what the tool wrote there no later run can change" in again.err
+        (project.root / "new").unlink()
+        os.chown(project.root, 1234, 1234)
+        assert [
+            (done.code, "belongs to root" in done.err) for done in (skill_run(home, *words), skill_run(home, *words))
+        ] == [
+            (0, False),
+            (0, False),
+        ]

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import signal
+import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -18,7 +21,8 @@ from skillkeep.errors import SkillkeepError
 from skillkeep.home import Home
 from skillkeep.journal import Journal
 from skillkeep.runner.interface import AssuranceLevel, RunRequest, SandboxPolicy
-from skillkeep.runner.records import KEPT_RUNS, write_record
+from skillkeep.runner.open_runs import OpenRun, settle
+from skillkeep.runner.records import KEPT_RUNS, forget_oldest
 from skillkeep.runner.run import RunOptions, run_tool
 from skillkeep.settings import SandboxSettings, Settings
 from skillkeep.vault.interface import Tier, VaultedTool
@@ -91,17 +95,21 @@ def test_old_records_make_room(floor: Floor) -> None:
 
 
 def test_runs_that_end_at_the_same_time_make_room_at_the_same_time(floor: Floor) -> None:
-    tool = make_tool(floor.home, "tool", FILES)
-    result = run_tool(tool, ("x",), POLICY, floor, factories=factories_of(works("native")))
     for number in range(KEPT_RUNS + 150):
         folder = floor.home.runs / f"old{number}"
         folder.mkdir()
         (folder / "run.json").write_bytes(b"{}")
         os.utime(folder, (number, number))
-    ended = [replace(result, run_id=f"{number:016x}") for number in range(16)]
+
+    def one(number: int) -> tuple[str, ...]:
+        run = OpenRun.begin(floor.home, f"{number:016x}", 0)
+        said = run.end(floor.journal, "run.end", {}, "", {"run_id": number})
+        forget_oldest(floor.home.runs)
+        return said
+
     with ThreadPoolExecutor(8) as several:
-        written = list(several.map(lambda each: write_record(floor.home, {}, ("", ""), POLICY, each), ended))
-    assert all(path.is_file() for path in written)
+        assert set(several.map(one, range(16))) == {()}
+    assert all((floor.home.runs / f"{number:016x}" / "run.json").is_file() for number in range(16))
 
 
 @pytest.mark.parametrize("change", ["content", "added", "mode"])
@@ -206,3 +214,149 @@ def test_nothing_runs_when_the_journal_cannot_be_written(floor: Floor) -> None:
         run_tool(tool, ("x",), POLICY, deaf, factories=factories_of(native))
     assert caught.value.code == "io_error"
     assert native.asked == []
+
+
+def late(floor: Floor) -> list[tuple[str, Any]]:
+    return [(event, facts.get("late")) for event, facts in events(floor)]
+
+
+def test_a_run_whose_end_cannot_be_journaled_is_handed_over_and_told_by_the_next(floor: Floor) -> None:
+    tool = make_tool(floor.home, "tool", FILES)
+    away = floor.home.root / "away"
+
+    def lose_the_journal(request: RunRequest) -> None:
+        floor.home.journal.rename(away)
+        floor.home.journal.write_text("")
+
+    native = replace(works("native"), before=lose_the_journal)
+    result = run_tool(tool, ("x",), POLICY, floor, factories=factories_of(native))
+    assert (result.stdout, result.exit_code) == (b"out", 0)
+    assert [text.split(":")[0] for text in result.unrecorded] == ["the journal does not have its end yet"]
+    assert result.to_json()["unrecorded"] == result.unrecorded
+    floor.home.journal.unlink()
+    away.rename(floor.home.journal)
+    again = run_tool(tool, ("x",), POLICY, floor, factories=factories_of(works("native")))
+    assert again.unrecorded == ()
+    assert late(floor) == [("run.start", None), ("run.end", True), ("run.start", None), ("run.end", None)]
+    told = events(floor)[1][1]
+    record = json.loads((floor.home.runs / result.run_id / "run.json").read_text())
+    assert (told["run_id"], told["exit_code"], told["ended_at"]) == (result.run_id, 0, record["ended_at"])
+    assert "untold" not in record
+    assert os.listdir(floor.home.root / "open_runs") == [".lock"]
+    floor.journal.verify()
+
+
+def test_a_record_that_cannot_be_put_in_its_place_is_put_there_by_the_next_run(floor: Floor) -> None:
+    tool = make_tool(floor.home, "tool", FILES)
+    away = floor.home.root / "away"
+
+    def lose_the_records(request: RunRequest) -> None:
+        floor.home.runs.rename(away)
+        floor.home.runs.write_text("")
+
+    native = replace(works("native"), before=lose_the_records)
+    result = run_tool(tool, ("x",), POLICY, floor, factories=factories_of(native))
+    assert result.stdout == b"out"
+    assert result.unrecorded[0].startswith("its record is not in its place yet: ")
+    floor.home.runs.unlink()
+    away.rename(floor.home.runs)
+    run_tool(tool, ("x",), POLICY, floor, factories=factories_of(works("native")))
+    assert json.loads((floor.home.runs / result.run_id / "run.json").read_text())["run_id"] == result.run_id
+    assert late(floor) == [("run.start", None), ("run.end", None)] * 2
+
+
+def test_nothing_runs_when_there_is_no_place_for_its_record(floor: Floor) -> None:
+    tool = make_tool(floor.home, "tool", FILES)
+    floor.home.runs.rmdir()
+    floor.home.runs.write_text("")
+    native = works("native")
+    with pytest.raises(SkillkeepError) as caught:
+        run_tool(tool, ("x",), POLICY, floor, factories=factories_of(native))
+    assert (caught.value.code, native.asked, events(floor)) == ("io_error", [], [])
+    assert os.listdir(floor.home.root / "open_runs") == []
+
+
+def test_a_failure_that_cannot_be_journaled_is_the_same_failure_and_told_by_the_next_run(floor: Floor) -> None:
+    tool = make_tool(floor.home, "tool", FILES)
+    away = floor.home.root / "away"
+
+    def lose_the_journal(request: RunRequest) -> None:
+        floor.home.journal.rename(away)
+        floor.home.journal.write_text("")
+        raise KeyboardInterrupt
+
+    native = replace(works("native"), before=lose_the_journal)
+    with pytest.raises(KeyboardInterrupt):
+        run_tool(tool, ("x",), POLICY, floor, factories=factories_of(native))
+    floor.home.journal.unlink()
+    away.rename(floor.home.journal)
+    run_tool(tool, ("x",), POLICY, floor, factories=factories_of(works("native")))
+    assert late(floor)[:2] == [("run.start", None), ("run.failed", True)]
+    assert len(os.listdir(floor.home.runs)) == 1
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from skillkeep.home import Home
+from skillkeep.journal import Journal
+from skillkeep.runner.open_runs import OpenRun, settle
+run, journal = OpenRun.begin(home := Home(Path(sys.argv[1])), "0" * 16, 0), Journal(home.journal)
+journal.append("run.start", run_id="0" * 16)
+steps = 0
+def counted(call):
+    def step(*words, **options):
+        global steps
+        steps += 1
+        if steps == int(sys.argv[2]):
+            os.kill(os.getpid(), signal.SIGKILL)
+        return call(*words, **options)
+    return step
+for name in ("lseek", "write", "open", "fstat", "rename", "ftruncate", "fsync", "mkdir", "unlink", "close"):
+    setattr(os, name, counted(getattr(os, name)))
+run.end(journal, "run.end", {"run_id": "0" * 16}, "now", {"run_id": "0" * 16})
+"""
+
+
+def test_killed_at_any_step_of_its_end_a_run_has_an_end_in_the_journal(home: Home) -> None:
+    for last in range(1, 60):
+        one = Home(home.root / f"{last}").ensure()
+        done = subprocess.run([sys.executable, "-c", KILLED, str(one.root), str(last)], capture_output=True)
+        journal = Journal(one.journal)
+        settle(one, journal)
+        journal.verify()
+        told = [line.event for line in journal.read()]
+        assert told[0] == "run.start"
+        assert set(told[1:]) in ({"run.end"}, {"run.unended"}), last
+        assert os.listdir(one.root / "open_runs") == [".lock"]
+        assert (one.runs / ("0" * 16) / "run.json").is_file() == ("run.end" in told)
+        if done.returncode == 0:
+            assert last > 15
+            return
+        assert done.returncode == -signal.SIGKILL, done.stderr.decode()
+    pytest.fail("the end takes more steps than this test knows")
+
+
+def test_a_record_that_needs_more_than_its_room_is_no_run_without_an_end(home: Home) -> None:
+    """A limit of file sizes stands for a disk that is full: `_write` then fails, in the room and out of it."""
+    code = (
+        "import resource, signal, sys\nfrom pathlib import Path\nfrom skillkeep.home import Home\n"
+        "from skillkeep.journal import Journal\nfrom skillkeep.runner.open_runs import OpenRun\n"
+        "home = Home(Path(sys.argv[1]))\nrun, journal = OpenRun.begin(home, '0' * 16, 0), Journal(home.journal)\n"
+        "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\nresource.setrlimit(resource.RLIMIT_FSIZE, (1 << 18, 1 << 18))\n"
+        "print(run.end(journal, 'run.end', {}, '', {'x': 'x' * (1 << 20)}))"
+    )
+    done = subprocess.run([sys.executable, "-c", code, str(home.root)], capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("('its record is not in its place yet: ")
+    assert settle(home, Journal(home.journal)) == ()
+    assert [line.event for line in Journal(home.journal).read()] == ["run.end"]
+
+
+def test_a_run_that_goes_on_is_not_taken_for_one_without_an_end(floor: Floor) -> None:
+    run = OpenRun.begin(floor.home, "0" * 16, 0)
+    assert settle(floor.home, floor.journal) == ()
+    run.close()
+    assert settle(floor.home, floor.journal) == ("0" * 16,)
+    assert settle(floor.home, floor.journal) == ()
+    assert events(floor) == [("run.unended", {"run_id": "0" * 16})]
+    assert os.listdir(floor.home.runs) == []

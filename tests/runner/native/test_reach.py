@@ -273,6 +273,7 @@ def test_what_a_payload_of_root_writes_belongs_to_the_owner_of_the_granted_folde
         refused = bench.inside(code, binds=[bind])
         assert (refused["error_code"], refused["context"]["layer"]) == ("sandbox_layer_failed", "bind")
         assert "chown" in refused["hint"]
+        assert "no later run can change" in refused["hint"]
 
 
 def test_a_link_in_a_bind_cannot_lead_a_mount_onto_the_host(bench: Bench) -> None:
