@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
+from skillkeep.cli.ending import orderly_end
 from skillkeep.cli.ground import Ground, ground
 from skillkeep.cli.output import columns, emit, is_terminal, paint, say, write
 from skillkeep.clock import SYSTEM_CLOCK, Clock
@@ -73,7 +74,15 @@ class RunCommandLine:
 
 
 def perform(asked: RunCommandLine) -> int:
-    """Run it, show what it wrote and how it ended; the exit code. Raises `SkillkeepError` when nothing ran."""
+    """Run it, show what it wrote and how it ended; the exit code. Raises `SkillkeepError` when nothing ran.
+
+    SIGTERM and SIGHUP end it as an interrupt does: nothing goes on or stays.
+    """
+    with orderly_end():
+        return _performed(asked)
+
+
+def _performed(asked: RunCommandLine) -> int:
     floor = floor_on(ground(asked.config))
     tool = floor.vault.open(asked.name)
     if not asked.words:
