@@ -12,6 +12,7 @@ import pytest
 from support.commands import BIN, PROGRAMS, Command, environment, every_command, run_command
 
 COMMANDS = every_command()
+NO_TEXT = os.fsdecode(b"\xff")
 
 
 def named(command: Command) -> str:
@@ -203,3 +204,21 @@ def test_what_a_user_types_comes_back_escaped(tmp_path: Path) -> None:
     plain = run_command("vault", "show", "\x1b[31mred", "--json", home=tmp_path / "home")
     assert json.loads(plain.out)["ok"] is False
     assert "\x1b" not in plain.out
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("skill", "run", NO_TEXT, "count"),
+        ("runner", "run", "--json", NO_TEXT, "count"),
+        ("vault", "history", NO_TEXT),
+        ("vault", "rollback", NO_TEXT),
+        ("vault", "diff", NO_TEXT),
+        ("vault", "verify", NO_TEXT),
+    ],
+)
+def test_a_name_that_is_no_text_is_the_name_of_no_tool(words: tuple[str, ...], home: Path) -> None:
+    done = run_command(*words, home=home)
+    assert (done.code, "not_vaulted" in done.out + done.err) == (126, True)
+    assert "\\xff" in done.out + done.err
+    assert "\\ud" not in done.out
