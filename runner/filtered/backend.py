@@ -256,7 +256,10 @@ def _stdin(source: bytes | int) -> int:
     """A pipe for bytes; a descriptor only when nothing but reading can be done with it."""
     if isinstance(source, bytes):
         return subprocess.PIPE
-    kind, flags = os.fstat(source).st_mode, fcntl.fcntl(source, fcntl.F_GETFL)
+    state, flags = os.fstat(source), fcntl.fcntl(source, fcntl.F_GETFL)
+    kind = state.st_mode
+    if stat.S_ISCHR(kind) and state.st_rdev == os.stat(os.devnull).st_rdev:
+        return subprocess.DEVNULL
     if flags & os.O_ACCMODE != os.O_RDONLY or not (stat.S_ISFIFO(kind) or stat.S_ISREG(kind)):
         raise RunnerError(
             "bad_policy",
