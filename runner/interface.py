@@ -8,7 +8,6 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-import math
 import os
 import posixpath
 from abc import ABC, abstractmethod
@@ -97,11 +96,9 @@ class SandboxPolicy:
         if self.egress:
             _check_egress(self.egress)
         for name in ("memory_bytes", "processes", "output_bytes", "tmp_bytes", "file_bytes", "open_files"):
-            if not 0 < getattr(self, name) < 2**62:
-                raise _bad(f"{name} must be a positive number", f"Set {name} to a value above zero.")
+            _check_number(name, getattr(self, name))
         for name in ("cpus", "wall_seconds"):
-            if not (math.isfinite(getattr(self, name)) and getattr(self, name) > 0):
-                raise _bad(f"{name} must be a positive number", f"Set {name} to a value above zero.")
+            _check_number(name, getattr(self, name), float("inf"))
         for key, value in self.env:
             if not key or "=" in key or "\0" in key + value:
                 raise _bad("an environment entry is not usable", "A name needs at least one letter, no '=' or NUL.")
@@ -366,6 +363,13 @@ class Backend(ABC):
                 losses=list(state.losses),
             )
         return self._run(request)
+
+
+def _check_number(name: str, value: float, bound: float = 2**62) -> None:
+    if not value > 0:
+        raise _bad(f"{name} must be a positive number", f"Set {name} to a value above zero.")
+    if not value < bound:
+        raise _bad(f"{name} is too large: {value}", f"Set {name} to a smaller value; no machine has as much.")
 
 
 def _check_path(what: str, path: str) -> None:

@@ -11,6 +11,9 @@ from pathlib import Path
 import pytest
 from support.commands import BIN, PROGRAMS, Command, environment, every_command, run_command
 
+from skillkeep.cli.failure import report
+from skillkeep.errors import Exit
+
 COMMANDS = every_command()
 NO_TEXT = os.fsdecode(b"\xff")
 
@@ -117,6 +120,11 @@ def test_a_limit_that_is_reached_is_told_and_is_no_defect(home: Path) -> None:
     command = ["sh", "-c", script, "sh", str(BIN / "auditor"), "scan", str(tree), "--no-bandit", "--no-semgrep"]
     done = subprocess.run(command, capture_output=True, text=True, env=environment(home), check=False)
     assert (done.returncode, done.stderr.splitlines()[0]) == (1, "error[io_error]: cannot go on: Too many open files")
+
+
+def test_memory_that_is_used_up_is_told_and_is_no_defect(capsys: pytest.CaptureFixture[str]) -> None:
+    assert report(MemoryError(), as_json=True, failure=Exit.RUN_FAILED) == 125
+    assert json.loads(capsys.readouterr().out)["error_code"] == "io_error"
 
 
 @pytest.mark.parametrize(
