@@ -67,7 +67,7 @@ def pass_door(request: IngestRequest, standing: Ground, *, as_json: bool, quiet:
     from dataclasses import replace
 
     from skillkeep.auditor.rubric.configured import rubric_options
-    from skillkeep.ingest.ending import orderly_end
+    from skillkeep.cli.ending import orderly_end
     from skillkeep.ingest.outcome import exit_code, to_json
     from skillkeep.ingest.pipeline import ingest as take_in
     from skillkeep.ingest.render import outcome_text

@@ -30,6 +30,7 @@ _BY_SUFFIX = {
     ".pl": "perl",
 }
 _KNOWN = re.compile(r"(python3?|sh|bash|dash|zsh|ksh|node|deno|bun|ruby|perl|php|lua)(-?\d+(\.\d+)*)?\Z")
+_PROGRAM = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._+-]*\Z")
 _LINE_BYTES = 256  # what the kernel reads of a #! line (BINPRM_BUF_SIZE)
 
 
@@ -82,7 +83,8 @@ def resolve_entry(tool: VaultedTool, entry: str, args: Sequence[str] = ()) -> tu
 def _entry(tool: VaultedTool, path: str, executable: bool) -> Entry | None:
     named = _shebang(tool, path)
     if named:
-        return Entry(path, named)
+        # An interpreter that we do not know is the kernel's to find; the suffix would name another one.
+        return Entry(path, () if executable and not _KNOWN.match(named[0]) else named)
     suffix = posixpath.splitext(path)[1].lower()
     if suffix in _BY_SUFFIX:
         return Entry(path, (_BY_SUFFIX[suffix],))
@@ -90,7 +92,7 @@ def _entry(tool: VaultedTool, path: str, executable: bool) -> Entry | None:
 
 
 def _shebang(tool: VaultedTool, path: str) -> tuple[str, ...]:
-    """The interpreter of a ``#!`` line by name, so that the sandbox's own copy is found; empty for none we know."""
+    """The interpreter of a ``#!`` line by name, so that the sandbox's own copy is found; empty for no such line."""
     try:
         fd = os.open(tool.path / path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError:
@@ -105,7 +107,7 @@ def _shebang(tool: VaultedTool, path: str) -> tuple[str, ...]:
     if words and posixpath.basename(words[0]) == "env":
         words = [word for word in words[1:] if word != "-S"]
     name = posixpath.basename(words[0]) if words else ""
-    if not _KNOWN.match(name):
+    if not _PROGRAM.match(name):  # not for the kernel: ``#![...]`` opens a file of Rust
         return ()
     return ("python3" if name == "python" else name, *words[1:])
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 import os
 import posixpath
 from abc import ABC, abstractmethod
@@ -94,11 +93,9 @@ class SandboxPolicy(Value):
         if self.egress:
             _check_egress(self.egress)
         for name in ("memory_bytes", "processes", "output_bytes", "tmp_bytes", "file_bytes", "open_files"):
-            if not 0 < getattr(self, name) < 2**62:
-                raise _bad(f"{name} must be a positive number", f"Set {name} to a value above zero.")
-        for name in ("cpus", "wall_seconds"):
-            if not (math.isfinite(getattr(self, name)) and getattr(self, name) > 0):
-                raise _bad(f"{name} must be a positive number", f"Set {name} to a value above zero.")
+            _check_number(name, getattr(self, name), 2**62)
+        _check_number("cpus", self.cpus)
+        _check_number("wall_seconds", self.wall_seconds)
         for key, value in self.env:
             if not key or "=" in key or "\0" in key + value:
                 raise _bad("an environment entry is not usable", "A name needs at least one letter, no '=' or NUL.")
@@ -117,7 +114,8 @@ class SandboxPolicy(Value):
     @cached_property
     def digest(self) -> str:
         """`sha256:<hex>` over every field in canonical JSON, environment values as their own digest."""
-        shape = {**as_dict(self), "env": [[k, hashlib.sha256(_raw(v)).hexdigest()] for k, v in self.env]}
+        hidden = [[k, hashlib.sha256(v.encode("utf-8", "surrogateescape")).hexdigest()] for k, v in self.env]
+        shape = {**as_dict(self), "env": hidden}
         text = json.dumps(shape, sort_keys=True, separators=(",", ":")).encode()
         return f"sha256:{hashlib.sha256(text).hexdigest()}"
 
@@ -360,6 +358,13 @@ class Backend(ABC):
         return self._run(request)
 
 
+def _check_number(name: str, value: float, bound: float = float("inf")) -> None:
+    if not value > 0:
+        raise _bad(f"{name} must be a positive number", f"Set {name} to a value above zero.")
+    if not value < bound:
+        raise _bad(f"{name} is too large: {value}", f"Set {name} to a smaller value; no machine has as much.")
+
+
 def _check_path(what: str, path: str) -> None:
     if not path.startswith("/") or "\0" in path or ".." in path.split("/"):
         raise _bad(f"{what} {path!r} is not an absolute path", "Give an absolute path without '..'.")
@@ -377,10 +382,6 @@ def _check_egress(entries: tuple[str, ...]) -> None:
 
 def _bad(message: str, hint: str) -> RunnerError:
     return RunnerError("bad_policy", message, hint)
-
-
-def _raw(text: str) -> bytes:
-    return text.encode("utf-8", "surrogateescape")
 
 
 def _text_or_base64(data: bytes) -> tuple[str, str]:

@@ -9,16 +9,14 @@ import resource
 import select
 import signal
 import subprocess
-import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import ClassVar
 
 from skillkeep.clock import SYSTEM_CLOCK, Clock
-from skillkeep.files import remove_tree
 from skillkeep.runner.capture import Capture
 from skillkeep.runner.errors import RunnerError
+from skillkeep.runner.guard import after_death
 from skillkeep.runner.interface import (
     PATH,
     Assurance,
@@ -30,20 +28,25 @@ from skillkeep.runner.interface import (
     RunRequest,
     RunResult,
 )
+from skillkeep.scratch import scratch
 from skillkeep.vault.interface import Tier, VaultedTool
 
-__all__ = ["LOSSES", "LocalBackend", "Seen"]
+__all__ = ["LOSSES", "Launched", "LocalBackend", "Seen"]
 
 LOSSES = (
     "no sandbox: the tool ran as an ordinary process of yours, with your files and your network",
     "memory is bounded for each process, not for all together; processes and /tmp are not bounded",
-    "a process that leaves the run's process group outlives it; all of it does when the runner itself is killed",
+    "a process that leaves the run's process group outlives it",
 )
 # The limits are set by a shell in the new process, before it becomes the tool: no Python runs between fork and exec.
+# First it waits for the word: there is none when the runner is killed before there is a guard. sh closes 3 to 9 alone.
 _LAUNCH = (
+    'case "$1" in [3-9]) read -r go <&"$1" && eval "exec $1<&-" ;; *) read -r go <"/dev/fd/$1" ;; esac || exit 125; '
+    "shift; "
     'ulimit -c 0 && ulimit -n "$1" && ulimit -f "$2" && ulimit -t "$3" && ulimit -d "$4" || exit 125; '
     'shift 4; exec "$@"'
 )
+_KILL_GROUP = 'kill -s KILL -- "-$1"'
 _CHUNK = 65_536
 _STEP_SECONDS = 0.05
 _DRAIN_SECONDS = 0.5
@@ -58,6 +61,14 @@ class Seen:
     ended: Cause
 
 
+@dataclass(frozen=True)
+class Launched:
+    """A process that waits to become the tool until it is let `go`."""
+
+    process: subprocess.Popen[bytes]
+    go: Callable[[], object]
+
+
 class LocalBackend(Backend):
     """Runs tier 1 tools on the host, in their own session, killed as a group at the time limit."""
 
@@ -70,11 +81,14 @@ class LocalBackend(Backend):
         return Availability(self.name, True, level=AssuranceLevel.NONE, losses=LOSSES)
 
     def _run(self, request: RunRequest) -> RunResult:
-        with _private_home() as home:
-            process = self._launch(request, home)
-            began = self._clock.monotonic()
+        with scratch("run") as home, contextlib.ExitStack() as held:
+            launched = self._launch(request, str(home), held)
+            process = launched.process
             try:
-                seen = self._watch(process, request, began + request.policy.wall_seconds)
+                with _guarded(process):
+                    launched.go()
+                    began = self._clock.monotonic()
+                    seen = self._watch(process, request, began + request.policy.wall_seconds)
             finally:
                 _kill_group(process)
                 status, usage = os.wait4(process.pid, 0)[1:]
@@ -83,12 +97,14 @@ class LocalBackend(Backend):
                     if stream:
                         with contextlib.suppress(OSError):
                             stream.close()
-            wall = self._clock.monotonic() - began
-        return self._describe(request, seen, process.returncode, wall, usage)
+            return self._describe(request, seen, process.returncode, self._clock.monotonic() - began, usage)
 
-    def _launch(self, request: RunRequest, home: str) -> subprocess.Popen[bytes]:
-        """Start it, in a session of its own, with pipes for its streams; `home` is a folder of its own."""
-        return _start(request, _tier_one(request), home)
+    def _launch(self, request: RunRequest, home: str, held: contextlib.ExitStack) -> Launched:
+        """Have it wait, in a session of its own, with pipes for its streams; `home` is a folder of its own.
+
+        What has to be closed after the run goes to `held`.
+        """
+        return _start(request, _tier_one(request), home, held)
 
     def _excess(self, process: subprocess.Popen[bytes], request: RunRequest) -> Cause | None:
         """Why the run has to be stopped now, beyond time and output; None: it may go on."""
@@ -180,13 +196,14 @@ class _Pipes:
 
 
 @contextlib.contextmanager
-def _private_home() -> Iterator[str]:
-    """A folder of the run's own for HOME and TMPDIR, removed whatever the tool left in it."""
-    home = tempfile.mkdtemp(prefix="skillkeep-run-")
-    try:
-        yield home
-    finally:
-        remove_tree(Path(home))
+def _guarded(process: subprocess.Popen[bytes]) -> Iterator[None]:
+    """The group of `process` is killed when this process is. It is not waited for before: its number stays its own."""
+    with contextlib.ExitStack() as held:
+        try:
+            held.enter_context(after_death(_KILL_GROUP, str(process.pid)))
+        except OSError as error:
+            raise _not_started(error) from error
+        yield
 
 
 def _tier_one(request: RunRequest) -> VaultedTool:
@@ -200,7 +217,7 @@ def _tier_one(request: RunRequest) -> VaultedTool:
     return request.tool
 
 
-def _start(request: RunRequest, tool: VaultedTool, home: str) -> subprocess.Popen[bytes]:
+def _start(request: RunRequest, tool: VaultedTool, home: str, held: contextlib.ExitStack) -> Launched:
     policy = request.policy
     stdin = subprocess.PIPE if isinstance(request.stdin, bytes) else request.stdin
     limits = (
@@ -217,9 +234,11 @@ def _start(request: RunRequest, tool: VaultedTool, home: str) -> subprocess.Pope
         "PYTHONDONTWRITEBYTECODE": "1",  # root could write beside the tool's files, and they would no longer verify
         **dict(policy.env),
     }
+    gate, word = os.pipe()
+    held.callback(os.close, word)
     try:
-        return subprocess.Popen(
-            ["/bin/sh", "-c", _LAUNCH, "skillkeep", *(str(limit) for limit in limits), *request.argv],
+        process = subprocess.Popen(
+            ["/bin/sh", "-c", _LAUNCH, "skillkeep", str(gate), *(str(limit) for limit in limits), *request.argv],
             cwd=policy.workdir or tool.path,
             env=environment,
             stdin=subprocess.DEVNULL if stdin is None else stdin,
@@ -227,13 +246,21 @@ def _start(request: RunRequest, tool: VaultedTool, home: str) -> subprocess.Pope
             stderr=subprocess.PIPE,
             start_new_session=True,
             bufsize=0,
+            pass_fds=(gate,),
         )
     except OSError as error:
-        raise RunnerError(
-            "program_not_runnable",
-            f"the tool could not be started: {error.strerror or error}",
-            "Check that /bin/sh and the working folder exist.",
-        ) from error
+        raise _not_started(error) from error
+    finally:
+        os.close(gate)
+    return Launched(process, lambda: os.write(word, b"go\n"))
+
+
+def _not_started(error: OSError) -> RunnerError:
+    return RunnerError(
+        "program_not_runnable",
+        f"the tool could not be started: {error.strerror or error}",
+        "Check that /bin/sh and the working folder exist.",
+    )
 
 
 def _at_most(wanted: int, kind: int) -> int:

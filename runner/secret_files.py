@@ -1,7 +1,8 @@
 """Granted variables as files instead: a value in no environment, which children inherit and crash reports print.
 
 The value lies in a folder that only the caller may enter, in memory where the machine has a place for that, while
-the run lasts; the sandbox shows it read-only at ``/secrets/NAME``, and ``NAME_FILE`` says so.
+the run lasts, and no longer when the caller is killed; the sandbox shows it read-only at ``/secrets/NAME``, and
+``NAME_FILE`` says so.
 """
 
 from __future__ import annotations
@@ -13,7 +14,9 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from skillkeep.files import io_errors
 from skillkeep.runner.errors import RunnerError
+from skillkeep.runner.guard import after_death
 from skillkeep.runner.interface import Bind, SandboxPolicy
 from skillkeep.text import printable_path
 
@@ -27,7 +30,8 @@ _PREFIX = "skillkeep-secrets-"
 def as_files(policy: SandboxPolicy, names: Sequence[str]) -> Iterator[SandboxPolicy]:
     """`policy` with the variables `names`, which it has, as files; they are gone with the block.
 
-    Raises `RunnerError` (`bad_policy`) for a name that is not in the policy or cannot be a file's name.
+    Raises `RunnerError` (`bad_policy`) for a name that is not in the policy or cannot be a file's name,
+    `SkillkeepError` (`io_error`).
     """
     if not names:
         yield policy
@@ -40,13 +44,14 @@ def as_files(policy: SandboxPolicy, names: Sequence[str]) -> Iterator[SandboxPol
     room = _room()
     _sweep(room)
     folder = tempfile.mkdtemp(prefix=f"{_PREFIX}{os.getpid()}-", dir=room)
-    try:
+    with contextlib.ExitStack() as held:
+        held.callback(shutil.rmtree, folder, ignore_errors=True)
+        with io_errors("start a shell that removes the secrets of a killed run"):
+            held.enter_context(after_death('rm -rf -- "$1"', folder))
         binds = tuple(Bind(_written(folder, name, values[name]), f"{PLACE}/{name}") for name in dict.fromkeys(names))
         kept = tuple((name, value) for name, value in policy.env if name not in names)
         told = tuple((f"{name}_FILE", f"{PLACE}/{name}") for name in dict.fromkeys(names))
         yield replace(policy, env=(*kept, *told), binds=(*policy.binds, *binds))
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _written(folder: str, name: str, value: str) -> str:

@@ -55,19 +55,19 @@ def hold(folder: str) -> int | None:
     return None
 
 
-def sweep(room: str, prefix: str, with_file: str = "") -> None:
-    """Remove this user's folders in `room` that nobody holds any more, with `with_file` only those that have it."""
+def sweep(room: str, prefix: str) -> None:
+    """Remove this user's folders in `room` that nobody holds any more."""
     with contextlib.suppress(OSError):
         for name in os.listdir(room):
             if name.startswith(prefix):
                 with contextlib.suppress(OSError, SkillkeepError):
-                    _remove_left(os.path.join(room, name), with_file)
+                    _remove_left(os.path.join(room, name))
 
 
-def _remove_left(path: str, with_file: str) -> None:
+def _remove_left(path: str) -> None:
     fd = os.open(path, _FOLDER)
     try:
-        if os.fstat(fd).st_uid != os.geteuid() or not os.path.lexists(os.path.join(path, with_file)):
+        if os.fstat(fd).st_uid != os.geteuid():
             return
         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         remove_tree(Path(path))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import unicodedata
 
-__all__ = ["escape", "printable_path", "shorten"]
+__all__ = ["encodable", "escape", "printable_path", "shorten"]
 
 _UNSAFE_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp", "Zs"})
 _INVISIBLE_LETTERS = frozenset({0x115F, 0x1160, 0x3164, 0xFFA0, 0x2800, 0x034F, 0x17B4, 0x17B5})
@@ -46,6 +46,11 @@ def escape(text: str | bytes, *, keep_newlines: bool = False) -> str:
         shown = char == " " or char in kept or not _hides(char)
         out.append(char if shown else _escape_char(char))
     return "".join(out)
+
+
+def encodable(text: str) -> str:
+    """`text` with what stands for undecodable bytes (PEP 383) as ``\\xNN``; all other characters stay."""
+    return "".join(_escape_char(char) if 0xD800 <= ord(char) <= 0xDFFF else char for char in text)
 
 
 def shorten(text: str, width: int) -> str:

@@ -58,6 +58,8 @@ class Registry:
 
     def current(self, name: str) -> StoredTool | None:
         """What `name` stands for now."""
+        if not name.isascii():  # no tool's name, and maybe no text at all, but bytes of a command line
+            return None
         return self._one("WHERE t.name = ? AND a.id = t.approval", name)
 
     def version(self, name: str, digest: str) -> StoredTool | None:
@@ -96,6 +98,8 @@ class Registry:
 
     def history(self, name: str) -> list[HistoryEntry]:
         """Every event of `name`, oldest first."""
+        if not name.isascii():
+            return []
         query = """
             SELECT e.name, e.event, e.at, e.by, e.detail, a.digest, a.tier, a.verdict, a.source, a.ref, a.commit_id,
                    t.approval = a.id AS is_current

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
+from skillkeep.cli.ending import orderly_end
 from skillkeep.cli.ground import Ground, ground
 from skillkeep.cli.output import columns, emit, is_terminal, paint, say, write
 from skillkeep.clock import SYSTEM_CLOCK, Clock
@@ -33,9 +34,9 @@ if TYPE_CHECKING:
     from skillkeep.runner.dryrun.change import DryRun
     from skillkeep.runner.native.terminal import Terminal
 
-__all__ = ["TIMEOUT_EXIT", "RunCommandLine", "exit_code_of", "floor_on", "perform"]
+__all__ = ["RunCommandLine", "exit_code_of", "floor_on", "how_it_was_ended", "perform"]
 
-TIMEOUT_EXIT = 124  # as timeout(1) gives
+_TIMEOUT_EXIT = 124  # as timeout(1) gives
 
 
 class _Floor(Value):
@@ -72,7 +73,15 @@ class RunCommandLine(Value):
 
 
 def perform(asked: RunCommandLine) -> int:
-    """Run it, show what it wrote and how it ended; the exit code. Raises `SkillkeepError` when nothing ran."""
+    """Run it, show what it wrote and how it ended; the exit code. Raises `SkillkeepError` when nothing ran.
+
+    SIGTERM and SIGHUP end it as an interrupt does: nothing goes on or stays.
+    """
+    with orderly_end():
+        return _performed(asked)
+
+
+def _performed(asked: RunCommandLine) -> int:
     floor = floor_on(ground(asked.config))
     tool = floor.vault.open(asked.name)
     if not asked.words:
@@ -203,10 +212,13 @@ def _remarks(result: RunResult) -> list[str]:
         )
         if truncated
     ]
-    denied = [*map(_denied, result.denials)]
-    if result.explained and not denied:
-        denied.append("explained: nothing was refused")
-    return [*passed, *cut, *_STOPPED.get(result.cause, ()), *denied]
+    explained = ["explained: nothing was refused"] if result.explained and not result.denials else []
+    return [*passed, *cut, *how_it_was_ended(result), *explained]
+
+
+def how_it_was_ended(result: RunResult) -> list[str]:
+    """By which limit, and what it was refused."""
+    return [*_STOPPED.get(result.cause, ()), *map(_denied, result.denials)]
 
 
 def _denied(denial: Denial) -> str:
@@ -222,12 +234,12 @@ _STOPPED: Mapping[Cause, tuple[str, ...]] = {
 
 
 def exit_code_of(result: RunResult) -> int:
-    """The program's own, 128 + n for a signal, `TIMEOUT_EXIT` at the time limit, 137 at the output limit.
+    """The program's own, 128 + n for a signal, 124 at the time limit, 137 at the output limit.
 
     137 also of a program that had ended before it was killed for its output: whether it had is a race.
     """
     if result.cause is Cause.TIMEOUT:
-        return TIMEOUT_EXIT
+        return _TIMEOUT_EXIT
     if result.cause is Cause.OUTPUT_CAP:
         return 128 + signal.SIGKILL
     return 128 + result.signal if result.signal is not None else int(result.exit_code or 0)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import shutil
 import sys
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Annotated, Any
@@ -15,20 +17,21 @@ import typer
 from skillkeep.cli.completion import completing
 from skillkeep.cli.ground import Ground, ground
 from skillkeep.cli.options import ConfigOption, JsonOption, NoInputOption, QuietOption, new_app
-from skillkeep.cli.output import columns, emit, is_terminal, say, write
+from skillkeep.cli.output import columns, emit, is_terminal, paint, say, write
 from skillkeep.errors import Exit, UsageError
 from skillkeep.runner.cli.app import PassingCommand
-from skillkeep.runner.cli.running import TIMEOUT_EXIT, exit_code_of
+from skillkeep.runner.cli.running import exit_code_of, how_it_was_ended
 from skillkeep.runner.environments.environment import Environment, How
 from skillkeep.runner.environments.errors import EnvironmentsError
 from skillkeep.runner.environments.manager import IDLE_SECONDS, Environments, Seen
 from skillkeep.runner.environments.place import every_place
 from skillkeep.runner.environments.project import policy_for
-from skillkeep.runner.environments.relay import Passed, relay
+from skillkeep.runner.environments.relay import Passed
 from skillkeep.runner.environments.standing import Standing
+from skillkeep.runner.interface import RunResult
 from skillkeep.runner.native.feed import Feeder
 from skillkeep.runner.native.streams import Pipe
-from skillkeep.text import escape
+from skillkeep.text import encodable, escape
 
 __all__ = ["ShellCommand", "env_app", "shell"]
 
@@ -102,13 +105,17 @@ def shell(
         say(f"environment {environment.record.name}", quiet=quiet or not at_terminal)
         how = replace(how, env=_passed_on(env or [], at_terminal, environment.record.name))
         words = argv or [_default_shell()]
-        facts = {"environment": environment.record.name, "project": environment.record.project, "argv": words}
+        named = {"environment": environment.record.name, "project": encodable(environment.record.project)}
+        facts = {**named, "argv": [encodable(word) for word in words]}
         base.journal.append("environment.command", durable=True, fresh=fresh, **facts)
         if json_:
             result = environment.run(words, how)
             emit({"ok": True, "schema": "skillkeep/environment-run-v1", **facts, **result.to_json()})
             return exit_code_of(result)
-        return _at_terminal(environment, words, how) if at_terminal else _through_pipes(environment, words, how)
+        result = _at_terminal(environment, words, how) if at_terminal else _through_pipes(environment, words, how)
+        for line in how_it_was_ended(result):
+            say(f"{paint('run', 'yellow', sys.stderr)}: {escape(line)}", quiet=quiet)
+        return exit_code_of(result)
 
 
 def list_(json_: JsonOption = False, config: ConfigOption = None) -> int:
@@ -225,34 +232,30 @@ def _environments(base: Ground) -> Environments:
     return Environments(base.home, base.settings.sandbox)
 
 
-def _at_terminal(environment: Environment, words: list[str], how: How) -> int:
+def _at_terminal(environment: Environment, words: list[str], how: How) -> RunResult:
     from skillkeep.runner.environments.terminal import run_at_terminal
     from skillkeep.runner.native.terminal import Terminal
 
     command = environment.command(words, how, terminal=True)
     terminal = Terminal(sys.stdin.fileno(), sys.stdout.fileno())
-    return _code(run_at_terminal(environment, command, terminal, how.seconds))
+    return run_at_terminal(environment, command, terminal, how.seconds)
 
 
-def _through_pipes(environment: Environment, words: list[str], how: How) -> int:
+def _through_pipes(environment: Environment, words: list[str], how: How) -> RunResult:
     """Bytes go through pipes of our own: a descriptor of the caller is never inside."""
+    started = time.monotonic()
     with Pipe() as feed, Pipe() as out, Pipe() as err:
         entered = environment.enter(environment.command(words, how), (feed.read_end, out.write_end, err.write_end))
         for pipe, end in ((feed, feed.read_end), (out, out.write_end), (err, err.write_end)):
             pipe.close(end)
         source: bytes | int = b"" if sys.stdin is None else sys.stdin.fileno()
         feeder = Feeder(source, feed.give(feed.write_end))
-        try:
-            outputs = [(out.read_end, Passed(1)), (err.read_end, Passed(2))]
-            stopped = relay(entered, outputs, feeder, how.seconds or 1e8)
-        except BaseException:
-            entered.kill()
-            environment.finish(entered)
-            raise
-        finally:
-            feeder.close()
-        status = environment.finish(entered)[0]
-    return TIMEOUT_EXIT if stopped == "timeout" else _code(status)
+        outputs = [(out.read_end, Passed(1)), (err.read_end, Passed(2))]
+        stopped = environment.serve(entered, outputs, feeder, how.seconds)
+        result = environment.outcome(entered, stopped, started)
+    if stopped == "output_cap":
+        raise BrokenPipeError(errno.EPIPE, "nobody reads any more")
+    return result
 
 
 def _remove(
@@ -343,10 +346,3 @@ def _duration(text: str) -> float:
     if not match:
         raise UsageError("usage", f"--idle is not a time: {escape(text)}", "Write seconds, or 30m, 2h, 1d.")
     return float(int(match[1]) * _UNITS[match[2]])
-
-
-def _code(status: int | None) -> int:
-    """What a shell gives for a wait status; None is one that was killed."""
-    if status is None:
-        return 137
-    return 128 + os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status)

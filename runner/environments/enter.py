@@ -133,6 +133,11 @@ class Inside:
         return self._socket.fileno() if self._fresh else self._pidfd
 
     @property
+    def holder(self) -> int:
+        """The pidfd of the process whose end is the environment's."""
+        return self._door.holder
+
+    @property
     def _waited(self) -> int:
         """This process's child: the init of a fresh command, else the payload."""
         return self._init if self._fresh else self._payload

@@ -110,16 +110,8 @@ class Environment:
             for pipe, end in ((feed, feed.read_end), (one, one.write_end), (two, two.write_end)):
                 pipe.close(end)
             feeder = Feeder(b"" if how.stdin is None else how.stdin, feed.give(feed.write_end))
-            outputs: list[tuple[int, Sink]] = [(one.read_end, out), (two.read_end, err)]
-            try:
-                stopped = relay(entered, outputs, feeder, how.seconds or _LONGEST_SECONDS)
-            except BaseException:
-                entered.kill()
-                self.finish(entered)
-                raise
-            finally:
-                feeder.close()
-            result = self._result(entered, stopped, (out, err), started)
+            stopped = self.serve(entered, [(one.read_end, out), (two.read_end, err)], feeder, how.seconds)
+            result = self.outcome(entered, stopped, started, (out, err))
             self._waiters.note(command)
             return result
 
@@ -151,6 +143,19 @@ class Environment:
         except (KernelError, LayerError) as error:
             raise _layer_failed(error) from error
 
+    def serve(self, entered: Inside, outputs: Sequence[tuple[int, Sink]], feeder: Feeder, seconds: float | None) -> str:
+        """`relay` of this environment, in which nothing goes on when its holder has ended; closes `feeder`."""
+        holder = os.dup(entered.holder)  # another thread may close the door
+        try:
+            return relay(entered, outputs, feeder, seconds or _LONGEST_SECONDS, holder)
+        except BaseException:
+            entered.kill()
+            self.finish(entered)
+            raise
+        finally:
+            os.close(holder)
+            feeder.close()
+
     def finish(self, entered: Inside) -> tuple[int | None, Used]:
         """Wait for its end: wait status (None: killed before it could say) and usage in seconds and bytes.
 
@@ -168,7 +173,13 @@ class Environment:
         self._lock.note_use()
         return status, used
 
-    def _result(self, entered: Inside, stopped: str, kept: tuple[Kept, Kept], started: float) -> RunResult:
+    def outcome(
+        self, entered: Inside, stopped: str, started: float, kept: tuple[Kept, Kept] | None = None
+    ) -> RunResult:
+        """Wait for its end and say how it ended; `stopped` is `relay`'s, `started` in monotonic seconds.
+
+        Raises as `finish`, and EnvironmentsError (`environment_ended`).
+        """
         standing = entered.standing
         status, used = self.finish(entered)
         ended = Ended(
@@ -183,7 +194,7 @@ class Environment:
         )
         if ended.killed and not is_alive(standing):
             raise self._ended()
-        return result_of_ended(ended, *kept, entered.assurance)
+        return result_of_ended(ended, *(kept or (Kept(0), Kept(0))), entered.assurance)
 
     def _open_door(self, *, looked: bool = False) -> Door:
         """The door, to a holder that lives at this moment; one that is just ending shows only when `looked` at."""

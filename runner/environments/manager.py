@@ -36,6 +36,8 @@ __all__ = ["IDLE_SECONDS", "Environments", "Seen"]
 IDLE_SECONDS = 2 * 3600.0
 """An environment in which nothing has run for so long is stopped when another one is made, or by `gc`."""
 _KILL_SECONDS = 10.0
+_LEAVING_SECONDS = 60.0
+_PAUSE_SECONDS = 0.01
 _SLOTS = 1 << 22
 
 
@@ -123,8 +125,8 @@ class Environments:
 
         Raises EnvironmentsError (`environment_busy`) when commands run in it, unless they are to be killed.
         """
-        with self._alone(place, kill=kill):
-            return _end(place)
+        with self._alone(place, kill=kill) as killed:
+            return _end(place) or killed
 
     def delete(self, place: Place, *, kill: bool = False) -> None:
         """Stop it and remove its home. Raises EnvironmentsError (`environment_busy`), SkillkeepError (`io_error`)."""
@@ -229,19 +231,30 @@ class Environments:
             raise _busy(place, "its project's folder was replaced meanwhile")
 
     @contextlib.contextmanager
-    def _alone(self, place: Place, *, kill: bool) -> Iterator[Lock]:
-        lock = place.lock()
+    def _alone(self, place: Place, *, kill: bool) -> Iterator[bool]:
+        """Nobody else is in it for the block; whether commands had to be killed for that."""
+        lock, killed = place.lock(), False
         try:
             if not lock.own(wait=False):
                 if not kill:
                     raise _busy(place, "commands run in it")
-                # With nobody left in it, whoever waits for a command leaves.
+                killed = place.last_standing() is not None
+                # With nobody left in it, whoever waits for a command leaves; without a holder they do so by themselves.
                 if (standing := place.standing()) is not None:
                     _kill_all(standing)
-                lock.own(wait=True)
-            yield lock
+                _left(place, lock)
+            yield killed
         finally:
             lock.close()
+
+
+def _left(place: Place, lock: Lock) -> None:
+    """Wait until everybody has left."""
+    deadline = time.monotonic() + _LEAVING_SECONDS
+    while not lock.own(wait=False):
+        if time.monotonic() > deadline:
+            raise _busy(place, "a program that has it open does not leave it")
+        time.sleep(_PAUSE_SECONDS)
 
 
 def _unmake(place: Place, presence: Lock) -> None:

@@ -65,16 +65,17 @@ class Ending(Protocol):
         """Asked when all outputs have ended: whether it can be seen that it has, too."""
 
 
-def relay(entered: Ending, outputs: Sequence[tuple[int, Sink]], feeder: Feeder, seconds: float) -> str:
+def relay(
+    entered: Ending, outputs: Sequence[tuple[int, Sink]], feeder: Feeder, seconds: float, holder: int = -1
+) -> str:
     """Serve the command until it has ended; why it was killed before: ``timeout``, ``output_cap`` or an empty text.
 
     `outputs` are read ends with what takes their bytes. What a process it left behind writes later is not waited for.
+    When `holder` can be read, what it runs in has ended, and it is killed.
     """
     deadline = time.monotonic() + seconds
     places = dict(outputs)
-    poll = select.poll()
-    for fd in (*places, entered.pidfd):
-        poll.register(fd, select.POLLIN)
+    poll = _polled(*places, entered.pidfd, *([holder] if holder >= 0 else ()))
     for fd in places:
         os.set_blocking(fd, False)
     stopped, asked = "", False
@@ -88,6 +89,9 @@ def relay(entered: Ending, outputs: Sequence[tuple[int, Sink]], feeder: Feeder, 
         for fd, _ in poll.poll(1000 * max(min(left, _LONGEST_WAIT), 0.0) + 0.5 if not stopped else None):
             if fd == entered.pidfd:
                 ended = True
+            elif fd == holder:
+                poll.unregister(fd)
+                entered.kill()
             elif fd in places:
                 going, wanted = _move(fd, places[fd])
                 if not going:
@@ -103,6 +107,13 @@ def relay(entered: Ending, outputs: Sequence[tuple[int, Sink]], feeder: Feeder, 
         if ended:
             _drain(places)
             return stopped
+
+
+def _polled(*fds: int) -> select.poll:
+    poll = select.poll()
+    for fd in fds:
+        poll.register(fd, select.POLLIN)
+    return poll
 
 
 def _move(fd: int, sink: Sink) -> tuple[bool, bool]:

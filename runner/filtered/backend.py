@@ -23,11 +23,10 @@ from typing import Any, ClassVar
 import skillkeep
 import skillkeep.kernel
 from skillkeep.clock import SYSTEM_CLOCK, Clock
-from skillkeep.files import io_errors
 from skillkeep.kernel.confine import tasks_of_user
 from skillkeep.kernel.procfs import read_text
 from skillkeep.kernel.rlimits import OF_EVERY_PAYLOAD
-from skillkeep.runner.containers.policy_file import NAME, write_policy
+from skillkeep.runner.containers.policy_file import write_policy
 from skillkeep.runner.errors import RunnerError
 from skillkeep.runner.interface import (
     PATH,
@@ -41,14 +40,13 @@ from skillkeep.runner.interface import (
     RunResult,
     SandboxPolicy,
 )
-from skillkeep.runner.local import LocalBackend, Seen
+from skillkeep.runner.local import Launched, LocalBackend, Seen
 from skillkeep.runner.native.asking import heard
 from skillkeep.runner.native.identity import DEFAULT_ID_BASE
 from skillkeep.runner.native.layout import ETC_FROM_HOST, SYSTEM
 from skillkeep.runner.native.plan import POLICY_VARIABLE
 from skillkeep.runner.native.prepare import cores_for
 from skillkeep.runner.native.watch import memory_of
-from skillkeep.scratch import hold, sweep
 
 __all__ = ["LOSSES", "FilteredBackend"]
 
@@ -62,7 +60,6 @@ LOSSES = (
 _READY_SECONDS = 20.0
 _MOST = 1 << 16
 _SLOTS = 1 << 22
-_HOMES = "skillkeep-run-"
 _HERE = os.path.dirname(os.path.abspath(__file__))
 _RUNNER = os.path.dirname(_HERE)
 
@@ -103,19 +100,10 @@ class _Confined(LocalBackend):
 
     name: ClassVar[str] = FilteredBackend.name
 
-    def _run(self, request: RunRequest) -> RunResult:
-        with contextlib.ExitStack() as self._held:
-            return super()._run(request)
-
-    def _launch(self, request: RunRequest, home: str) -> subprocess.Popen[bytes]:
+    def _launch(self, request: RunRequest, home: str, held: contextlib.ExitStack) -> Launched:
         _check(request.policy)
-        sweep(os.path.dirname(home), _HOMES, NAME)  # those of killed callers; ours has no such file yet
-        with io_errors("hold the folder of a run"):
-            lock = hold(home)
-        if lock is None:
-            raise _failed("scratch", "its folder is gone", "")
-        self._held.callback(os.close, lock)
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        held.callback(ours.close)
         plan = os.memfd_create("skillkeep-filtered-plan", os.MFD_CLOEXEC)
         try:
             uid = _unprivileged_id()
@@ -132,11 +120,7 @@ class _Confined(LocalBackend):
                 bufsize=0,
             )
         except OSError as error:
-            ours.close()
             raise _failed("launcher", str(error), "") from error
-        except BaseException:
-            ours.close()
-            raise
         finally:
             os.close(plan)
             theirs.close()
@@ -145,11 +129,9 @@ class _Confined(LocalBackend):
             self._layers, self._host_uid = _measured(ours, process.pid)
         except BaseException:
             process.kill()
-            ours.close()
             with process:
                 raise
-        ours.send(b"go")
-        return process
+        return Launched(process, lambda: ours.send(b"go"))
 
     def _excess(self, process: subprocess.Popen[bytes], request: RunRequest) -> Cause | None:
         """All that the run started is in its session, which nothing in it can leave."""
@@ -159,11 +141,10 @@ class _Confined(LocalBackend):
         return Cause.DENIED if len(pids) > request.policy.processes else None
 
     def _describe(self, request: RunRequest, seen: Seen, code: int, wall: float, usage: Any) -> RunResult:
-        with self._channel:
-            self._channel.settimeout(0)
-            with contextlib.suppress(OSError):
-                if said := heard(self._channel.recv, _MOST):
-                    raise _not_started(request.argv[0], int(json.loads(said)["errno"]))
+        self._channel.settimeout(0)
+        with contextlib.suppress(OSError):
+            if said := heard(self._channel.recv, _MOST):
+                raise _not_started(request.argv[0], int(json.loads(said)["errno"]))
         assurance = Assurance(AssuranceLevel.FILTERED, self._layers, self._host_uid, LOSSES)
         return replace(super()._describe(request, seen, code, wall, usage), backend=self.name, assurance=assurance)
 
@@ -275,7 +256,10 @@ def _stdin(source: bytes | int) -> int:
     """A pipe for bytes; a descriptor only when nothing but reading can be done with it."""
     if isinstance(source, bytes):
         return subprocess.PIPE
-    kind, flags = os.fstat(source).st_mode, fcntl.fcntl(source, fcntl.F_GETFL)
+    state, flags = os.fstat(source), fcntl.fcntl(source, fcntl.F_GETFL)
+    kind = state.st_mode
+    if stat.S_ISCHR(kind) and state.st_rdev == os.stat(os.devnull).st_rdev:
+        return subprocess.DEVNULL
     if flags & os.O_ACCMODE != os.O_RDONLY or not (stat.S_ISFIFO(kind) or stat.S_ISREG(kind)):
         raise RunnerError(
             "bad_policy",

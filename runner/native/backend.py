@@ -8,12 +8,14 @@ import json
 import os
 import signal
 import socket
+import struct
 import sys
 import time
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from skillkeep.kernel.errors import KernelError
+from skillkeep.kernel.procfs import read_record
 from skillkeep.runner.errors import RunnerError
 from skillkeep.runner.interface import (
     Assurance,
@@ -32,7 +34,7 @@ from skillkeep.runner.native.denials import denials_of
 from skillkeep.runner.native.feed import Feeder
 from skillkeep.runner.native.identity import DEFAULT_ID_BASE
 from skillkeep.runner.native.plan import make_plan
-from skillkeep.runner.native.streams import Captured, Streams, capture
+from skillkeep.runner.native.streams import Captured, Patience, Streams, capture
 from skillkeep.value import Value
 
 if TYPE_CHECKING:
@@ -41,6 +43,8 @@ if TYPE_CHECKING:
 __all__ = ["NativeBackend", "result_of"]
 
 _GRACE_SECONDS = 60.0
+_STOPPED_SECONDS = 3.0
+_CREDENTIALS = struct.Struct("3i")
 _LONGEST_SECONDS = 1e8
 
 
@@ -167,7 +171,8 @@ def _captured(request: RunRequest, connection: socket.socket, answered: int, str
     if isinstance(source, int):
         _check_open(source)
     feeder = Feeder(source, streams.give_feed())
-    deadline = time.monotonic() + min(request.policy.wall_seconds, _LONGEST_SECONDS) + _GRACE_SECONDS
+    limit = time.monotonic() + min(request.policy.wall_seconds, _LONGEST_SECONDS)
+    patience = Patience(limit + _STOPPED_SECONDS, limit + _GRACE_SECONDS, lambda: _is_stopped(_server_of(connection)))
     try:
         return capture(
             answered,
@@ -175,10 +180,29 @@ def _captured(request: RunRequest, connection: socket.socket, answered: int, str
             feeder,
             request.policy.output_bytes,
             lambda: _tell(connection, b"output_cap"),
-            deadline,
+            patience,
         )
+    except TimeoutError:
+        # It may be going on, and nobody holds it to its limits: it ends with its server, as all do that this one made.
+        if _is_stopped(server := _server_of(connection)):
+            with contextlib.suppress(OSError):
+                os.kill(server, signal.SIGKILL)
+        raise
     finally:
         feeder.close()
+
+
+def _server_of(connection: socket.socket) -> int:
+    """The pid of the fork server, whose end of the connection is open: the number is still its own."""
+    raw = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
+    return int(_CREDENTIALS.unpack(raw)[0])
+
+
+def _is_stopped(pid: int) -> bool:
+    try:
+        return pid > 0 and read_record(f"/proc/{pid}/stat").rpartition(")")[2].split()[0] == "T"
+    except OSError:
+        return False
 
 
 def _tell(connection: socket.socket, word: bytes) -> None:

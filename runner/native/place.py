@@ -23,6 +23,8 @@ __all__ = ["LAYER", "LIMITS", "alone", "rights", "server_folder", "server_name",
 
 LAYER = "fork_server"
 _SPARE_NAMES = 9
+_LONGEST_BASE = 107 - len("/skillkeep/native-") - 20
+"""So that the socket's path fits (unix(7)); a longer one is no place for it."""
 _HERE = os.path.dirname(os.path.abspath(__file__))
 LIMITS = tuple(
     getattr(resource, f"RLIMIT_{name}")
@@ -38,7 +40,7 @@ def server_folder() -> str:
     """A folder that only this user can enter, made when it is missing. Raises KernelError("fork_server")."""
     uid = os.geteuid()
     for base in (os.environ.get("XDG_RUNTIME_DIR", ""), f"/run/user/{uid}"):
-        if base.startswith("/") and _is_private(base):
+        if base.startswith("/") and len(os.fsencode(base)) <= _LONGEST_BASE and _is_private(base):
             return _made(os.path.join(base, "skillkeep"))
     # The name may be taken: by uid 0 of another user namespace, which shares this /tmp, or on purpose.
     for number in range(1, _SPARE_NAMES):

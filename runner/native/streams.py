@@ -9,12 +9,14 @@ from collections.abc import Callable
 from typing import ClassVar
 
 from skillkeep.runner.native.feed import Feeder
+from skillkeep.value import Value
 
-__all__ = ["Captured", "Pipe", "Streams", "capture"]
+__all__ = ["Captured", "Patience", "Pipe", "Streams", "capture"]
 
 _CHUNK = 1 << 16
 _END_SECONDS = 5.0
 _LONGEST_WAIT = 60.0
+_LOOK_SECONDS = 1.0
 _STREAMS = 3
 
 
@@ -111,26 +113,47 @@ class Streams:
 os.register_at_fork(after_in_child=Streams.close_all)
 
 
+class Patience(Value):
+    """How long an answer is waited for, in monotonic seconds: to `last`, or to `first` when `is_stopped` says so then.
+
+    A server that is stopped (SIGSTOP) holds no run to its limits; a busy one is only late.
+    """
+
+    first: float
+    last: float
+    is_stopped: Callable[[], bool]
+
+    def after(self, deadline: float) -> float:
+        """Until when to go on waiting, when there was no answer by `deadline`; `deadline` itself: no longer."""
+        if deadline >= self.last or self.is_stopped():
+            return deadline
+        return min(deadline + _LOOK_SECONDS, self.last)
+
+
 def capture(
-    answered: int, streams: Streams, feeder: Feeder, cap: int, over_cap: Callable[[], None], deadline: float
+    answered: int, streams: Streams, feeder: Feeder, cap: int, over_cap: Callable[[], None], patience: Patience
 ) -> Captured:
     """Read what the payload writes until `answered` (a descriptor) is readable and both streams have ended.
 
     The payload's ends stay open here until there is the answer: that they end is no reason to wake up before it.
     `over_cap` is called once when a stream has more than `cap` bytes; what is above is dropped. Raises TimeoutError
-    when there is no answer by `deadline` (monotonic seconds).
+    when there is no answer within `patience`.
     """
     seen = Captured()
     places = {streams.out: ("stdout", seen.stdout), streams.err: ("stderr", seen.stderr)}
     poll = select.poll()
     for fd in (*places, answered):
         poll.register(fd, select.POLLIN)
-    waiting = True
+    waiting, deadline = True, patience.first
     while waiting or places:
         left = deadline - time.monotonic()
-        if left <= 0:
-            if waiting:
+        if left <= 0 and waiting:
+            later = patience.after(deadline)
+            if later == deadline:
                 raise TimeoutError("the fork server did not answer in time")
+            deadline = later
+            continue
+        if left <= 0:
             break
         feeder.arrange(poll)
         for fd, _ in poll.poll(1000 * min(left, _LONGEST_WAIT)):

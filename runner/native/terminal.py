@@ -70,15 +70,16 @@ class Terminal:
         finally:
             made.close()
 
-    def join(self, pair: Pair, ending: Ending, deadline: float = float("inf")) -> None:
-        """Serve the command at `pair` until it has ended; at `deadline` (monotonic seconds) it is killed.
+    def join(self, pair: Pair, ending: Ending, deadline: float = float("inf"), holder: int = -1) -> bool:
+        """Serve the command at `pair` until it has ended; False when it was killed at `deadline` (monotonic seconds).
 
-        So it is by SIGTERM, SIGHUP, SIGINT and SIGQUIT of this process.
+        It is killed, too, by SIGTERM, SIGHUP, SIGINT and SIGQUIT of this process, and when `holder` can be read: what
+        it runs in has ended.
         """
         screen = Screen()
         with _raw(self.keys), _signals(self.keys, pair.ours) as woken:
             try:
-                _join(ending, pair.ours, (self.keys, self.screen, woken), deadline, screen)
+                return _join(ending, pair.ours, (self.keys, self.screen, woken, holder), deadline, screen)
             finally:
                 with contextlib.suppress(OSError):  # it may be gone
                     _write(self.screen, screen.restored())
@@ -102,24 +103,31 @@ class Pair:
             os.close(self._open.pop())
 
 
-def _join(ending: Ending, ours: int, others: tuple[int, int, int], deadline: float, filtered: Screen) -> None:
-    """Move bytes both ways until the command has ended; a byte of the third of `others` is a signal to end it."""
-    keys, screen, woken = others
+def _join(ending: Ending, ours: int, others: tuple[int, int, int, int], deadline: float, filtered: Screen) -> bool:
+    """Move bytes both ways until the command has ended; False at `deadline`.
+
+    A byte of the third of `others` is a signal to end it, and so is anything of the fourth.
+    """
+    keys, screen, woken, holder = others
     poll = select.poll()
-    for fd in (ours, keys, woken, ending.pidfd):
+    for fd in (ours, keys, woken, ending.pidfd, *([holder] if holder >= 0 else ())):
         poll.register(fd, select.POLLIN)
     os.set_blocking(ours, False)
-    typed, quiet = b"", False
+    typed, quiet, in_time = b"", False, True
     while True:
         if not quiet:
             poll.modify(ours, select.POLLIN | (select.POLLOUT if typed else 0))
         left = deadline - time.monotonic()
         if left <= 0:
+            in_time = False
             ending.kill()
         events = dict(poll.poll(1000 * min(max(left, 0.05), _LONGEST_WAIT)))
         if keys in events:
             typed += _typed(keys, poll)
         if woken in events and os.read(woken, _CHUNK).strip(bytes((signal.SIGWINCH,))):
+            ending.kill()
+        if holder in events:
+            poll.unregister(holder)
             ending.kill()
         if events.get(ours, 0) & select.POLLIN or ending.pidfd in events:
             _show(ours, screen, filtered)
@@ -127,7 +135,7 @@ def _join(ending: Ending, ours: int, others: tuple[int, int, int], deadline: flo
             poll.unregister(ours)  # every process has closed its terminal
             quiet = True
         if ending.pidfd in events:
-            return
+            return in_time
         if typed and not quiet:
             with contextlib.suppress(OSError):  # full, or nobody reads any more
                 typed = typed[os.write(ours, typed) :]

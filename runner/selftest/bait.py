@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import fcntl
 import os
 import secrets
 import select
@@ -18,10 +19,13 @@ from pathlib import Path
 from typing import Any
 
 from skillkeep.kernel.syscalls import table
+from skillkeep.scratch import hold, sweep
 
 __all__ = ["Bait", "laid_out"]
 
 _VARIABLE = "SELFTEST_CANARY"
+_PREFIX = "skillkeep-selftest-"
+_SHARED = "/dev/shm"  # noqa: S108
 _IPC_CREATE, _IPC_REMOVE = 0o1000, 0
 _WORLD_READS, _WORLD_WRITES = 0o755, 0o777
 
@@ -57,9 +61,17 @@ class Bait:
 
 @contextlib.contextmanager
 def laid_out(user: int | None = None) -> Iterator[Bait]:
-    """Lay everything out; `user` is whose process the victim is, by default the caller's. Removed afterwards."""
-    folder = Path(tempfile.mkdtemp(prefix="skillkeep-selftest-"))
+    """Lay everything out; `user` is whose process the victim is, by default the caller's. Removed afterwards.
+
+    What a killed selftest left is removed before.
+    """
+    room = tempfile.gettempdir()
+    sweep(room, _PREFIX)
     with contextlib.ExitStack() as stack:
+        while (lock := hold(made := tempfile.mkdtemp(prefix=_PREFIX, dir=room))) is None:
+            pass
+        stack.callback(os.close, lock)
+        folder = Path(made)
         stack.callback(shutil.rmtree, folder, ignore_errors=True)
         facts = _files(folder, user)
         facts |= _services(stack, folder)
@@ -106,7 +118,7 @@ def _services(stack: contextlib.ExitStack, folder: Path) -> dict[str, Any]:
     tcp = stack.enter_context(socket.create_server(("127.0.0.1", 0), backlog=64))
     udp = stack.enter_context(socket.socket(socket.AF_INET, socket.SOCK_DGRAM))
     udp.bind(("127.0.0.1", 0))
-    name = "skillkeep-selftest-" + secrets.token_hex(8)
+    name = _PREFIX + secrets.token_hex(8)
     abstract = stack.enter_context(socket.socket(socket.AF_UNIX))
     abstract.bind("\0" + name)
     abstract.listen(64)
@@ -145,16 +157,38 @@ def _shared_memory(stack: contextlib.ExitStack) -> dict[str, Any]:
     segment = libc.shmget(key, 4096, _IPC_CREATE | 0o666)
     if segment >= 0:
         stack.callback(libc.shmctl, segment, _IPC_REMOVE, None)
-    name = "skillkeep-selftest-" + secrets.token_hex(8)
+    name = _PREFIX + secrets.token_hex(8)
     with contextlib.suppress(OSError):
-        Path("/dev/shm", name).touch()  # noqa: S108
-        stack.callback(os.unlink, f"/dev/shm/{name}")  # noqa: S108
+        _sweep_shared()
+        stack.callback(os.close, _locked(Path(_SHARED, name)))
+        stack.callback(os.unlink, f"{_SHARED}/{name}")
     return {"ipc_key": key, "shm_name": name}
+
+
+def _locked(path: Path) -> int:
+    """A file held by a lock, which ends with this process."""
+    fd = os.open(path, os.O_RDONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o644)
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BaseException:
+        os.close(fd)
+        raise
+    return fd
+
+
+def _sweep_shared() -> None:
+    """Remove the files of this user's killed selftests."""
+    for path in Path(_SHARED).glob(f"{_PREFIX}*"):
+        with contextlib.suppress(OSError):
+            if path.lstat().st_uid == os.geteuid():
+                fd = _locked(path)
+                os.unlink(path)
+                os.close(fd)
 
 
 def _victim(stack: contextlib.ExitStack, user: int | None) -> dict[str, Any]:
     """A process that waits for the end of its input and does nothing else."""
-    mark = "skillkeep-selftest-" + secrets.token_hex(8)
+    mark = _PREFIX + secrets.token_hex(8)
     process = stack.enter_context(
         subprocess.Popen(["/bin/sh", "-c", "read x; :", mark], stdin=subprocess.PIPE, env={}, user=user, cwd="/")
     )

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from skillkeep.cli.ending import orderly_end
 from skillkeep.cli.ground import ground
 from skillkeep.cli.options import ConfigOption, JsonOption, QuietOption, VerboseOption
 from skillkeep.cli.output import emit, say, write
@@ -38,7 +39,8 @@ def selftest(
     """
     began = time.monotonic()
     chosen, absent = _chosen(ground(config).settings, backend or [])
-    rows = _attacked(chosen, only or [], quiet=quiet or json_)
+    with orderly_end():
+        rows = _attacked(chosen, only or [], quiet=quiet or json_)
     bad = [row for row in rows if row.verdict is Verdict.OPEN]
     tried = any(row.verdict is not Verdict.UNTESTED for row in rows)
     seconds = round(time.monotonic() - began, 1)
@@ -48,7 +50,7 @@ def selftest(
         emit({"ok": tried and not bad, "schema": SCHEMA, "seconds": seconds, "open": len(bad), "rows": shown,
               "unavailable": missing})  # fmt: skip
     else:
-        _show(rows, absent, seconds, everything=verbose)
+        _show(rows, absent, seconds, everything=verbose, asked=bool(backend))
     return Exit.OK if tried and not bad else Exit.TOOL_FAILURE
 
 
@@ -81,7 +83,7 @@ def _attacked(backends: list[Backend], only: list[str], *, quiet: bool) -> list[
     return rows
 
 
-def _show(rows: list[Row], absent: list[Availability], seconds: float, *, everything: bool) -> None:
+def _show(rows: list[Row], absent: list[Availability], seconds: float, *, everything: bool, asked: bool) -> None:
     from skillkeep.runner.selftest.report import matrix, summary
 
     if rows:
@@ -92,7 +94,8 @@ def _show(rows: list[Row], absent: list[Availability], seconds: float, *, everyt
         if state.backend in RUNGS:
             say(f"{state.backend}: not tested, it does not work here: {state.reason}")
     if not rows:
-        say("no sandbox works here; `runner doctor` says why")
+        none = "none that was asked for" if asked else "no sandbox"
+        say(f"{none} works here; `runner doctor` says why")
         return
     doors = sum(row.verdict is Verdict.OPEN for row in rows)
     found = "no door is open that should not be" if not doors else f"{doors} doors are open that should not be"

@@ -110,7 +110,8 @@ def _large(backend: Backend, bait: Bait, chosen: Iterable[Measured]) -> list[Row
             with lock:
                 rows[each.name] = row
 
-    threads = [threading.Thread(target=work) for _ in range(_AT_ONCE)]
+    # Whoever is told to end waits for none of them.
+    threads = [threading.Thread(target=work, daemon=True) for _ in range(_AT_ONCE)]
     for thread in threads:
         thread.start()
     for thread in threads:

@@ -75,6 +75,9 @@ def _foreign(error: Exception) -> SkillkeepError:
     if isinstance(error, OSError) and error.errno in _USED_UP:
         hint = "A limit of this user or machine is reached: end other programs, or raise it (`ulimit -a` shows them)."
         return SkillkeepError("io_error", f"cannot go on: {error.strerror}", hint, errno=errno.errorcode[error.errno])
+    if isinstance(error, MemoryError):
+        hint = "Close other programs, or raise the limit of this user (`ulimit -v`)."
+        return SkillkeepError("io_error", "cannot go on: there is no more memory", hint, errno="ENOMEM")
     import traceback  # it costs milliseconds; few commands fail
 
     if os.environ.get("SKILLKEEP_TRACEBACK"):

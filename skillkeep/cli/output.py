@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextvars import ContextVar
 from typing import Any, TextIO
 
-from skillkeep.text import escape
+from skillkeep.text import encodable, escape
 
 __all__ = ["choose_colour", "coloured", "columns", "emit", "is_terminal", "paint", "say", "write"]
 
@@ -49,9 +49,24 @@ def paint(text: str, colour: str, stream: TextIO | None = None) -> str:
 
 
 def emit(data: Mapping[str, Any]) -> None:
-    """Print one JSON object on stdout, pure ASCII, so that no byte of a tool reaches a terminal raw."""
+    """Print one JSON object on stdout, pure ASCII, so that no byte of a tool reaches a terminal raw.
+
+    Bytes of a path or a command line that are no text stand as ``\\xff``: half a surrogate pair is no Unicode, and
+    strict readers refuse it (RFC 8259, 8.2).
+    """
     indent = 2 if is_terminal(sys.stdout) else None
-    write(json.dumps(data, ensure_ascii=True, indent=indent, allow_nan=False))
+    text = json.dumps(data, ensure_ascii=True, indent=indent, allow_nan=False)
+    if "\\ud" in text:
+        text = json.dumps(_encodable(data), ensure_ascii=True, indent=indent)
+    write(text)
+
+
+def _encodable(data: Any) -> Any:
+    if isinstance(data, str):
+        return encodable(data)
+    if isinstance(data, Mapping):
+        return {_encodable(key): _encodable(value) for key, value in data.items()}
+    return [_encodable(each) for each in data] if isinstance(data, list | tuple) else data
 
 
 def write(text: str) -> None:

@@ -11,7 +11,11 @@ from pathlib import Path
 import pytest
 from support.commands import BIN, PROGRAMS, Command, environment, every_command, run_command
 
+from skillkeep.cli.failure import report
+from skillkeep.errors import Exit
+
 COMMANDS = every_command()
+NO_TEXT = os.fsdecode(b"\xff")
 
 
 def named(command: Command) -> str:
@@ -118,6 +122,11 @@ def test_a_limit_that_is_reached_is_told_and_is_no_defect(home: Path) -> None:
     assert (done.returncode, done.stderr.splitlines()[0]) == (1, "error[io_error]: cannot go on: Too many open files")
 
 
+def test_memory_that_is_used_up_is_told_and_is_no_defect(capsys: pytest.CaptureFixture[str]) -> None:
+    assert report(MemoryError(), as_json=True, failure=Exit.RUN_FAILED) == 125
+    assert json.loads(capsys.readouterr().out)["error_code"] == "io_error"
+
+
 @pytest.mark.parametrize(
     "words",
     [("auditor", "scan", ""), ("auditor", "scan", ".", "--output", ""), ("vault", "export", "--output", "")],
@@ -203,3 +212,21 @@ def test_what_a_user_types_comes_back_escaped(tmp_path: Path) -> None:
     plain = run_command("vault", "show", "\x1b[31mred", "--json", home=tmp_path / "home")
     assert json.loads(plain.out)["ok"] is False
     assert "\x1b" not in plain.out
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("skill", "run", NO_TEXT, "count"),
+        ("runner", "run", "--json", NO_TEXT, "count"),
+        ("vault", "history", NO_TEXT),
+        ("vault", "rollback", NO_TEXT),
+        ("vault", "diff", NO_TEXT),
+        ("vault", "verify", NO_TEXT),
+    ],
+)
+def test_a_name_that_is_no_text_is_the_name_of_no_tool(words: tuple[str, ...], home: Path) -> None:
+    done = run_command(*words, home=home)
+    assert (done.code, "not_vaulted" in done.out + done.err) == (126, True)
+    assert "\\xff" in done.out + done.err
+    assert "\\ud" not in done.out

@@ -14,7 +14,6 @@ from skillkeep.auditor.target import as_tree
 from skillkeep.errors import SkillkeepError
 from skillkeep.scratch import hold, scratch, sweep
 
-MARK = "mark"
 HOLDS = """
 import sys, time
 from pathlib import Path
@@ -81,13 +80,12 @@ def test_a_folder_that_a_sweep_took_is_not_held(tmp_path: Path) -> None:
         os.close(lock)
 
 
-def test_a_sweep_follows_no_link_and_takes_no_folder_without_the_file_it_knows(tmp_path: Path) -> None:
-    aim, marked, plain = (tmp_path / name for name in ("aim", "run-marked", "run-plain"))
-    for folder in (aim, marked, plain):
+def test_a_sweep_follows_no_link(tmp_path: Path) -> None:
+    aim, left = tmp_path / "aim", tmp_path / "run-left"
+    for folder in (aim, left):
         folder.mkdir()
-    for folder in (aim, marked):
-        (folder / MARK).touch()
+        (folder / "file").touch()
     (tmp_path / "run-link").symlink_to(aim)
-    sweep(str(tmp_path), "run-", MARK)
-    assert sorted(os.listdir(tmp_path)) == ["aim", "run-link", "run-plain"]
-    assert os.listdir(aim) == [MARK]
+    sweep(str(tmp_path), "run-")
+    assert sorted(os.listdir(tmp_path)) == ["aim", "run-link"]
+    assert os.listdir(aim) == ["file"]

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skillkeep.text import escape, printable_path, shorten
+from skillkeep.text import encodable, escape, printable_path, shorten
 
 
 @pytest.mark.parametrize(
@@ -30,6 +30,14 @@ from skillkeep.text import escape, printable_path, shorten
 )
 def test_dangerous_characters_are_shown_as_escapes(raw: str | bytes, shown: str) -> None:
     assert escape(raw) == shown
+
+
+@pytest.mark.parametrize(
+    ("raw", "shown"), [("a\udcffb", "a\\xffb"), ("\ud83d", "\\ud83d"), ("\x1b ümläut 漢字 😀", "\x1b ümläut 漢字 😀")]
+)
+def test_what_no_encoding_takes_is_escaped_and_nothing_else(raw: str, shown: str) -> None:
+    assert encodable(raw) == shown
+    encodable(raw).encode()
 
 
 @given(st.text() | st.binary())

@@ -42,7 +42,9 @@ def test_a_script_is_found_by_path_by_file_name_and_by_its_name_alone(home: Home
         ("a.py", "#!/bin/sh\n", ("sh",)),
         ("a", "#!/opt/own/interpreter\n", ()),
         ("a", "#!\n", ()),
-        ("a.py", "#!/opt/own/interpreter\n", ("python3",)),
+        ("a.py", "#!/opt/own/interpreter\n", ()),
+        ("a.sh", "#!/usr/bin/awk -f\n", ()),
+        ("a.py", "#![allow(unused)]\n", ("python3",)),
     ],
 )
 def test_the_first_line_then_the_suffix_then_the_execute_bit_says_what_runs_it(

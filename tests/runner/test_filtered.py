@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.commands import BIN, environment
 from support.sandbox import Who, attackers, python_for, refusing, staged_packages, without_namespaces
 from support.vaults import make_tool
 
@@ -261,3 +262,12 @@ def test_processor_time_is_bounded_by_cores_that_nobody_inside_can_change() -> N
         "except PermissionError: print('refused')"
     )
     assert run("python3", "-I", "-c", code, cpus=0.5).stdout == b"1\nrefused\n"
+
+
+@pytest.mark.parametrize("redirected", ["</dev/null", "0<>/dev/null", "<&-"])
+def test_no_input_of_a_caller_that_has_none_is_an_empty_one(home: Home, redirected: str) -> None:
+    make_tool(home, "mine", {"cat.sh": "cat; echo done\n"}, Tier.LOCAL)
+    (home.root / "config.toml").write_text("[sandbox]\nlandlock = true\n")
+    command = f"{BIN}/skill run --backend landlock mine cat {redirected}"
+    done = subprocess.run(["sh", "-c", command], env=environment(home.root), capture_output=True, check=False)
+    assert (done.returncode, done.stdout) == (0, b"done\n"), done.stderr

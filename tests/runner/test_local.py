@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import signal
+import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from support.commands import BIN, environment, run_command
 from support.vaults import make_tool
-from support.waiting import until
+from support.waiting import later, until
 
 from skillkeep.home import Home
 from skillkeep.runner.errors import RunnerError
@@ -141,6 +146,69 @@ def test_processor_time_is_bounded_too(home: Home) -> None:
     spun = run(home, "sh", "-c", "while :; do :; done", wall_seconds=60.0, cpus=0.01)
     assert (spun.cause, spun.exit_code) == (Cause.SIGNAL, None)
     assert spun.wall_seconds < 50
+
+
+@contextlib.contextmanager
+def under_way(home: Home, room: Path, *before: str) -> Iterator[tuple[subprocess.Popen[bytes], list[int]]]:
+    """`skill run` of a tool that stays, with a child of its own: the runner, and both of the tool's pids."""
+    make_tool(home, "tool", {"stay.sh": "sleep 900 & echo $$ $! >$1/new; mv $1/new $1/pids; wait\n"}, Tier.LOCAL)
+    temporary, told = room / "tmp", room / "pids"
+    temporary.mkdir()
+    words = [*before, str(BIN / "skill"), "run", "--backend", "local", "tool", "stay", str(room)]
+    env = environment(home.root, {"TMPDIR": str(temporary)})
+    with subprocess.Popen(words, env=env, stdin=-3, stdout=-3, stderr=-3, start_new_session=True) as runner:
+        try:
+            assert until(told.exists)
+            yield runner, [int(pid) for pid in told.read_text().split()]
+        finally:
+            runner.kill()
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_it_ends_with_a_runner_that_is_told_to_end_and_leaves_nothing(home: Home, tmp_path: Path, number: int) -> None:
+    with under_way(home, tmp_path) as (runner, pids):
+        assert len(list((tmp_path / "tmp").glob("skillkeep-run-*"))) == 1
+        runner.send_signal(number)
+        assert runner.wait(60) == 128 + number
+        assert until(lambda: not any(map(is_running, pids)))
+        assert list((tmp_path / "tmp").iterdir()) == []
+
+
+def test_a_signal_that_is_ignored_stays_ignored(home: Home, tmp_path: Path) -> None:
+    with under_way(home, tmp_path, "nohup") as (runner, pids):
+        runner.send_signal(signal.SIGHUP)
+        later(0.5)
+        assert runner.poll() is None
+        assert all(map(is_running, pids))
+
+
+def test_it_ends_with_a_runner_that_is_killed_and_the_next_run_removes_its_home(home: Home, tmp_path: Path) -> None:
+    with under_way(home, tmp_path) as (runner, pids):
+        runner.kill()
+        assert until(lambda: not any(map(is_running, pids)))
+        (left,) = (tmp_path / "tmp").iterdir()
+        words = ("skill", "run", "--backend", "local", "tool", "--", "true")
+        assert run_command(*words, home=home.root, env={"TMPDIR": str(tmp_path / "tmp")}).code == 0
+        assert not left.exists()
+
+
+def test_a_runner_that_is_killed_before_it_says_go_has_started_nothing(home: Home, tmp_path: Path) -> None:
+    tool = make_tool(home, "tool", {"run.sh": "echo\n"}, Tier.LOCAL)
+    request = RunRequest(("touch", str(tmp_path / "ran")), tool=tool, min_assurance=AssuranceLevel.NONE)
+    with contextlib.ExitStack() as held:
+        launched = LocalBackend()._launch(request, str(tmp_path), held)
+    with launched.process:
+        assert launched.process.wait(60) == 125
+    assert not (tmp_path / "ran").exists()
+
+
+@pytest.mark.parametrize("taken", [0, 20])
+def test_no_descriptor_of_ours_that_can_be_written_is_inside(home: Home, taken: int) -> None:
+    with contextlib.ExitStack() as held:
+        for _ in range(taken):
+            held.callback(os.close, os.open("/", os.O_RDONLY))
+        result = run(home, "sh", "-c", "ls -l /proc/$$/fd | grep -- '->' | grep -v 'l.-' | sed 's/ ->.*//; s/.* //'")
+    assert result.stdout.split() == [b"0", b"1", b"2"]
 
 
 def is_running(pid: int) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from support.vaults import admission_of, open_vault, write_files
@@ -132,3 +133,19 @@ def test_what_a_run_may_reach_is_what_was_granted(home: Home) -> None:
     assert policy.egress == ("api.example.com:443", "*.cdn.example.com:443")
     assert policy.to_json()["network"] == "allow-list"
     assert build_policy(tool_with(home), SandboxSettings(), home).network == "none"
+
+
+@pytest.mark.parametrize(
+    ("limit", "said"),
+    [
+        ({"wall_seconds": 0.0}, "must be a positive number"),
+        ({"cpus": float("nan")}, "must be a positive number"),
+        ({"wall_seconds": float("inf")}, "is too large"),
+        ({"memory_bytes": 2**62}, "is too large"),
+        ({"processes": 10**30}, "is too large"),
+    ],
+)
+def test_a_limit_that_makes_no_sense_is_told_as_what_it_is(limit: dict[str, Any], said: str) -> None:
+    with pytest.raises(RunnerError, match=said) as caught:
+        SandboxPolicy(**limit)
+    assert ("above zero" in caught.value.hint) == (said != "is too large")

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import os
+import signal
+import subprocess
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from support.commands import BIN, environment
 from support.floors import Floor
 from support.vaults import admission_of, make_tool, open_vault, write_files
+from support.waiting import until
 
 from skillkeep.home import Home
 from skillkeep.journal import Journal
@@ -45,6 +49,21 @@ def test_what_a_killed_caller_left_is_swept(tmp_path: Path, monkeypatch: pytest.
     with as_files(SandboxPolicy(env=(("A", "b"),)), ["A"]):
         assert not gone.exists()
     assert living.exists()
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGKILL])
+def test_nothing_is_left_of_a_run_that_was_ended(home: Home, tmp_path: Path, number: int) -> None:
+    tree = write_files(tmp_path / "tree", {"run.py": "import time; print(1); time.sleep(900)"})
+    open_vault(home).admit(replace(admission_of(tree, "tool"), grants=("env:TOKEN",)), tree)
+    room = tmp_path / "room"
+    room.mkdir(mode=0o700)
+    words = [str(BIN / "skill"), "run", "--backend", "native", "--secret-file", "TOKEN", "tool", "run"]
+    env = environment(home.root, {"XDG_RUNTIME_DIR": str(room), "TOKEN": SECRET})
+    with subprocess.Popen(words, env=env, stdin=-3, stdout=-3, stderr=-3) as runner:
+        assert until(lambda: any(room.glob("skillkeep-secrets-*/TOKEN")))
+        runner.send_signal(number)
+        assert runner.wait(60) == (128 + number if number != signal.SIGKILL else -number)
+        assert until(lambda: not any(room.glob("skillkeep-secrets-*")))
 
 
 @pytest.mark.parametrize("name", ["MISSING", "../A"])

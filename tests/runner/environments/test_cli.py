@@ -14,6 +14,7 @@ from typing import Any
 import pexpect
 import pytest
 from support.commands import BIN, Done, environment, run_command
+from support.waiting import until
 
 # What a terminal's program may try: TIOCSTI and TIOCLINUX, also with a bit that the kernel ignores.
 TYPING = (
@@ -60,7 +61,62 @@ def test_a_command_runs_in_the_folder_and_its_code_and_streams_come_back(home: P
     here = runner(home, "shell", "--", "cat", "file", cwd=project)
     assert (here.code, here.out) == (0, "text")
     assert runner(home, "shell", str(project), "--", "sh", "-c", "kill -9 $$").code == 137
-    assert runner(home, "shell", str(project), "--timeout", "0.2", "--", "sleep", "300").code == 124
+    late = runner(home, "shell", str(project), "--timeout", "0.2", "--", "sleep", "300")
+    assert (late.code, late.err) == (124, "run: killed at the time limit (--timeout)\n")
+
+
+def test_a_time_limit_at_a_terminal_is_told_too(home: Path, project: Path) -> None:
+    child = at_terminal(home, str(project), "--timeout", "0.5", "--", "sleep", "300")
+    child.expect(r"killed at the time limit")
+    child.expect(pexpect.EOF)
+    child.close()
+    assert child.exitstatus == 124
+
+
+@pytest.mark.parametrize("as_json", [False, True])
+def test_a_command_whose_environment_was_ended_says_so_and_what_ended_it_too(
+    home: Path, project: Path, as_json: bool
+) -> None:
+    words = [str(BIN / "runner"), "shell", str(project), *(["--json"] if as_json else [])]
+    script = ["sh", "-c", "touch up; exec sleep 300"]
+    with subprocess.Popen(
+        [*words, "--", *script], env=environment(home), stdin=-3, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+    ) as child:
+        assert until((project / "up").exists)
+        stopped = runner(home, "env", "stop", str(project), "--kill", "--json").json["stopped"]
+        said = child.communicate(timeout=60)[0].decode()
+    assert len(stopped) == 1
+    assert (child.returncode, "environment_ended" in said) == (125, True)
+    text = "".join(path.read_text() for path in (home / "journal").iterdir() if path.is_file())
+    assert '"ran":true' in text
+
+
+def test_a_reader_that_goes_away_ends_a_command_as_it_ends_any_other(home: Path, project: Path) -> None:
+    words = [str(BIN / "runner"), "shell", str(project), "--", "yes"]
+    with subprocess.Popen(
+        words, env=environment(home), stdin=-3, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as child:
+        assert child.stdout is not None
+        assert child.stderr is not None
+        assert child.stdout.readline() == b"y\n"
+        child.stdout.close()
+        assert (child.wait(60), child.stderr.read()) == (141, b"")
+
+
+def test_bytes_that_are_no_text_stand_escaped_in_every_answer(home: Path, tmp_path: Path) -> None:
+    project = os.fsencode(tmp_path) + b"/a\xffb"
+    os.mkdir(project)
+    os.chmod(project, 0o777)
+    shown = [
+        runner(home, "shell", os.fsdecode(project), "--json", "--", "echo", os.fsdecode(b"\xfe")),
+        runner(home, "env", "list", "--json"),
+        runner(home, "env", "show", os.fsdecode(project), "--json"),
+    ]
+    for done in shown:
+        assert done.code == 0, done.out
+        json.dumps(done.json, ensure_ascii=False).encode()
+        assert "a\\\\xffb" in done.out
+    assert shown[0].json["argv"] == ["echo", "\\xfe"]
 
 
 def test_what_could_not_be_run_is_said_by_the_code(home: Path, project: Path) -> None:
@@ -173,9 +229,10 @@ def test_two_shells_at_once_are_in_one_place_and_deleting_asks_for_more_than_yes
     refused = runner(home, "env", "delete", str(project), "--yes", "--json")
     assert (refused.code, refused.json["error_code"]) == (1, "environment_busy")
     assert runner(home, "env", "delete", str(project), "--yes", "--kill").code == 0
+    child.expect("environment_ended")
     child.expect(pexpect.EOF)
     child.close()
-    assert child.exitstatus == 137
+    assert child.exitstatus == 125
     assert not list((home / "environments").glob("*/*"))
 
 

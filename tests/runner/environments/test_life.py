@@ -61,15 +61,27 @@ with environments.open(project) as e:
 
 
 @pytest.mark.parametrize("fresh", [False, True])
-def test_a_command_under_way_says_that_the_environment_ended(stage: Stage, fresh: bool) -> None:
+@pytest.mark.parametrize("by", ["stop", "kill"])
+def test_a_command_under_way_says_that_the_environment_ended(stage: Stage, fresh: bool, by: str) -> None:
     with stage.start(WAITING.format(fresh=fresh)) as process:
         holder = next_said(process)["holder"]
         assert until((stage.project / "up").exists)
-        if fresh:
-            stage.play("environments.stop(environments.find(str(project)), kill=True)")
+        if by == "stop":
+            said = stage.play("said(ran=environments.stop(environments.find(str(project)), kill=True))")
+            assert said == {"ran": True}
         else:
             os.kill(holder, signal.SIGKILL)
         assert next_said(process) == {"code": "environment_ended"}
+
+
+def test_stop_waits_for_no_command_whose_holder_was_killed(stage: Stage) -> None:
+    with stage.start(WAITING.format(fresh=True)) as process:
+        holder = next_said(process)["holder"]
+        assert until((stage.project / "up").exists)
+        os.kill(holder, signal.SIGKILL)
+        stage.play("environments.delete(environments.find(str(project)), kill=True)")
+        assert next_said(process) == {"code": "environment_ended"}
+    assert list(stage.home.glob("environments/*/*")) == []
 
 
 def test_a_pid_that_was_given_away_again_is_not_taken_for_the_holder(stage: Stage) -> None:

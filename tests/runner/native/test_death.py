@@ -24,11 +24,11 @@ def _own_server(bench: Bench) -> None:
 
 
 @contextlib.contextmanager
-def _calling(bench: Bench, *argv: str) -> Iterator[subprocess.Popen[bytes]]:
+def _calling(bench: Bench, *argv: str, **policy: float) -> Iterator[subprocess.Popen[bytes]]:
     """A caller that has been told what to run."""
     with subprocess.Popen(bench.driver(), stdin=-1, stdout=-1, stderr=-1, **bench.identity()) as caller:
         assert caller.stdin
-        caller.stdin.write(bench.request(argv, None, 2, {}))
+        caller.stdin.write(bench.request(argv, None, 2, policy))
         caller.stdin.close()
         caller.stdin = None
         try:
@@ -38,10 +38,10 @@ def _calling(bench: Bench, *argv: str) -> Iterator[subprocess.Popen[bytes]]:
 
 
 @contextlib.contextmanager
-def _running(bench: Bench, mark: str) -> Iterator[subprocess.Popen[bytes]]:
+def _running(bench: Bench, mark: str, **policy: float) -> Iterator[subprocess.Popen[bytes]]:
     """A caller whose payload, with a daemon, is running for sure."""
     code = f"import os, time\nif os.fork() == 0:\n  os.setsid()\ntime.sleep(60)  # {mark}"
-    with _calling(bench, "python3", "-c", code) as caller:
+    with _calling(bench, "python3", "-c", code, **policy) as caller:
         assert until(lambda: len(marked_processes(mark)) == 2)
         yield caller
 
@@ -87,6 +87,18 @@ def test_killing_the_server_ends_the_payload_and_is_told(bench: Bench) -> None:
     assert answer["error_code"] == "sandbox_died"
     assert _works(bench)
     assert until(lambda: groups(maker) == [])
+
+
+def test_a_server_that_is_stopped_ends_with_what_it_does_not_bound_any_more(bench: Bench) -> None:
+    mark = secrets.token_hex(8)
+    with _running(bench, mark, wall_seconds=6.0) as caller:
+        server = _server(bench)
+        os.kill(server, signal.SIGSTOP)
+        answer = json.loads(caller.communicate(timeout=40)[0])
+        assert until(lambda: marked_processes(mark) == [])
+    assert (answer["error_code"], "in time" in answer["error_message"]) == ("sandbox_died", True)
+    assert _works(bench)
+    assert _server(bench) != server
 
 
 def test_the_end_of_the_server_by_request_ends_the_payload(bench: Bench) -> None:

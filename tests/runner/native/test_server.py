@@ -395,6 +395,21 @@ def test_a_folder_that_others_could_enter_is_not_used(own: Bench, monkeypatch: p
     assert (caught.value.code, caught.value.context["layer"]) == ("sandbox_layer_failed", "fork_server")
 
 
+@pytest.mark.parametrize("over", [0, 1])
+def test_a_folder_whose_name_leaves_no_room_for_a_socket_is_passed_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, over: int
+) -> None:
+    monkeypatch.setattr(place, "_is_private", lambda path: path == base)
+    monkeypatch.setattr(place, "_made", lambda path: path)
+    name = place.server_name((), private=False)
+    room = 107 - len(f"/skillkeep/{name}")
+    base = "/" + "x" * (room - 1 + over)
+    monkeypatch.setenv("XDG_RUNTIME_DIR", base)
+    assert place.server_folder().startswith("/tmp/" if over else base)
+    with socket.socket(socket.AF_UNIX) as longest, pytest.raises(OSError, match="too long" if over else "No such"):
+        longest.connect(f"{base}/skillkeep/{name}")
+
+
 def test_a_name_in_tmp_that_somebody_else_has_taken_is_passed_over(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("XDG_RUNTIME_DIR", raising=False)
     uid = secrets.randbelow(1 << 20) + (1 << 28)

@@ -15,11 +15,13 @@ _SIGNALS = (signal.SIGTERM, signal.SIGHUP)
 
 @contextlib.contextmanager
 def orderly_end() -> Iterator[None]:
-    """For the block, SIGTERM and SIGHUP raise `SystemExit` (128 + number), so that the quarantine is removed.
+    """For the block, SIGTERM and SIGHUP raise `SystemExit` (128 + number), so that what was begun is tidied up.
 
-    For the main thread of a command line; a library's caller has handlers of its own.
+    One that is ignored (nohup) stays ignored. For the main thread of a command line; a library's caller has handlers
+    of its own.
     """
-    before = {number: signal.signal(number, _end) for number in _SIGNALS}
+    asked = [number for number in _SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]
+    before = {number: signal.signal(number, _end) for number in asked}
     try:
         yield
     finally:

@@ -1,0 +1,80 @@
+"""A selftest leaves nothing behind, however it ended."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from support.commands import BIN, environment, run_command
+from support.waiting import until
+
+from skillkeep.runner.selftest.bait import laid_out
+
+LAYS_OUT = """
+import sys
+import tempfile
+from collections.abc import Iterator
+from skillkeep.runner.selftest.bait import laid_out
+with laid_out() as bait:
+    print(bait.folder, "/dev/shm/" + bait.facts["shm_name"], flush=True)
+    sys.stdin.read()
+"""
+
+
+@pytest.fixture
+def room() -> Iterator[Path]:
+    """A place for temporary files whose name leaves room for that of a socket."""
+    with tempfile.TemporaryDirectory(dir="/tmp") as folder:
+        yield Path(folder)
+
+
+def test_what_a_killed_one_left_is_removed_by_the_next_and_nothing_of_a_living_one(
+    room: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(room))
+    env = {**os.environ, "TMPDIR": str(room)}
+    command = [sys.executable, "-c", LAYS_OUT]
+    with (
+        subprocess.Popen(command, stdin=-1, stdout=-1, env=env, cwd="/") as killed,
+        subprocess.Popen(command, stdin=-1, stdout=-1, env=env, cwd="/") as living,
+    ):
+        assert killed.stdout is not None
+        assert living.stdout is not None
+        left = [Path(each) for each in killed.stdout.readline().decode().split()]
+        kept = [Path(each) for each in living.stdout.readline().decode().split()]
+        killed.kill()
+        killed.wait()
+        assert all(path.exists() for path in left)
+        with laid_out():
+            assert not any(path.exists() for path in left)
+            assert all(path.exists() for path in kept)
+        living.communicate()
+    assert not any(path.exists() for path in kept)
+    assert list(room.iterdir()) == []
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_one_that_is_told_to_end_leaves_nothing(tmp_path: Path, room: Path, number: int) -> None:
+    words = [str(BIN / "runner"), "selftest", "--backend", "native"]
+    shared = set(os.listdir("/dev/shm"))
+    env = environment(tmp_path / "home", {"TMPDIR": str(room)})
+    with subprocess.Popen(words, env=env, stdin=-3, stdout=-3, stderr=-1) as child:
+        assert until(lambda: any(room.glob("skillkeep-selftest-*/socket")))
+        child.send_signal(number)
+        said = child.communicate(timeout=120)[1]
+    assert child.returncode == 128 + number, said
+    assert list(room.iterdir()) == []
+    ours = "skillkeep-selftest-"
+    assert [name for name in os.listdir("/dev/shm") if name.startswith(ours) and name not in shared] == []
+
+
+def test_a_sandbox_that_was_asked_for_and_is_not_there_is_not_all_there_are(tmp_path: Path) -> None:
+    env = {"DOCKER_HOST": f"unix://{tmp_path}/none"}
+    done = run_command("runner", "selftest", "--backend", "docker", home=tmp_path / "home", env=env)
+    assert (done.code, "none that was asked for works here" in done.err) == (1, True)
