@@ -12,9 +12,10 @@ from skillkeep.auditor.engines.network import host_of
 from skillkeep.auditor.engines.quoted import is_weakness
 from skillkeep.auditor.engines.shell.appended import appended
 from skillkeep.auditor.engines.shell.archives import UNPACKING, unpack
+from skillkeep.auditor.engines.shell.commanding import commands_in
 from skillkeep.auditor.engines.shell.dotenv import prints_dotenv
 from skillkeep.auditor.engines.shell.evaluate import HOLE, Known
-from skillkeep.auditor.engines.shell.interpreters import code_option, interpreter_of
+from skillkeep.auditor.engines.shell.interpreters import code_option, interpreter_of, scripts_of
 from skillkeep.auditor.engines.shell.lists import holds_download, is_run_by_xargs, listed_in
 from skillkeep.auditor.engines.shell.lookup import lookup
 from skillkeep.auditor.engines.shell.model import Command, Script, Substitution, Variable, Word
@@ -38,8 +39,10 @@ _CONTEXTS: Final[dict[str, Context | None]] = {
     "javascript": Context.JAVASCRIPT,
     "powershell": Context.POWERSHELL,
     "ruby": Context.RUBY,
+    "text": Context.TEXT,
 }
 _STANDARD_INPUT: Final = frozenset({"-", "/dev/stdin", "/proc/self/fd/0", "/dev/fd/0"})
+_ORIGINS: Final = frozenset({"download", "decoded"})
 _ELLIPSES: Final = frozenset({"…", "..."})  # prose about `curl … | sh` fetches nothing
 _INSTALLING: Final = frozenset({"dpkg", "rpm", "installer", "msiexec", "apt", "apt-get", "dnf", "yum"})
 _OPENED: Final = re.compile(r"\.(?:app|dmg|pkg|mpkg|command|terminal|scpt|jar|exe|msi|desktop|appimage|wasm|vsix)/?$")
@@ -65,14 +68,15 @@ class Execution:
     def judge(self, call: Call, labels: frozenset[str], before: list[Call], printed: Known | None) -> None:
         """Judge `call`, fed by the calls `before` it, which print `printed` when that is known."""
         self._program(call)
-        if "xargs" in call.prefixes:
-            labels |= listed_in(self._site, call)
-            if "download" in labels and is_run_by_xargs(
-                call, interpreter_of(call, self._site, self._table) is not None
-            ):
-                self._downloaded(call, before)
-                return
         interpreter = interpreter_of(call, self._site, self._table)
+        if "xargs" in call.prefixes and self._listed(
+            call, interpreter, labels | listed_in(self._site, call), before, printed
+        ):
+            return
+        for text in commands_in(call, self._site.scope):
+            self._site.derive(text, Context.SHELL, call.command, "an argument")
+        if call.name in self._table["programmed"]:
+            self._programmed(call, self._table["programmed"][call.name], labels, before, printed)
         if call.name == "eval":
             self._eval(call, labels)
         elif interpreter is not None:
@@ -86,7 +90,62 @@ class Execution:
                     self._site.derive(text, Context.SHELL, call.command, via)
         elif call.program is not None and not self._handles(call, labels, before):
             self._filled(call, call.program)
+            self._site.made.run(self._site.name(self._site.scope.text(call.program), call.program), None)
             self._appended(call)
+
+    def _listed(
+        self,
+        call: Call,
+        interpreter: dict[str, Any] | None,
+        labels: frozenset[str],
+        before: list[Call],
+        printed: Known | None,
+    ) -> bool:
+        """True where xargs makes the words it takes in a program, and these are judged."""
+        if not is_run_by_xargs(call, interpreter is not None):
+            return False
+        if "download" in labels:
+            self._downloaded(call, before)
+            return True
+        if printed is not None:
+            context = Context.SHELL if interpreter is None else _CONTEXTS.get(interpreter["language"])
+            self._hand_on(printed.text, context, call, "| xargs")
+        return False
+
+    def _programmed(
+        self, call: Call, how: dict[str, Any], labels: frozenset[str], before: list[Call], printed: Known | None
+    ) -> None:
+        """``make -f file``, ``awk -f -``: the program is a file that an option names, or what is piped in."""
+        context = _CONTEXTS[how["language"]]
+        named = False
+        for option, text, word in zip(("", *call.arguments), call.arguments, call.words, strict=False):
+            value = text
+            if option not in how["options"]:
+                name, _, value = text.partition("=")
+                glued = next((each for each in how["options"] if len(each) == 2 and text.startswith(each)), "")
+                value = text[2:] if glued else value if name in how["options"] else ""
+            if not value:
+                continue
+            named = True
+            if value in _STANDARD_INPUT and call.command.heredoc is not None:
+                self._code(call, call.command.heredoc, self._site.scope.text(call.command.heredoc), context, labels)
+            elif value in _STANDARD_INPUT and before:
+                self._piped(call, context, labels, before, printed)
+            elif isinstance(word.only, Substitution):
+                self._fed_by(call, word.only, word)
+            else:
+                self._filled(call, word)
+                self._site.made.run(self._site.name(value, word), context)
+        if not named:
+            for name in how.get("own", ()):
+                self._run(call, name)
+                self._site.made.run(name, context)
+
+    def _hand_on(self, text: str, context: Context | None, call: Call, via: str) -> None:
+        """Have a program audited; one of a language that is told by nothing else is read as what it looks like, too."""
+        self._site.derive(text, context, call.command, via)
+        if context is Context.TEXT:
+            self._site.derive(text, None, call.command, via)
 
     def _handles(self, call: Call, labels: frozenset[str], before: list[Call]) -> bool:
         """True for a program that installs, unpacks or opens what is fetched, which is judged."""
@@ -173,9 +232,12 @@ class Execution:
         context = _CONTEXTS.get(interpreter["language"])
         code = code_option(call, interpreter["code"])
         if code is not None:
-            self._code(
-                call, call.words[code] if code < len(call.words) else None, call.arguments[code], context, labels
-            )
+            given = call.arguments[code]
+            if given == "-" and before and context is Context.POWERSHELL:
+                self._piped(call, context, labels, before, printed)
+                return
+            head = interpreter.get("head", "")
+            self._code(call, call.words[code] if code < len(call.words) else None, head + given, context, labels)
             return
         if call.has("-EncodedCommand", "-enc", "-e") and interpreter["language"] == "powershell":
             self._site.report("shell-decoded-execution", call.command, f"{call.name} runs an encoded command")
@@ -188,7 +250,7 @@ class Execution:
             self._piped(call, context, labels, before, printed)
         else:
             self._site.bare_interpreter = self._site.bare_interpreter or reads_input
-            self._script_file(call, operands, labels)
+            self._script_file(call, operands, context)
             if context is Context.JAVASCRIPT:
                 self._appended(call)
 
@@ -208,7 +270,7 @@ class Execution:
         elif context is Context.SHELL and self._site.files.labels:
             for name in _SEPARATORS.split(text):
                 self._run(call, name)
-        self._site.derive(text, context, call.command, call.name)
+        self._hand_on(text, context, call, call.name)
 
     def _piped(
         self, call: Call, context: Context | None, labels: frozenset[str], before: list[Call], printed: Known | None
@@ -216,7 +278,7 @@ class Execution:
         if printed is not None:
             if printed.decoded:
                 self._site.report("shell-decoded-execution", call.command, f"{call.name} runs a text that was hidden")
-            self._site.derive(printed.text, context, call.command, f"| {call.name}")
+            self._hand_on(printed.text, context, call, f"| {call.name}")
             return
         if "download" in labels:
             self._downloaded(call, before)
@@ -235,7 +297,7 @@ class Execution:
             severity = None if data else Severity.WARN
             self._site.report("shell-dynamic-command", call.command, message, severity=severity)
 
-    def _script_file(self, call: Call, operands: list[str], labels: frozenset[str]) -> None:
+    def _script_file(self, call: Call, operands: list[str], context: Context | None) -> None:
         for word in call.words:
             piece = word.only
             if isinstance(piece, Substitution) and piece.process:
@@ -244,9 +306,15 @@ class Execution:
         for text, word in zip(call.arguments, call.words, strict=False):
             if operands and text == operands[0]:
                 self._filled(call, word)
+        for word in scripts_of(call):
+            self._site.made.run(self._site.name(self._site.scope.text(word), word), context)
         for operator, target in call.command.redirects:
+            if operator == "<&" and not self._site.files.handed.isdisjoint(_ORIGINS):
+                message = f"{call.name} runs what an open descriptor gives"
+                self._unknown(call, self._site.files.handed, "shell-dynamic-command", message)
             if operator == "<":
                 self._filled(call, target)
+                self._site.made.run(self._site.name(self._site.scope.text(target), target), context)
             if operator == "<" and isinstance(target.only, Substitution):
                 self._fed_by(call, target.only, target)
 
@@ -266,7 +334,9 @@ class Execution:
 
     def _source(self, call: Call, labels: frozenset[str], before: list[Call]) -> None:
         if not call.arguments or call.arguments[0] in _STANDARD_INPUT:
-            if before and before[-1].name not in self._table["safe_eval"]:
+            if (given := call.command.heredoc) is not None:
+                self._code(call, given, self._site.scope.text(given), Context.SHELL, labels)
+            elif before and before[-1].name not in self._table["safe_eval"]:
                 known = len(before) == 1 and not labels and is_setting((before[0].name, *before[0].arguments))
                 severity = Severity.WARN if known else None
                 message = f"{call.name} runs what it is fed"
@@ -277,6 +347,7 @@ class Execution:
             self._fed_by(call, piece, call.words[0])
         elif call.words:
             self._filled(call, call.words[0])
+            self._site.made.run(self._site.name(call.arguments[0], call.words[0]), Context.SHELL)
 
     def _eval(self, call: Call, labels: frozenset[str]) -> None:
         text = " ".join(call.arguments)
