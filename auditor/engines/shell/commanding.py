@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any, Final
 
 from skillkeep.auditor.engines.shell.evaluate import Scope
@@ -14,8 +14,9 @@ from skillkeep.auditor.engines.tables import table
 
 __all__ = ["commands_in", "is_printing"]
 
-_LONGEST: Final = 1 << 14
+_LONGEST: Final = 1 << 16
 _NAME_PARTS: Final = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
+_MARKS: Final = re.compile(r"[|(`]")
 _OF_LETTERS: Final = re.compile(r"-[A-Za-z]{1,6}")
 
 
@@ -56,7 +57,14 @@ def commands_in(call: Call, scope: Scope) -> Iterator[str]:
     A prefix such as ``watch`` has taken the name of what it starts from its own arguments.
     """
     known = _lookup()
-    arguments = [text for text in call.arguments if len(text) <= _LONGEST]
+    printing = is_printing(call.name)
+    if (
+        call.name not in known.programs
+        and not call.prefixes
+        and (printing or not any(map(_MARKS.search, call.arguments)))
+    ):
+        return
+    arguments = [text[:_LONGEST] for text in call.arguments]
     program = scope.text(call.program) if call.program is not None else ""
     given = [program, *arguments] if program else arguments
     for prefix in dict.fromkeys(call.prefixes):
@@ -64,14 +72,15 @@ def commands_in(call: Call, scope: Scope) -> Iterator[str]:
             yield from _by(how, given)
     if (how := known.programs.get(call.name)) is not None:
         yield from _by(how, arguments)
-    if is_printing(call.name):
+    if printing:
         return
     words = call.command.words if call.prefixes else ()
     for text in dict.fromkeys([*given, *map(scope.text, words)]):
-        if "|" in text or "(" in text or "`" in text:
+        if _MARKS.search(text):
             yield from _pipelines(text, known.piped)
 
 
+@lru_cache(2048)
 def is_printing(name: str) -> bool:
     """Whether a program, or a function that the script has from elsewhere, prints or keeps the texts it is given."""
     known = _lookup()

@@ -13,14 +13,13 @@ from skillkeep.auditor.engines.quoted import is_weakness
 from skillkeep.auditor.engines.shell.appended import appended
 from skillkeep.auditor.engines.shell.archives import UNPACKING, unpack
 from skillkeep.auditor.engines.shell.commanding import commands_in
-from skillkeep.auditor.engines.shell.dotenv import prints_dotenv
 from skillkeep.auditor.engines.shell.evaluate import HOLE, Known
 from skillkeep.auditor.engines.shell.interpreters import code_option, interpreter_of, scripts_of
 from skillkeep.auditor.engines.shell.lists import holds_download, is_run_by_xargs, listed_in
 from skillkeep.auditor.engines.shell.lookup import lookup
 from skillkeep.auditor.engines.shell.model import Command, Script, Substitution, Variable, Word
-from skillkeep.auditor.engines.shell.named_keys import is_start_up_line
-from skillkeep.auditor.engines.shell.outputs import data_files, is_completion, is_own, is_setting, is_sum
+from skillkeep.auditor.engines.shell.outputs import data_files, is_setting, is_sum
+from skillkeep.auditor.engines.shell.settings import Settings
 from skillkeep.auditor.engines.shell.site import FED_PUBLIC_KEY, Call, ShellSite
 from skillkeep.auditor.interface import Severity
 
@@ -64,6 +63,7 @@ class Execution:
         self._table = table
         self._inner = inner
         self._builtins = lookup().builtins
+        self._settings = Settings(site, table)
 
     def judge(self, call: Call, labels: frozenset[str], before: list[Call], printed: Known | None) -> None:
         """Judge `call`, fed by the calls `before` it, which print `printed` when that is known."""
@@ -90,7 +90,7 @@ class Execution:
                     self._site.derive(text, Context.SHELL, call.command, via)
         elif call.program is not None and not self._handles(call, labels, before):
             self._filled(call, call.program)
-            self._site.made.run(self._site.name(self._site.scope.text(call.program), call.program), None)
+            self._started(self._site.name(self._site.scope.text(call.program), call.program))
             self._appended(call)
 
     def _listed(
@@ -158,6 +158,14 @@ class Execution:
         else:
             return False
         return True
+
+    def _started(self, name: str) -> None:
+        """A program by its path; a bare name means a file of the script's own only where it sets the search path."""
+        if "/" in name or "$" in name:
+            self._site.made.run(name, None)
+        elif "PATH" in self._site.scope.own:
+            for path in self._site.made.called(name):
+                self._site.made.run(path, None)
 
     def _appended(self, call: Call) -> None:
         for text in appended(call):
@@ -327,8 +335,8 @@ class Execution:
             self._site.derive(known.text, Context.SHELL, call.command, call.name)
             return
         labels = self._inner(piece.script)
-        known_lines = call.name in self._table["sources"] and self._prints_dotenv(piece.script)
-        severity = Severity.WARN if known_lines or self._prints_setting(piece.script, labels) else None
+        known_lines = call.name in self._table["sources"] and self._settings.prints_dotenv(piece.script)
+        severity = Severity.WARN if known_lines or self._settings.prints(piece.script, labels) else None
         message = f"{call.name} runs a command's output"
         self._unknown(call, labels, "shell-dynamic-command", message, word, severity)
 
@@ -351,7 +359,7 @@ class Execution:
 
     def _eval(self, call: Call, labels: frozenset[str]) -> None:
         text = " ".join(call.arguments)
-        if self._is_set_up(call) or call.arguments[:2] == ("set", "--"):
+        if self._settings.is_set_up(call) or call.arguments[:2] == ("set", "--"):
             return
         decoded = any(self._site.scope.was_decoded(word) for word in call.words)
         if decoded:
@@ -359,45 +367,9 @@ class Execution:
         if text.strip(HOLE + " \"'"):
             self._site.derive(text, Context.SHELL, call.command, "eval")
         if HOLE in text:
-            known = self._is_printed_setting(call, labels) or is_weakness(text)
+            known = self._settings.is_printed(call, labels) or is_weakness(text)
             severity = Severity.WARN if known else None
             self._unknown(call, labels, "shell-eval", "eval runs text that is made at run time", severity=severity)
-
-    def _is_set_up(self, call: Call) -> bool:
-        """``eval "$(ssh-agent -s)"`` and its like."""
-        for word in call.words:
-            for piece in word.pieces:
-                if not isinstance(piece, Substitution):
-                    continue
-                firsts = [pipeline.commands[0] for pipeline in piece.script.pipelines if pipeline.commands]
-                names = {self._site.scope.text(first.words[0]).rpartition("/")[2] for first in firsts if first.words}
-                if names and names <= set(self._table["safe_eval"]) - {"cat", "perl", "npm", "pip"}:
-                    return True
-        return False
-
-    def _is_printed_setting(self, call: Call, labels: frozenset[str]) -> bool:
-        """``eval "$(program auth --env)"``: one program asked for its settings, by the usual words for that."""
-        piece = call.words[0].only if len(call.words) == 1 else None
-        return isinstance(piece, Substitution) and self._prints_setting(piece.script, labels)
-
-    def _prints_setting(self, script: Script, labels: frozenset[str]) -> bool:
-        commands = [command for pipeline in script.pipelines for command in pipeline.commands]
-        if len(commands) == 1 and len(commands[0].words) == 1 and not labels:
-            asked = [(name, self._site.scope.text(value)) for name, value, _ in commands[0].assignments]
-            if is_completion(self._site.scope.text(commands[0].words[0]), asked):
-                return True
-        if labels or any(len(pipeline.commands) != 1 for pipeline in script.pipelines):
-            return False
-        first, *others = ([self._site.scope.text(word) for word in each.commands[0].words] for each in script.pipelines)
-        if any(words not in (["true"], [":"]) for words in others):
-            return False
-        return is_start_up_line(first) or (not others and (is_setting(first) or is_own(first)))
-
-    def _prints_dotenv(self, script: Script) -> bool:
-        if len(script.pipelines) != 1 or any(each.redirects or each.body for each in script.pipelines[0].commands):
-            return False
-        commands = [[self._site.scope.text(word) for word in each.words] for each in script.pipelines[0].commands]
-        return prints_dotenv(commands) and self._site.functions.keys().isdisjoint(words[0] for words in commands)
 
     def _unknown(
         self,

@@ -81,6 +81,7 @@ def test_a_file_that_the_script_runs_is_audited_as_what_runs_it(script: str) -> 
         f"echo '{PIPED}' > a; echo '# nothing' > b; cp a b; bash b\n",
         f"echo '{PIPED}' > a; mv a b; ./b\n",
         f"cd /tmp; echo '{PIPED}' > a; sh /tmp/a\n",
+        f"echo '{PIPED}' > bin/run; chmod +x bin/run; PATH=bin:$PATH\nrun\n",
         f"echo '{PIPED}' | dd of=/tmp/a; bash /tmp/a\n",
         f'w() {{ echo "$1" > /tmp/a; }}\nw "{PIPED}"\nsh /tmp/a\n',
         f"r() {{ sh /tmp/a; }}\necho '{PIPED}' > /tmp/a\nr\n",
@@ -101,6 +102,7 @@ def test_detours_to_such_a_file_are_followed(script: str) -> None:
         "cat > hello.py <<'E'\nimport sys\nprint(sys.argv)\nE\npython3 hello.py a\n",
         "cat > run.sh <<'E'\n#!/bin/sh\nset -e\nnpm ci\nnpm test\nE\nchmod +x run.sh\n./run.sh\n",
         "cat > site.conf <<E\nserver { listen $PORT; }\nE\n",
+        f"cat > notes <<E\n{PIPED}\nE\ncat <<E\nThe file \\`notes\\` is yours.\nE\nnotes\n",
         "printf 'a b\\n' > words; sort words | uniq -c\n",
     ],
 )
