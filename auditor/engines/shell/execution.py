@@ -12,6 +12,7 @@ from skillkeep.auditor.engines.network import host_of
 from skillkeep.auditor.engines.quoted import is_weakness
 from skillkeep.auditor.engines.shell.appended import appended
 from skillkeep.auditor.engines.shell.archives import UNPACKING, unpack
+from skillkeep.auditor.engines.shell.calls import program_name
 from skillkeep.auditor.engines.shell.commanding import commands_in
 from skillkeep.auditor.engines.shell.evaluate import HOLE, Known
 from skillkeep.auditor.engines.shell.interpreters import code_option, interpreter_of, scripts_of
@@ -75,6 +76,7 @@ class Execution:
             return
         for text in commands_in(call, self._site.scope):
             self._site.derive(text, Context.SHELL, call.command, "an argument")
+            self._names(text)
         if call.name in self._table["programmed"]:
             self._programmed(call, self._table["programmed"][call.name], labels, before, printed)
         if call.name == "eval":
@@ -141,11 +143,21 @@ class Execution:
                 self._run(call, name)
                 self._site.made.run(name, context)
 
+    def _names(self, text: str) -> None:
+        """A command in a text of its own starts a file that this script has written."""
+        words = _SEPARATORS.split(text)
+        for before, name in zip(("", *words), words, strict=False):
+            if self._site.made.text(name) is not None:
+                interpreter = self._table["interpreters"].get(program_name(before))
+                self._site.made.run(name, _CONTEXTS.get(interpreter["language"]) if interpreter else None)
+
     def _hand_on(self, text: str, context: Context | None, call: Call, via: str) -> None:
         """Have a program audited; one of a language that is told by nothing else is read as what it looks like, too."""
         self._site.derive(text, context, call.command, via)
         if context is Context.TEXT:
             self._site.derive(text, None, call.command, via)
+        elif context is Context.SHELL:
+            self._names(text)
 
     def _handles(self, call: Call, labels: frozenset[str], before: list[Call]) -> bool:
         """True for a program that installs, unpacks or opens what is fetched, which is judged."""
@@ -315,7 +327,8 @@ class Execution:
             if operands and text == operands[0]:
                 self._filled(call, word)
         for word in scripts_of(call):
-            self._site.made.run(self._site.name(self._site.scope.text(word), word), context)
+            for text in self._site.scope.each(word):
+                self._site.made.run(self._site.name(text, word), context)
         for operator, target in call.command.redirects:
             if operator == "<&" and not self._site.files.handed.isdisjoint(_ORIGINS):
                 message = f"{call.name} runs what an open descriptor gives"
@@ -365,7 +378,7 @@ class Execution:
         if decoded:
             self._site.report("shell-decoded-execution", call.command, "eval runs a text that was hidden")
         if text.strip(HOLE + " \"'"):
-            self._site.derive(text, Context.SHELL, call.command, "eval")
+            self._hand_on(text, Context.SHELL, call, "eval")
         if HOLE in text:
             known = self._settings.is_printed(call, labels) or is_weakness(text)
             severity = Severity.WARN if known else None

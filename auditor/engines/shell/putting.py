@@ -22,7 +22,7 @@ _MOST_COMMANDS: Final = 500
 def puts(site: ShellSite, command: Command, calls: Sequence[Call], feeding: Pipeline | None) -> None:
     """Remember the text that `command` writes; `feeding` is what it reads the output of."""
     targets = [(site.name(each, word), ">>" in operator)
-               for operator, word in command.redirects if ">" in operator and "&" not in operator
+               for operator, word in command.redirects if ">" in operator and not operator.endswith("&")
                for each in site.scope.each(word)]  # fmt: skip
     text = _printed(command, calls, feeding, site.scope) if targets else None
     given = None
