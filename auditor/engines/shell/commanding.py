@@ -9,6 +9,7 @@ from functools import cache, lru_cache
 from typing import Any, Final
 
 from skillkeep.auditor.engines.shell.evaluate import Scope
+from skillkeep.auditor.engines.shell.outputs import is_own
 from skillkeep.auditor.engines.shell.site import Call
 from skillkeep.auditor.engines.tables import table
 
@@ -72,8 +73,8 @@ def commands_in(call: Call, scope: Scope) -> Iterator[str]:
             yield from _by(how, given)
     if (how := known.programs.get(call.name)) is not None:
         yield from _by(how, arguments)
-    if printing:
-        return
+    if printing or is_own([program, *arguments]):
+        return  # a script beside the text is audited itself, also for what it does with such an argument
     words = call.command.words if call.prefixes else ()
     for text in dict.fromkeys([*given, *map(scope.text, words)]):
         if _MARKS.search(text):

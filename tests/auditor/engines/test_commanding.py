@@ -108,6 +108,8 @@ def test_a_download_is_run_by_whatever_reads_its_program(script: str) -> None:
         f"show() {{ cat <<< \"$1\"; }}\nshow 'Install it with: {PIPED}'",
         f"assert_contains \"$out\" '{PIPED}'",
         f"claude -p 'Explain what {PIPED} does'",
+        f"./scripts/check.sh validate '{PIPED}'",
+        f"python3 scripts/check.py '{PIPED}'",
         "watch -n 5 'kubectl get pods | grep x'",
         "ls *.png | parallel -j 4 'convert {} {.}.jpg'",
         "tmux new-session -d -s srv 'npm run dev'",
