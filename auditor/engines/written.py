@@ -15,7 +15,7 @@ _ENDINGS: Final = {
     "ps1": Context.POWERSHELL, "rb": Context.RUBY,
 }  # fmt: skip
 _NAME: Final = re.compile(r"\.(\w{2,7})$")
-_SHORTEST: Final = 40  # characters
+_MAKEFILE: Final = re.compile(r"(?:^|[/\\])(?:GNUm|[Mm])akefile$")
 _AGENTS_PAGE: Final = re.compile(
     r"(?:^|/)(?:(?:AGENTS|CLAUDE|GEMINI|SOUL|MEMORY|HEARTBEAT|IDENTITY|TOOLS|USER)\.md|SKILL\.md|\.cursorrules"
     r"|\.windsurfrules|\.clinerules|copilot-instructions\.md)$"
@@ -32,5 +32,7 @@ def written_as(name: str, text: str) -> Context | None:
     """The language that `text`, written to the file `name`, will be read as; None for what is no program."""
     if is_agents_page(name):
         return Context.INSTRUCTION
+    if _MAKEFILE.search(name):
+        return Context.SHELL
     found = _NAME.search(name)
-    return _ENDINGS.get(found[1].lower()) if found is not None and len(text) >= _SHORTEST else None
+    return _ENDINGS.get(found[1].lower()) if found is not None else None

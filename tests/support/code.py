@@ -11,9 +11,9 @@ from skillkeep.auditor.interface import AuditOptions, Finding, Report, Severity
 CODE_ENGINES = frozenset({"python", "javascript", "shell", "powershell", "ruby", "decoders", "code"})
 
 
-def audit_code(files: Mapping[str, str | bytes]) -> Report:
-    """The report of the code engines about `files`."""
-    return audited(files, AuditOptions(engines=CODE_ENGINES, bandit=False, semgrep=False))
+def audit_code(files: Mapping[str, str | bytes], more: frozenset[str] = frozenset()) -> Report:
+    """The report of the code engines, and of `more`, about `files`."""
+    return audited(files, AuditOptions(engines=CODE_ENGINES | more, bandit=False, semgrep=False))
 
 
 def found_in(source: str, name: str) -> dict[str, Finding]:

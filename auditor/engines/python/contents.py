@@ -35,6 +35,7 @@ class Contents:
         self._folder = folder
         self._names = folder.names
         self._written: dict[Hashable, list[Given]] | None = None
+        self._put: dict[Hashable, list[Given]] | None = None
 
     def of(self, path: ast.AST | None, scope: Scope) -> list[Given]:
         """The data that the program writes to the file which `path`, or an open file, stands for."""
@@ -49,12 +50,29 @@ class Contents:
             return []
         return [each for origin in self._origins(path, scope, 0) for each in self._written.get(origin, ())]
 
-    def _writes(self) -> Iterator[tuple[ast.expr, list[ast.expr], Scope]]:
+    def put(self, path: ast.expr | str, scope: Scope) -> list[Given]:
+        """The data that the program writes to a file, constants among them; `path` may be the file's name."""
+        if self._put is None:
+            self._put = {}
+            for target, data, home in self._writes(constant=True):
+                for origin in self._origins(target, home, 0):
+                    self._put.setdefault(origin, []).extend((each, home) for each in data)
+        if not self._put:
+            return []
+        origins = {path.removeprefix("./")} if isinstance(path, str) else self._origins(path, scope, 0)
+        return [each for origin in origins for each in self._put.get(origin, ())]
+
+    def names(self, path: ast.expr, scope: Scope) -> list[str]:
+        """The names of the file that an open file stands for."""
+        return sorted(origin for origin in self._origins(path, scope, 0) if isinstance(origin, str))
+
+    def _writes(self, *, constant: bool = False) -> Iterator[tuple[ast.expr, list[ast.expr], Scope]]:
+        """What is written where; what is a `constant` only when that is asked for."""
         count = 0
         for source in self._names.program.sources:
             for call, scope in source.found.calls:
                 target, data = self._write(call, scope)
-                if target is not None and any(each.__class__ is not ast.Constant for each in data):
+                if target is not None and (constant or any(each.__class__ is not ast.Constant for each in data)):
                     count += 1
                     yield target, data, scope
                 if count >= _MOST_WRITES:

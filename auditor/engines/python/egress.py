@@ -114,6 +114,11 @@ class Egress:
         if self._site.names.program.linked:
             judge_replaced(self._site, self._flow, call, scope, names)
 
+    def filled(self, call: ast.Call, scope: Scope) -> None:
+        """``file.write(text)``."""
+        if isinstance(call.func, ast.Attribute) and call.args:
+            self._written(call, self._flow.contents.names(call.func.value, scope), scope)
+
     def url_method(self, call: ast.Call, scope: Scope) -> None:
         """``anything.post("https://…")``: a client whose type the file does not tell."""
         if not isinstance(call.func, ast.Attribute) or call.func.attr not in _HTTP_METHODS:
@@ -240,11 +245,11 @@ class Egress:
         ):
             self._write(call, call.func.value, scope)
             if call.func.attr == "write_text" and call.args:
-                self._written(call, call.func.value, scope)
+                self._written(call, texts_of(self._site.fold(call.func.value, scope)), scope)
 
-    def _written(self, call: ast.Call, path: ast.expr, scope: Scope) -> None:
+    def _written(self, call: ast.Call, names: list[str], scope: Scope) -> None:
         """A program that is written to a file."""
-        for name in texts_of(self._site.fold(path, scope))[:1]:
+        for name in names[:1]:
             for text in texts_of(self._site.fold(call.args[0], scope))[:4]:
                 if (context := written_as(name, text)) is not None:
                     self._site.derive(text.replace(HOLE, "NOT_KNOWN"), context, call, "written to a file")

@@ -13,6 +13,7 @@ from skillkeep.auditor.engines.python.dumped import is_own_dump
 from skillkeep.auditor.engines.python.flow import Flow, secret_labels
 from skillkeep.auditor.engines.python.inputs import FEEDING, judge_input, judge_program, judge_template
 from skillkeep.auditor.engines.python.loaders import unsafe_loading
+from skillkeep.auditor.engines.python.made import made_by, words_of
 from skillkeep.auditor.engines.python.programs import starts_named_program
 from skillkeep.auditor.engines.python.scopes import Binding, Scope
 from skillkeep.auditor.engines.python.site import Site
@@ -217,6 +218,7 @@ class Execution:
                 self._decoded(call, name, layers)
             for item in alternatives(value):
                 self._site.derive(item, Context.SHELL, argument or call, name)
+                self._made(call, scope, None, words_of(item) if isinstance(item, str) else [])
             return
         rule = "python-shell-true" if name in self._table["process"] else "python-os-command"
         known = next((item for item in alternatives(value) if isinstance(item, str)), "")
@@ -262,6 +264,12 @@ class Execution:
             if not words:
                 return
         self._site.derive(" ".join(words), Context.SHELL, argument or call, name)
+        self._made(call, scope, argument, words)
+
+    def _made(self, call: ast.Call, scope: Scope, argument: ast.expr | None, words: list[str]) -> None:
+        """A program is started that the program itself has written."""
+        for text in made_by(self._flow.contents, self._site.folder, argument, scope, words):
+            self._site.derive(text, Context.SHELL, call, "written to a file and run")
 
     def _forwards(self, call: ast.Call, scope: Scope) -> bool:
         """True when the unknown options are the caller's own ``**kwargs``, handed through."""

@@ -127,6 +127,8 @@ class _Judges:
             self.credentials.paths(call, scope, ())
         if method in self.egress.methods:
             self.egress.url_method(call, scope)
+        elif method == "write":
+            self.egress.filled(call, scope)
 
     def of_known(self, call: ast.Call, scope: Scope) -> None:
         """Judge a call by the names that its function may resolve to."""
@@ -151,6 +153,7 @@ class _Judges:
             self.egress.judge(call, scope, called)
         elif method == "write":
             self.egress.replaced(call, scope, called)
+            self.egress.filled(call, scope)
 
     def of_later(self, call: ast.Call, scope: Scope) -> None:
         """Judge a call that another call makes: of a function of some library which the tables know."""

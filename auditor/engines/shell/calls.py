@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Iterator
 from fnmatch import fnmatchcase
 from typing import Any
 
 from skillkeep.auditor.engines.shell.braces import braced
 from skillkeep.auditor.engines.shell.evaluate import HOLE, Scope
-from skillkeep.auditor.engines.shell.model import Command, Substitution, Word
+from skillkeep.auditor.engines.shell.model import Command, Substitution, Variable, Word
 from skillkeep.auditor.engines.shell.site import Call
 
 __all__ = ["calls_of", "program_name"]
@@ -47,9 +48,13 @@ def calls_of(command: Command, scope: Scope, table: dict[str, Any]) -> Iterator[
         words, texts = words[cut:], texts[cut:]
         if name in _DIRECTIVES and texts and texts[0].startswith("["):
             words, texts = _listed(words, texts)
+        elif name == "env" and texts and " " in texts[0].strip():
+            words, texts = _divided(words, texts)
     if not texts:
         if prefixes and prefixes[-1] == "env":  # alone it prints every variable
             yield Call("env", (), (), command, tuple(prefixes[:-1]))
+        elif prefixes and prefixes[-1] in table["interpreters"]:  # ``parallel`` runs the lines it reads
+            yield Call(prefixes[-1], (), (), command, tuple(prefixes[:-1]))
         return
     name = program_name(texts[0])
     if "?" in name or "*" in name:
@@ -74,6 +79,15 @@ def _listed(words: list[Word], texts: list[str]) -> tuple[list[Word], list[str]]
     """``RUN ["program", "argument"]``: quotes are gone from the words, commas and brackets are not."""
     parts = [part for text in texts for part in text.strip("[]").split(",") if part]
     return _words_at(words[0], parts), parts
+
+
+def _divided(words: list[Word], texts: list[str]) -> tuple[list[Word], list[str]]:
+    """``env -S 'program argument'``."""
+    try:
+        parts = shlex.split(texts[0])
+    except ValueError:
+        return words, texts
+    return _words_at(words[0], parts) + words[1:], [*parts, *texts[1:]]
 
 
 def _after_prefix(texts: list[str], options: list[str], name: str) -> int:
@@ -115,10 +129,13 @@ def _split(words: list[Word], scope: Scope) -> list[Word]:
     if first is not None and first.startswith("{") and first.endswith("}") and "," in first and not words[0].quoted:
         return [*_words_at(words[0], first[1:-1].split(",")), *words[1:]]
     spread = any(word.literal is not None and _is_braced(word) for word in words)
-    if not spread and all(word.literal is not None or word.quoted for word in words):
+    if not spread and all(word.literal is not None or (word.quoted and not _is_array(word)) for word in words):
         return words
     split: list[Word] = []
     for word in words:
+        if (elements := _elements(word, scope)) is not None:
+            split += elements
+            continue
         if word.literal is not None and _is_braced(word):
             split += _words_at(word, braced(word.literal))
             continue
@@ -127,6 +144,22 @@ def _split(words: list[Word], scope: Scope) -> list[Word]:
         whole = len(parts) < 2 or any(isinstance(piece, Substitution) for piece in word.pieces)
         split += [word] if whole else _words_at(word, parts)
     return split
+
+
+def _is_array(word: Word) -> bool:
+    """``"${words[@]}"``."""
+    return isinstance(word.only, Variable) and not word.only.operator and word.only.name.endswith(("[@]", "[*]"))
+
+
+def _elements(word: Word, scope: Scope) -> list[Word] | None:
+    """The words of an array, where each of them is known."""
+    if not _is_array(word) or not isinstance(word.only, Variable):
+        return None
+    name = word.only.name[:-3]
+    texts: list[str] = []
+    while (text := scope.texts.get(f"{name}[{len(texts)}]")) is not None and len(texts) < _MOST_EXECUTED:
+        texts.append(text)
+    return _words_at(word, texts) if texts and HOLE not in "".join(texts) else None
 
 
 def _is_braced(word: Word) -> bool:

@@ -100,6 +100,7 @@ class Changing:
             target = self._site.name(call.arguments[-1], call.words[-1]) if call.words else call.operands[-1]
             for source in call.operands[:-1]:
                 self._site.files.copied(source, call.operands[-1])
+                self._site.made.copied(source, target)
                 if (program := program_name(source)) in self._interpreters:
                     self._site.files.programs[target] = program
 

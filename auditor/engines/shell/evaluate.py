@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Final
@@ -46,6 +46,7 @@ class Scope:
     functions: dict[str, Script] = field(default_factory=dict)
     aliases: dict[str, str] = field(default_factory=dict)
     steps: int = 0
+    content: Callable[[str, Word], str | None] | None = None  # of a file, by its name
     _positional: dict[str, tuple[str, frozenset[str]]] = field(default_factory=dict)
 
     @property
@@ -203,8 +204,10 @@ class Scope:
         if command.body is not None:
             return self.output(command.body) if command.loop is None and not command.function else None
         if not command.words:
-            return None
+            return self._held([target for operator, target in command.redirects if operator == "<"])
         words = [self.text(word) for word in command.words]
+        if words[0] == "cat" and len(words) > 1 and command.heredoc is None:
+            return self._held(command.words[1:])
         if words[0] in self.functions:
             return self._called(words)
         if command.heredoc is not None:
@@ -212,6 +215,14 @@ class Scope:
             return self._through(command, Known(text)) if HOLE not in text else None
         text_or_none = echoed(words)
         return Known(text_or_none) if text_or_none is not None else None
+
+    def _held(self, names: Sequence[Word]) -> Known | None:
+        """What the script itself has put into files."""
+        if self.content is None or not 0 < len(names) <= _MOST_ARGUMENTS:
+            return None
+        texts = [self.content(self.text(name), name) for name in names]
+        known = [text for text in texts if text is not None and HOLE not in text]
+        return Known("".join(known)) if len(known) == len(texts) else None
 
     def _called(self, words: list[str]) -> Known | None:
         self.steps += 100

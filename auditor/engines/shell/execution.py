@@ -12,14 +12,15 @@ from skillkeep.auditor.engines.network import host_of
 from skillkeep.auditor.engines.quoted import is_weakness
 from skillkeep.auditor.engines.shell.appended import appended
 from skillkeep.auditor.engines.shell.archives import UNPACKING, unpack
-from skillkeep.auditor.engines.shell.dotenv import prints_dotenv
+from skillkeep.auditor.engines.shell.calls import program_name
+from skillkeep.auditor.engines.shell.commanding import commands_in
 from skillkeep.auditor.engines.shell.evaluate import HOLE, Known
-from skillkeep.auditor.engines.shell.interpreters import code_option, interpreter_of
+from skillkeep.auditor.engines.shell.interpreters import code_option, interpreter_of, scripts_of
 from skillkeep.auditor.engines.shell.lists import holds_download, is_run_by_xargs, listed_in
 from skillkeep.auditor.engines.shell.lookup import lookup
 from skillkeep.auditor.engines.shell.model import Command, Script, Substitution, Variable, Word
-from skillkeep.auditor.engines.shell.named_keys import is_start_up_line
-from skillkeep.auditor.engines.shell.outputs import data_files, is_completion, is_own, is_setting, is_sum
+from skillkeep.auditor.engines.shell.outputs import data_files, is_setting, is_sum
+from skillkeep.auditor.engines.shell.settings import Settings
 from skillkeep.auditor.engines.shell.site import FED_PUBLIC_KEY, Call, ShellSite
 from skillkeep.auditor.interface import Severity
 
@@ -38,8 +39,10 @@ _CONTEXTS: Final[dict[str, Context | None]] = {
     "javascript": Context.JAVASCRIPT,
     "powershell": Context.POWERSHELL,
     "ruby": Context.RUBY,
+    "text": Context.TEXT,
 }
 _STANDARD_INPUT: Final = frozenset({"-", "/dev/stdin", "/proc/self/fd/0", "/dev/fd/0"})
+_ORIGINS: Final = frozenset({"download", "decoded"})
 _ELLIPSES: Final = frozenset({"…", "..."})  # prose about `curl … | sh` fetches nothing
 _INSTALLING: Final = frozenset({"dpkg", "rpm", "installer", "msiexec", "apt", "apt-get", "dnf", "yum"})
 _OPENED: Final = re.compile(r"\.(?:app|dmg|pkg|mpkg|command|terminal|scpt|jar|exe|msi|desktop|appimage|wasm|vsix)/?$")
@@ -61,18 +64,21 @@ class Execution:
         self._table = table
         self._inner = inner
         self._builtins = lookup().builtins
+        self._settings = Settings(site, table)
 
     def judge(self, call: Call, labels: frozenset[str], before: list[Call], printed: Known | None) -> None:
         """Judge `call`, fed by the calls `before` it, which print `printed` when that is known."""
         self._program(call)
-        if "xargs" in call.prefixes:
-            labels |= listed_in(self._site, call)
-            if "download" in labels and is_run_by_xargs(
-                call, interpreter_of(call, self._site, self._table) is not None
-            ):
-                self._downloaded(call, before)
-                return
         interpreter = interpreter_of(call, self._site, self._table)
+        if "xargs" in call.prefixes and self._listed(
+            call, interpreter, labels | listed_in(self._site, call), before, printed
+        ):
+            return
+        for text in commands_in(call, self._site.scope):
+            self._site.derive(text, Context.SHELL, call.command, "an argument")
+            self._names(text)
+        if call.name in self._table["programmed"]:
+            self._programmed(call, self._table["programmed"][call.name], labels, before, printed)
         if call.name == "eval":
             self._eval(call, labels)
         elif interpreter is not None:
@@ -86,7 +92,72 @@ class Execution:
                     self._site.derive(text, Context.SHELL, call.command, via)
         elif call.program is not None and not self._handles(call, labels, before):
             self._filled(call, call.program)
+            self._started(self._site.name(self._site.scope.text(call.program), call.program))
             self._appended(call)
+
+    def _listed(
+        self,
+        call: Call,
+        interpreter: dict[str, Any] | None,
+        labels: frozenset[str],
+        before: list[Call],
+        printed: Known | None,
+    ) -> bool:
+        """True where xargs makes the words it takes in a program, and these are judged."""
+        if not is_run_by_xargs(call, interpreter is not None):
+            return False
+        if "download" in labels:
+            self._downloaded(call, before)
+            return True
+        if printed is not None:
+            context = Context.SHELL if interpreter is None else _CONTEXTS.get(interpreter["language"])
+            self._hand_on(printed.text, context, call, "| xargs")
+        return False
+
+    def _programmed(
+        self, call: Call, how: dict[str, Any], labels: frozenset[str], before: list[Call], printed: Known | None
+    ) -> None:
+        """``make -f file``, ``awk -f -``: the program is a file that an option names, or what is piped in."""
+        context = _CONTEXTS[how["language"]]
+        named = False
+        for option, text, word in zip(("", *call.arguments), call.arguments, call.words, strict=False):
+            value = text
+            if option not in how["options"]:
+                name, _, value = text.partition("=")
+                glued = next((each for each in how["options"] if len(each) == 2 and text.startswith(each)), "")
+                value = text[2:] if glued else value if name in how["options"] else ""
+            if not value:
+                continue
+            named = True
+            if value in _STANDARD_INPUT and call.command.heredoc is not None:
+                self._code(call, call.command.heredoc, self._site.scope.text(call.command.heredoc), context, labels)
+            elif value in _STANDARD_INPUT and before:
+                self._piped(call, context, labels, before, printed)
+            elif isinstance(word.only, Substitution):
+                self._fed_by(call, word.only, word)
+            else:
+                self._filled(call, word)
+                self._site.made.run(self._site.name(value, word), context)
+        if not named:
+            for name in how.get("own", ()):
+                self._run(call, name)
+                self._site.made.run(name, context)
+
+    def _names(self, text: str) -> None:
+        """A command in a text of its own starts a file that this script has written."""
+        words = _SEPARATORS.split(text)
+        for before, name in zip(("", *words), words, strict=False):
+            if self._site.made.text(name) is not None:
+                interpreter = self._table["interpreters"].get(program_name(before))
+                self._site.made.run(name, _CONTEXTS.get(interpreter["language"]) if interpreter else None)
+
+    def _hand_on(self, text: str, context: Context | None, call: Call, via: str) -> None:
+        """Have a program audited; one of a language that is told by nothing else is read as what it looks like, too."""
+        self._site.derive(text, context, call.command, via)
+        if context is Context.TEXT:
+            self._site.derive(text, None, call.command, via)
+        elif context is Context.SHELL:
+            self._names(text)
 
     def _handles(self, call: Call, labels: frozenset[str], before: list[Call]) -> bool:
         """True for a program that installs, unpacks or opens what is fetched, which is judged."""
@@ -99,6 +170,14 @@ class Execution:
         else:
             return False
         return True
+
+    def _started(self, name: str) -> None:
+        """A program by its path; a bare name means a file of the script's own only where it sets the search path."""
+        if "/" in name or "$" in name:
+            self._site.made.run(name, None)
+        elif "PATH" in self._site.scope.own:
+            for path in self._site.made.called(name):
+                self._site.made.run(path, None)
 
     def _appended(self, call: Call) -> None:
         for text in appended(call):
@@ -173,9 +252,12 @@ class Execution:
         context = _CONTEXTS.get(interpreter["language"])
         code = code_option(call, interpreter["code"])
         if code is not None:
-            self._code(
-                call, call.words[code] if code < len(call.words) else None, call.arguments[code], context, labels
-            )
+            given = call.arguments[code]
+            if given == "-" and before and context is Context.POWERSHELL:
+                self._piped(call, context, labels, before, printed)
+                return
+            head = interpreter.get("head", "")
+            self._code(call, call.words[code] if code < len(call.words) else None, head + given, context, labels)
             return
         if call.has("-EncodedCommand", "-enc", "-e") and interpreter["language"] == "powershell":
             self._site.report("shell-decoded-execution", call.command, f"{call.name} runs an encoded command")
@@ -188,7 +270,7 @@ class Execution:
             self._piped(call, context, labels, before, printed)
         else:
             self._site.bare_interpreter = self._site.bare_interpreter or reads_input
-            self._script_file(call, operands, labels)
+            self._script_file(call, operands, context)
             if context is Context.JAVASCRIPT:
                 self._appended(call)
 
@@ -208,7 +290,7 @@ class Execution:
         elif context is Context.SHELL and self._site.files.labels:
             for name in _SEPARATORS.split(text):
                 self._run(call, name)
-        self._site.derive(text, context, call.command, call.name)
+        self._hand_on(text, context, call, call.name)
 
     def _piped(
         self, call: Call, context: Context | None, labels: frozenset[str], before: list[Call], printed: Known | None
@@ -216,7 +298,7 @@ class Execution:
         if printed is not None:
             if printed.decoded:
                 self._site.report("shell-decoded-execution", call.command, f"{call.name} runs a text that was hidden")
-            self._site.derive(printed.text, context, call.command, f"| {call.name}")
+            self._hand_on(printed.text, context, call, f"| {call.name}")
             return
         if "download" in labels:
             self._downloaded(call, before)
@@ -235,7 +317,7 @@ class Execution:
             severity = None if data else Severity.WARN
             self._site.report("shell-dynamic-command", call.command, message, severity=severity)
 
-    def _script_file(self, call: Call, operands: list[str], labels: frozenset[str]) -> None:
+    def _script_file(self, call: Call, operands: list[str], context: Context | None) -> None:
         for word in call.words:
             piece = word.only
             if isinstance(piece, Substitution) and piece.process:
@@ -244,9 +326,16 @@ class Execution:
         for text, word in zip(call.arguments, call.words, strict=False):
             if operands and text == operands[0]:
                 self._filled(call, word)
+        for word in scripts_of(call):
+            for text in self._site.scope.each(word):
+                self._site.made.run(self._site.name(text, word), context)
         for operator, target in call.command.redirects:
+            if operator == "<&" and not self._site.files.handed.isdisjoint(_ORIGINS):
+                message = f"{call.name} runs what an open descriptor gives"
+                self._unknown(call, self._site.files.handed, "shell-dynamic-command", message)
             if operator == "<":
                 self._filled(call, target)
+                self._site.made.run(self._site.name(self._site.scope.text(target), target), context)
             if operator == "<" and isinstance(target.only, Substitution):
                 self._fed_by(call, target.only, target)
 
@@ -259,14 +348,16 @@ class Execution:
             self._site.derive(known.text, Context.SHELL, call.command, call.name)
             return
         labels = self._inner(piece.script)
-        known_lines = call.name in self._table["sources"] and self._prints_dotenv(piece.script)
-        severity = Severity.WARN if known_lines or self._prints_setting(piece.script, labels) else None
+        known_lines = call.name in self._table["sources"] and self._settings.prints_dotenv(piece.script)
+        severity = Severity.WARN if known_lines or self._settings.prints(piece.script, labels) else None
         message = f"{call.name} runs a command's output"
         self._unknown(call, labels, "shell-dynamic-command", message, word, severity)
 
     def _source(self, call: Call, labels: frozenset[str], before: list[Call]) -> None:
         if not call.arguments or call.arguments[0] in _STANDARD_INPUT:
-            if before and before[-1].name not in self._table["safe_eval"]:
+            if (given := call.command.heredoc) is not None:
+                self._code(call, given, self._site.scope.text(given), Context.SHELL, labels)
+            elif before and before[-1].name not in self._table["safe_eval"]:
                 known = len(before) == 1 and not labels and is_setting((before[0].name, *before[0].arguments))
                 severity = Severity.WARN if known else None
                 message = f"{call.name} runs what it is fed"
@@ -277,56 +368,21 @@ class Execution:
             self._fed_by(call, piece, call.words[0])
         elif call.words:
             self._filled(call, call.words[0])
+            self._site.made.run(self._site.name(call.arguments[0], call.words[0]), Context.SHELL)
 
     def _eval(self, call: Call, labels: frozenset[str]) -> None:
         text = " ".join(call.arguments)
-        if self._is_set_up(call) or call.arguments[:2] == ("set", "--"):
+        if self._settings.is_set_up(call) or call.arguments[:2] == ("set", "--"):
             return
         decoded = any(self._site.scope.was_decoded(word) for word in call.words)
         if decoded:
             self._site.report("shell-decoded-execution", call.command, "eval runs a text that was hidden")
         if text.strip(HOLE + " \"'"):
-            self._site.derive(text, Context.SHELL, call.command, "eval")
+            self._hand_on(text, Context.SHELL, call, "eval")
         if HOLE in text:
-            known = self._is_printed_setting(call, labels) or is_weakness(text)
+            known = self._settings.is_printed(call, labels) or is_weakness(text)
             severity = Severity.WARN if known else None
             self._unknown(call, labels, "shell-eval", "eval runs text that is made at run time", severity=severity)
-
-    def _is_set_up(self, call: Call) -> bool:
-        """``eval "$(ssh-agent -s)"`` and its like."""
-        for word in call.words:
-            for piece in word.pieces:
-                if not isinstance(piece, Substitution):
-                    continue
-                firsts = [pipeline.commands[0] for pipeline in piece.script.pipelines if pipeline.commands]
-                names = {self._site.scope.text(first.words[0]).rpartition("/")[2] for first in firsts if first.words}
-                if names and names <= set(self._table["safe_eval"]) - {"cat", "perl", "npm", "pip"}:
-                    return True
-        return False
-
-    def _is_printed_setting(self, call: Call, labels: frozenset[str]) -> bool:
-        """``eval "$(program auth --env)"``: one program asked for its settings, by the usual words for that."""
-        piece = call.words[0].only if len(call.words) == 1 else None
-        return isinstance(piece, Substitution) and self._prints_setting(piece.script, labels)
-
-    def _prints_setting(self, script: Script, labels: frozenset[str]) -> bool:
-        commands = [command for pipeline in script.pipelines for command in pipeline.commands]
-        if len(commands) == 1 and len(commands[0].words) == 1 and not labels:
-            asked = [(name, self._site.scope.text(value)) for name, value, _ in commands[0].assignments]
-            if is_completion(self._site.scope.text(commands[0].words[0]), asked):
-                return True
-        if labels or any(len(pipeline.commands) != 1 for pipeline in script.pipelines):
-            return False
-        first, *others = ([self._site.scope.text(word) for word in each.commands[0].words] for each in script.pipelines)
-        if any(words not in (["true"], [":"]) for words in others):
-            return False
-        return is_start_up_line(first) or (not others and (is_setting(first) or is_own(first)))
-
-    def _prints_dotenv(self, script: Script) -> bool:
-        if len(script.pipelines) != 1 or any(each.redirects or each.body for each in script.pipelines[0].commands):
-            return False
-        commands = [[self._site.scope.text(word) for word in each.words] for each in script.pipelines[0].commands]
-        return prints_dotenv(commands) and self._site.functions.keys().isdisjoint(words[0] for words in commands)
 
     def _unknown(
         self,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Container
 from dataclasses import dataclass, field
 
 __all__ = ["Files"]
@@ -18,7 +19,7 @@ class Files:
 
     `folders` are those the script changes into, so that ``cd /tmp`` makes ``a`` and ``/tmp/a`` the same. `unpacked` are
     folders with the content of a downloaded archive, and its address; `programs` are copies of interpreters under other
-    names; `private` are the labels of files that hold what is the user's.
+    names; `private` are the labels of files that hold what is the user's; `handed` are those of open descriptors.
     """
 
     urls: dict[str, str] = field(default_factory=dict)
@@ -27,6 +28,7 @@ class Files:
     unpacked: dict[str, str] = field(default_factory=dict)
     programs: dict[str, str] = field(default_factory=dict)
     private: dict[str, frozenset[str]] = field(default_factory=dict)
+    handed: frozenset[str] = _NOTHING
 
     def downloaded(self, name: str, url: str) -> None:
         """`name` now holds what `url` answered."""
@@ -53,15 +55,16 @@ class Files:
 
     def find(self, name: str) -> str | None:
         """The name under which the file was filled, or None."""
-        if not self.labels:
-            return None
-        key = name.removeprefix("./")
-        if key in self.labels:
+        return self.same(name.removeprefix("./"), self.labels) if self.labels else None
+
+    def same(self, key: str, names: Container[str]) -> str | None:
+        """Which of `names` is the file `key`, told from the folders that the script changes into."""
+        if key in names:
             return key
         for folder in self.folders:
-            if f"{folder}/{key}" in self.labels:
+            if f"{folder}/{key}" in names:
                 return f"{folder}/{key}"
-            if key.startswith(f"{folder}/") and key[len(folder) + 1 :] in self.labels:
+            if key.startswith(f"{folder}/") and key[len(folder) + 1 :] in names:
                 return key[len(folder) + 1 :]
         return None
 

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
 from typing import Any, Final
 
+from skillkeep.auditor.engines.shell.model import Word
 from skillkeep.auditor.engines.shell.site import Call, ShellSite
 
-__all__ = ["code_option", "interpreter_of"]
+__all__ = ["code_option", "interpreter_of", "scripts_of"]
 
 _BEFORE_A_WORD: Final = frozenset({"-O", "+O", "-o", "+o", "--rcfile", "--init-file"})  # what follows is no script
+_LEADING: Final = frozenset({"run", "exec", "x", "test", "watch", "tsx"})  # ``deno run script``
+_ONE_LINERS: Final = frozenset({"perl", "ruby", "lua", "luajit", "raku"})
+_FLAGS: Final = re.compile(r"-(?![MmIrW])[A-Za-z0-9]{2,8}")  # ``-lane``, and no ``-Mmodule``
 _SWITCHING: Final = frozenset({"su", "runuser", "script"})  # a user or file may stand before the code
 
 
@@ -33,11 +39,24 @@ def code_option(call: Call, options: list[str]) -> int | None:
     for index, argument in enumerate(call.arguments[:-1]):
         if argument in options:
             return index + 1
-        if call.name in _SWITCHING or (index and call.arguments[index - 1] in _BEFORE_A_WORD):
-            continue
         clustered = len(argument) > 2 and argument[0] == "-" and argument[1] != "-"
         if clustered and "-c" in options and argument[1:].isalpha() and argument.endswith("c"):
             return index + 1
+        if clustered and call.name in _ONE_LINERS and _FLAGS.fullmatch(argument) and f"-{argument[-1]}" in options:
+            return index + 1
+        if call.name in _SWITCHING or (index and call.arguments[index - 1] in _BEFORE_A_WORD):
+            continue
         if not argument.startswith(("-", "+")) and argument not in {"pipefail"}:
             return None
     return None
+
+
+def scripts_of(call: Call) -> Iterator[Word]:
+    """The arguments that may name the script: the first, and those that follow what may be an option's value."""
+    before = ""
+    for text, word in zip(call.arguments, call.words, strict=False):
+        if not text.startswith(("-", "+")):
+            yield word
+            if not before.startswith("-") and text not in _LEADING:
+                return
+        before = text

@@ -15,6 +15,7 @@ from skillkeep.auditor.engines.shell.execution import Execution
 from skillkeep.auditor.engines.shell.lookup import lookup
 from skillkeep.auditor.engines.shell.model import Command, Pipeline, Script, Substitution, Variable, Word
 from skillkeep.auditor.engines.shell.narrowing import narrows
+from skillkeep.auditor.engines.shell.putting import puts
 from skillkeep.auditor.engines.shell.reach import Reach
 from skillkeep.auditor.engines.shell.site import Call, ShellSite
 from skillkeep.auditor.engines.tables import secrets, subject_of
@@ -54,6 +55,7 @@ class Judge:
             if name in self._untold or not self._is_told(name):
                 for report in reports:
                     report()
+        self._site.made.finish()
 
     def _is_told(self, name: str) -> bool:
         """True when a function is named where it is defined, once, and where it is called, and nowhere else."""
@@ -95,7 +97,10 @@ class Judge:
         alone: bool = False,
     ) -> frozenset[str]:
         if command.body is not None:
-            return self._compound(command, flowing, before)
+            labels = self._compound(command, flowing, before)
+            if command.redirects:
+                puts(self._site, command, (), feeding)
+            return labels
         own = self._words(command, flowing, before)
         if not command.words and command.heredoc is None:
             self._assignments(command)
@@ -107,9 +112,9 @@ class Judge:
         if command.heredoc is not None:
             own |= self._word(command.heredoc)
         calls = list(calls_of(command, self._site.scope, self._table)) if command.words else []
+        puts(self._site, command, calls, feeding)
         if not calls:
-            self._reach.recipe(command)
-            return own | self._reach.redirects(command, None, flowing | own)
+            return own | self._without_call(command, flowing, own)
         for call in calls:
             if call.name in self._site.functions:
                 self._execution.fed_function(call, flowing | own, before)
@@ -121,8 +126,21 @@ class Judge:
             self._remember(call, flowing | own)
         before.extend(calls)
         if command.redirects:
+            self._fed(command, flowing | own, before)
             own |= self._reach.redirects(command, calls[0], flowing | own)
         return flowing | own
+
+    def _without_call(self, command: Command, flowing: frozenset[str], own: frozenset[str]) -> frozenset[str]:
+        if own and any(operator == "<" for operator, _ in command.redirects):
+            self._site.files.handed |= own  # ``exec 3< <(command)``
+        self._reach.recipe(command)
+        return self._reach.redirects(command, None, flowing | own)
+
+    def _fed(self, command: Command, flowing: frozenset[str], before: list[Call]) -> None:
+        """``command > >(sh)``."""
+        for _, target in command.redirects:
+            if isinstance(target.only, Substitution) and target.only.into:
+                self.script(target.only.script, flowing, before)
 
     def _is_ordinary(self, command: Command) -> bool:
         """A program that no table knows, or `echo` and its like, with arguments that are no paths."""
@@ -235,14 +253,17 @@ class Judge:
     def _assignments(self, command: Command) -> None:
         scope = self._site.scope
         for name, value, appended in command.assignments:
-            scope.assign(name, value, self._word(value), appended=appended)
-            self._reach.preloaded(command, name, scope.text(value))
+            labels = self._word(value)
+            scope.assign(name, value, labels, appended=appended)
+            self._reach.preloaded(command, name, scope.text(value), labels)
             if name in self._run_later:
                 self._site.derive(scope.text(value), Context.SHELL, command, name)
 
     def _remember(self, call: Call, flowing: frozenset[str]) -> None:
         """What a builtin leaves behind: variables read, names for commands, commands for later."""
         scope = self._site.scope
+        if "coproc" in call.prefixes:
+            self._site.files.handed |= flowing
         if names := _set_by(call, flowing):
             for name in names:
                 scope.forget(name, flowing)

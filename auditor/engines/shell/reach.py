@@ -18,6 +18,7 @@ from skillkeep.auditor.engines.tables import secrets, subject_of
 __all__ = ["Reach"]
 
 _NOTHING: Final[frozenset[str]] = frozenset()
+_ORIGINS: Final = frozenset({"download", "decoded"})
 _DECODING: Final = re.compile(r"\bdecode_base64\b|\bunpack\b")
 _DUMPING: Final = frozenset({"-p", "-x", "-xp", "-px", "-e", "-v", "-0", "--null"})
 
@@ -71,9 +72,12 @@ class Reach:
         if command.heredoc is not None and command.words and command.words[0].literal == "RUN":
             self._site.derive(self._site.scope.text(command.heredoc), Context.SHELL, command, "RUN")
 
-    def preloaded(self, command: Command, name: str, value: str) -> None:
+    def preloaded(self, command: Command, name: str, value: str, labels: frozenset[str]) -> None:
         """A library or start-up file that every program started from here on takes in."""
-        if name in self._preloads and (value.startswith(self._passing) or self._site.files.of(value)):
+        if name not in self._preloads:
+            return
+        self._site.made.run(value, Context.SHELL)
+        if value.startswith(self._passing) or self._site.files.of(value) or not labels.isdisjoint(_ORIGINS):
             self._site.report("code-persistence", command, f"{name} makes every program run {value[:80]}")
 
     def redirects(self, command: Command, call: Call | None, flowing: frozenset[str]) -> frozenset[str]:

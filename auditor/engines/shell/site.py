@@ -10,6 +10,7 @@ from functools import partial
 from skillkeep.auditor.engines.interface import Context, Emitter, Segment
 from skillkeep.auditor.engines.shell.evaluate import HOLE, Scope
 from skillkeep.auditor.engines.shell.files import Files
+from skillkeep.auditor.engines.shell.made import Made
 from skillkeep.auditor.engines.shell.model import Command, Script, Word
 from skillkeep.auditor.interface import Location, Severity
 
@@ -71,6 +72,15 @@ class ShellSite:
     reported: set[tuple[str, int, str]] = field(default_factory=set)
     defining: str = ""  # the function whose body is judged before anybody has called it
     doubts: dict[str, list[Callable[[], None]]] = field(default_factory=dict)  # of such bodies, by function
+    made: Made = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.made = Made(self.files, self.derive)
+        self.scope.content = self._content
+
+    def _content(self, text: str, word: Word) -> str | None:
+        """What the script has put into a file."""
+        return self.made.text(self.name(text, word))
 
     @property
     def functions(self) -> dict[str, Script]:
