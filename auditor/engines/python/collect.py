@@ -315,6 +315,9 @@ def _return(walk: _Walk, scope: Scope, node: ast.Return | ast.Yield | ast.YieldF
 def _called(walk: _Walk, node: ast.Call, scope: Scope) -> None:
     """Note the call under the last part of its function's name; ``f(…)(…)`` under ``f()``."""
     callee = node.func
+    for item in (*node.args, *(each.value for each in node.keywords)):
+        if isinstance(item, ast.Attribute) and item.attr in _FEEDERS and isinstance(item.value, ast.Name):
+            walk.found.stored.append((item.value.id, "", node, scope))  # ``get(name, box.append)`` fills the box
     if isinstance(callee, ast.Name):
         walk.found.callers[callee.id].append((node, scope))
         if callee.id == "setattr":
@@ -341,6 +344,16 @@ def _fed(walk: _Walk, scope: Scope, holder: ast.expr, call: ast.Call) -> None:
             walk.found.attributes[holder.attr].append((Binding("opaque", call.lineno), scope))
         if isinstance(holder.value, ast.Name):
             walk.found.stored.extend((holder.value.id, holder.attr, item, scope) for item in given)
+
+
+def _match(walk: _Walk, scope: Scope, node: ast.Match, stack: list[ast.AST]) -> bool:
+    """``case name:`` binds the subject; what deeper patterns capture is some part of it."""
+    for case in node.cases:
+        for pattern in ast.walk(case.pattern):
+            if isinstance(pattern, ast.MatchAs | ast.MatchStar) and pattern.name:
+                whole = pattern is case.pattern
+                scope.bind(pattern.name, Binding("value" if whole else "fed", case.pattern.lineno, node.subject))
+    return False
 
 
 def _expression(walk: _Walk, scope: Scope, node: ast.Expr, stack: list[ast.AST]) -> bool:
@@ -384,6 +397,7 @@ _HANDLERS: Final[dict[type[ast.AST], Callable[..., bool]]] = {
     ast.ClassDef: _class,
     ast.ExceptHandler: _handler,
     ast.Raise: _raise,
+    ast.Match: _match,
     ast.Global: _outer,
     ast.Nonlocal: _outer,
     ast.Return: _return,

@@ -35,6 +35,7 @@ _SPREAD_ARGUMENTS: Final = ("os.execl", "os.spawnl", "asyncio.create_subprocess_
 _KINDS: Final = (
     "code",
     "template",
+    "interpreted",
     "shell",
     "process",
     "deserialise",
@@ -101,7 +102,7 @@ class Execution:
         where = self._table[kind][name]
         if kind == "code":
             self._code(call, scope, name, where)
-        elif kind == "template":
+        elif kind in {"template", "interpreted"}:
             judge_template(self._site, self._flow, call, scope, self._site.argument(call, where))
         elif kind == "shell":
             self._shell(call, scope, name, self._site.argument(call, where))
