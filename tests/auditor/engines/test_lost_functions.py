@@ -157,3 +157,19 @@ HONEST = {
 def test_what_is_shown_listed_or_searched_for_is_no_command() -> None:
     report = audit_code(HONEST)
     assert [each for each in report.findings if each.severity is Severity.FAIL] == []
+
+
+RUBY = [
+    "['COMMAND'].each(&method(:system))\n",
+    "class A; def method_missing(n, *a); Kernel.send(n, *a); end; end\nA.new.system('COMMAND')\n",
+    "f = method(:system)\nf['COMMAND']\n",
+    "Kernel.instance_method(:system).bind(self).call('COMMAND')\n",
+    "require 'open3'\nOpen3.method(:capture2).unbind.bind(Open3).call('COMMAND')\n",
+]
+
+
+def test_ruby_methods_that_are_values_do_not_hide_a_command() -> None:
+    hostile = filled(RUBY, HOSTILE)
+    assert blocked(hostile, "rb") == set(range(len(RUBY)))
+    assert blocked(filled(RUBY[:1], HARMLESS), "rb") == set()
+    assert blocked([f"method(:system)\nputs '{HOSTILE}'\n"], "rb") == set()
