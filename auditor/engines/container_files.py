@@ -8,7 +8,7 @@ from typing import ClassVar, Final
 
 from skillkeep.auditor.engines.containers.ars import read_ar
 from skillkeep.auditor.engines.containers.bytecode_judge import judge_bytecode
-from skillkeep.auditor.engines.containers.inflate import bare_stream, inflate
+from skillkeep.auditor.engines.containers.inflate import bare_stream, inflate, is_bomb
 from skillkeep.auditor.engines.containers.lures import judge_lures
 from skillkeep.auditor.engines.containers.model import Budget, Member, Oddity, Part
 from skillkeep.auditor.engines.containers.office import OLE_MAGIC, judge_macros, judge_part
@@ -123,7 +123,7 @@ def _parts(kind: str, file: SourceFile, office: bool) -> Part:
 
 def _stream(kind: str, file: SourceFile, budget: Budget) -> Part:
     inflated = inflate(kind, file.data, budget.room())
-    if len(inflated.data) > 8 << 20 and len(inflated.data) > 100 * len(file.data):
+    if is_bomb(kind, file.data, inflated):
         yield Oddity("container-bomb", kind, f"it unpacks to over {len(inflated.data) >> 20} MiB")
         return
     if not inflated.whole:

@@ -9,7 +9,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
-__all__ = ["STREAMS", "Inflated", "bare_stream", "inflate"]
+__all__ = ["BOMB_BYTES", "BOMB_RATIO", "STREAMS", "Inflated", "bare_stream", "inflate", "is_bomb"]
+
+BOMB_BYTES: Final = 8 << 20
+BOMB_RATIO: Final = 100
+"""What unpacks to more than so many bytes, and to so many times its size, is made to exhaust."""
 
 _LZMA_MEMORY: Final = 64 << 20
 _MOST_STREAMS: Final = 1_000
@@ -73,3 +77,11 @@ def inflate(kind: str, data: bytes, most: int) -> Inflated:
         if kind not in _MAGIC or not rest.startswith(_MAGIC[kind]):
             return Inflated(b"".join(parts), True, rest=rest)
     return Inflated(b"".join(parts), False, "it has too many streams")
+
+
+def is_bomb(kind: str, packed: bytes, inflated: Inflated) -> bool:
+    """True when `inflated`, which `packed` gave, is out of all proportion; of what was cut off, its beginning tells."""
+    size = len(inflated.data)
+    if size <= BOMB_BYTES or size > BOMB_RATIO * len(packed):
+        return size > BOMB_BYTES
+    return not inflated.whole and len(inflate(kind, packed[: size // BOMB_RATIO], size).data) >= size

@@ -10,7 +10,7 @@ import struct
 from dataclasses import dataclass
 from typing import Final
 
-from skillkeep.auditor.engines.containers.inflate import inflate
+from skillkeep.auditor.engines.containers.inflate import BOMB_BYTES, BOMB_RATIO, Inflated, inflate, is_bomb
 from skillkeep.auditor.engines.containers.model import Budget, Member, Oddity, Part, escapes
 
 __all__ = ["ends_as_zip", "read_zip"]
@@ -20,8 +20,6 @@ _ENTRY: Final = b"PK\x01\x02"
 _LOCAL: Final = b"PK\x03\x04"
 _LONGEST_COMMENT: Final = 65_557
 _METHODS: Final = {8: "deflate", 12: "bzip2"}
-_BOMB_BYTES: Final = 8 << 20
-_BOMB_RATIO: Final = 100
 _MOST_LISTED: Final = 10_000
 
 
@@ -61,7 +59,7 @@ def read_zip(data: bytes, budget: Budget) -> Part:
     while place + 46 <= end and data[place : place + 4] == _ENTRY:
         listed += 1
         if budget.spent or listed > _MOST_LISTED:
-            is_bomb = before - budget.output > max(_BOMB_BYTES, _BOMB_RATIO * len(data))
+            is_bomb = before - budget.output > max(BOMB_BYTES, BOMB_RATIO * len(data))
             rule = "container-bomb" if is_bomb else "tree-archive"
             yield Oddity(rule, "zip", "a zip archive with more content than is read")
             return
@@ -132,12 +130,12 @@ def _unpacked(packed: bytes, entry: _Entry, budget: Budget) -> Part:
         return
     room = budget.room()
     if method is None:
-        content, whole, reason = packed[:room], len(packed) <= room, "it is larger than the bound"
+        inflated = Inflated(packed[:room], len(packed) <= room, "it is larger than the bound")
     else:
         inflated = inflate(method, packed, room)
-        content, whole, reason = inflated.data, inflated.whole, inflated.reason
+    content, whole, reason = inflated.data, inflated.whole, inflated.reason
     budget.spend(len(content))
-    if len(content) > _BOMB_BYTES and len(content) > _BOMB_RATIO * max(1, len(packed)):
+    if method is not None and is_bomb(method, packed, inflated):
         yield Oddity("container-bomb", entry.name, f"{shown} unpacks to over {len(content) >> 20} MiB")
         return
     if not whole:

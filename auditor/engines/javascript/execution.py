@@ -95,7 +95,7 @@ class Execution:
                 self._site.report("javascript-downloaded-execution", node, message)
         elif path in words.code_if_text:
             first = _pick(arguments, 0)
-            if first is not None and self._value(first, scope).texts:
+            if first is not None and (self._value(first, scope).texts or self._is_fetched(first, scope)):
                 self._code(node, scope, path, first)
         elif path in words.shell:
             self._shell(node, scope, path, _pick(arguments, 0))
@@ -140,6 +140,12 @@ class Execution:
             message = f"{path} runs text that is made at run time"
             severity = Severity.WARN if self._reads_script(argument, scope) else None
             self._unknown("javascript-eval", message, node, scope, (argument, value), severity)
+
+    def _is_fetched(self, argument: Node, scope: Scope) -> bool:
+        """True for a name of which only that is known that it came from the network."""
+        value = self._value(argument, scope)
+        known = value.functions or value.objects or value.items is not None
+        return argument.type == "identifier" and not known and "download" in self._site.flow.labels(argument, scope)
 
     def _replaced(self, value: Value, argument: Node, scope: Scope) -> Value:
         """`value`, of which nothing is known where what came from the network may have been put over it."""

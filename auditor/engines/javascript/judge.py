@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from skillkeep.auditor.engines.interface import Emitter, Segment
 from skillkeep.auditor.engines.javascript.execution import Execution
+from skillkeep.auditor.engines.javascript.lost import Lost
 from skillkeep.auditor.engines.javascript.modules import ALONE, Surroundings
 from skillkeep.auditor.engines.javascript.program import Program
 from skillkeep.auditor.engines.javascript.reach import Reach
@@ -47,6 +48,8 @@ def judge(program: Program, segment: Segment, emit: Emitter, surroundings: Surro
         if arguments and hands:
             execution.handed(paths[0] if paths else "", arguments, scope)
     execution.joined()
+    if hands:
+        Lost(site, words()).judge()
     if whole or _ENVIRONMENT.search(text):
         for node, scope in program.members:
             reach.member(node, scope)

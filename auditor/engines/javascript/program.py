@@ -274,6 +274,9 @@ class _Walk:
             if node.type in {"object_assignment_pattern", "assignment_pattern"}:
                 self._then(node.child_by_field_name("right"), scope)
                 queue.extend(filter(None, (node.child_by_field_name("left"),)))
+            elif node.type in {"required_parameter", "optional_parameter"}:
+                self._then(node.child_by_field_name("value"), scope)
+                queue.extend(filter(None, (node.child_by_field_name("pattern"),)))
             elif node.type == "computed_property_name":
                 self._rest(node, scope)
             elif node.type not in _TYPES:

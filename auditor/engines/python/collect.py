@@ -9,7 +9,14 @@ import ast
 from collections.abc import Callable, Iterable
 from typing import Final
 
-from skillkeep.auditor.engines.python.parts import is_table, is_written_down, part_of, set_attribute
+from skillkeep.auditor.engines.python.parts import (
+    bind_captures,
+    fill,
+    is_table,
+    part_of,
+    put_into,
+    set_attribute,
+)
 from skillkeep.auditor.engines.python.reduce import Reducer
 from skillkeep.auditor.engines.python.scopes import CHOSEN, RAISED, Binding, Collected, Function, Scope
 
@@ -315,6 +322,7 @@ def _return(walk: _Walk, scope: Scope, node: ast.Return | ast.Yield | ast.YieldF
 def _called(walk: _Walk, node: ast.Call, scope: Scope) -> None:
     """Note the call under the last part of its function's name; ``f(…)(…)`` under ``f()``."""
     callee = node.func
+    fill(walk.found, scope, node, _FEEDERS)
     if isinstance(callee, ast.Name):
         walk.found.callers[callee.id].append((node, scope))
         if callee.id == "setattr":
@@ -322,25 +330,11 @@ def _called(walk: _Walk, node: ast.Call, scope: Scope) -> None:
     elif isinstance(callee, ast.Attribute):
         walk.found.callers[callee.attr].append((node, scope))
         if callee.attr in _FEEDERS and (node.args or node.keywords):
-            _fed(walk, scope, callee.value, node)
+            put_into(walk.found, scope, callee.value, node)
             if callee.attr == "update" and is_table(callee.value):
                 walk.found.attributes[CHOSEN].extend((Binding("fed", node.lineno, each), scope) for each in node.args)
     elif isinstance(callee, ast.Call) and isinstance(callee.func, ast.Name):
         walk.found.callers[f"{callee.func.id}()"].append((node, scope))
-
-
-def _fed(walk: _Walk, scope: Scope, holder: ast.expr, call: ast.Call) -> None:
-    """``box.append(x)`` puts `x` into the box, ``session.headers.update(x)`` into the session's headers."""
-    given = (*call.args, *(item.value for item in call.keywords))
-    if isinstance(holder, ast.Name):
-        told = getattr(call.func, "attr", "") != "update" or all(map(is_written_down, given))
-        walk.found.stored.extend((holder.id, "" if told else "[", item, scope) for item in given)
-    elif isinstance(holder, ast.Attribute):
-        walk.found.attributes[holder.attr].extend((Binding("fed", item.lineno, item), scope) for item in given)
-        if getattr(call.func, "attr", "") == "update" and not all(map(is_written_down, given)):
-            walk.found.attributes[holder.attr].append((Binding("opaque", call.lineno), scope))
-        if isinstance(holder.value, ast.Name):
-            walk.found.stored.extend((holder.value.id, holder.attr, item, scope) for item in given)
 
 
 def _expression(walk: _Walk, scope: Scope, node: ast.Expr, stack: list[ast.AST]) -> bool:
@@ -384,6 +378,7 @@ _HANDLERS: Final[dict[type[ast.AST], Callable[..., bool]]] = {
     ast.ClassDef: _class,
     ast.ExceptHandler: _handler,
     ast.Raise: _raise,
+    ast.Match: bind_captures,
     ast.Global: _outer,
     ast.Nonlocal: _outer,
     ast.Return: _return,

@@ -35,7 +35,7 @@ _ONLY_SYNTAX: Final = 0x400  # ast.PyCF_ONLY_AST: compile() returns a tree and n
 _SPREAD_ARGUMENTS: Final = ("os.execl", "os.spawnl", "asyncio.create_subprocess_exec")
 _KINDS: Final = (
     "code",
-    "template",
+    *("template", "interpreted"),
     "shell",
     "process",
     "deserialise",
@@ -102,13 +102,13 @@ class Execution:
         where = self._table[kind][name]
         if kind == "code":
             self._code(call, scope, name, where)
-        elif kind == "template":
+        elif kind in {"template", "interpreted"}:
             judge_template(self._site, self._flow, call, scope, self._site.argument(call, where))
         elif kind == "shell":
             self._shell(call, scope, name, self._site.argument(call, where))
         elif kind == "process":
             self._process(call, scope, name, where)
-        elif kind in {"deserialise", "deserialise_file"}:
+        elif kind.startswith("deserialise"):
             self._deserialise(call, scope, name)
         elif kind == "native":
             self._site.report("python-native-code", call, f"{name} loads machine code that this audit cannot read")

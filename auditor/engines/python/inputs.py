@@ -50,9 +50,11 @@ def judge_input(site: Site, flow: Flow, call: ast.Call, scope: Scope) -> None:
 
 
 def judge_template(site: Site, flow: Flow, call: ast.Call, scope: Scope, argument: ast.expr | None) -> None:
-    """Report a template from the network: its expressions run as it is rendered."""
+    """Report a template or expression from the network: what it holds runs as it is rendered or read."""
     if "download" in flow.labels(argument, scope):
-        site.report("python-downloaded-execution", call, "a template that comes from the network runs its expressions")
+        site.report(
+            "python-downloaded-execution", call, "what comes from the network is read as expressions, which run"
+        )
 
 
 def _hidden(site: Site, argument: ast.expr | None, scope: Scope) -> tuple[str, ...]:

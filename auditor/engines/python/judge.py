@@ -17,6 +17,7 @@ from skillkeep.auditor.engines.python.execution import LOOKS, Execution, names_t
 from skillkeep.auditor.engines.python.flow import Flow
 from skillkeep.auditor.engines.python.folding import Folder
 from skillkeep.auditor.engines.python.inputs import FEEDING
+from skillkeep.auditor.engines.python.lost import Lost
 from skillkeep.auditor.engines.python.names import Names
 from skillkeep.auditor.engines.python.parts import feed
 from skillkeep.auditor.engines.python.program import Program, Source
@@ -29,8 +30,9 @@ from skillkeep.auditor.engines.tables import table
 __all__ = ["Part", "judge"]
 
 _TABLES: Final = (
-    "code", "template", "shell", "process", "deserialise", "deserialise_file", "import", "import_soft", "native",
-    "network", "send", "redirected", "read", "write", "credential_calls", "environment", "harmless",
+    "code", "template", "interpreted", "shell", "process", "deserialise", "deserialise_file", "import",
+    "import_soft", "native", "network", "send", "redirected", "read", "write", "credential_calls",
+    "environment", "harmless",
 )  # fmt: skip
 _LATER: Final = {  # calls that call what they are given, and where it stands among the arguments
     "Thread": 1, "Process": 1, "Timer": 1, "submit": 0, "to_thread": 0, "run_in_executor": 1, "call_soon": 0,
@@ -106,6 +108,7 @@ def _part(site: Site, flow: Flow, sinks: dict[str, Any]) -> None:
     for decorator, scope in found.decorators:
         judges.execution.decorated(decorator, scope)
     judges.execution.stored()
+    Lost(site, flow).judge()
     judges.execution.joined(connects=judges.egress.opens_socket)
     judges.credentials.finish()
 

@@ -234,7 +234,7 @@ class Names:
             return self._chosen(self.resolve(node.args[0], scope), node.args[1], scope)
         if name.endswith((".__getattribute__", ".__getattr__")) and node.args:
             return self._chosen((name.rpartition(".")[0],), node.args[-1], scope)
-        if name in _IMPORTERS and node.args:
+        if (name in _IMPORTERS or name.endswith("loader.load_module")) and node.args:
             modules = [text for text in alternatives(self._fold(node.args[0], scope)) if isinstance(text, str)]
             if name.endswith("__import__") and len(node.args) < 4 and not node.keywords:
                 modules = [text.partition(".")[0] for text in modules]  # the package, unless a list of names is given

@@ -7,7 +7,7 @@ from typing import Final
 
 from skillkeep.auditor.engines.python.scopes import CHOSEN, Binding, Collected, Scope
 
-__all__ = ["feed", "is_table", "is_written_down", "part_of", "set_attribute"]
+__all__ = ["bind_captures", "feed", "fill", "is_table", "is_written_down", "part_of", "put_into", "set_attribute"]
 
 _SET: Final = 3  # arguments of `setattr`
 
@@ -49,3 +49,34 @@ def is_written_down(node: ast.expr) -> bool:
     if isinstance(node, ast.List | ast.Tuple | ast.Set):
         return all(map(is_written_down, node.elts))
     return isinstance(node, ast.Constant)
+
+
+def fill(found: Collected, scope: Scope, node: ast.Call, feeders: frozenset[str]) -> None:
+    """``get(name, box.append)`` fills the box with what the call brings."""
+    for item in (*node.args, *(each.value for each in node.keywords)):
+        if isinstance(item, ast.Attribute) and item.attr in feeders and isinstance(item.value, ast.Name):
+            found.stored.append((item.value.id, "", node, scope))
+
+
+def bind_captures(_walk: object, scope: Scope, node: ast.Match, _stack: list[ast.AST]) -> bool:
+    """``case name:`` binds the subject; what deeper patterns capture is some part of it."""
+    for case in node.cases:
+        for pattern in ast.walk(case.pattern):
+            if isinstance(pattern, ast.MatchAs | ast.MatchStar) and pattern.name:
+                kind = "value" if pattern is case.pattern else "fed"
+                scope.bind(pattern.name, Binding(kind, case.pattern.lineno, node.subject))
+    return False
+
+
+def put_into(found: Collected, scope: Scope, holder: ast.expr, call: ast.Call) -> None:
+    """``box.append(x)`` puts `x` into the box, ``session.headers.update(x)`` into the session's headers."""
+    given = (*call.args, *(item.value for item in call.keywords))
+    if isinstance(holder, ast.Name):
+        told = getattr(call.func, "attr", "") != "update" or all(map(is_written_down, given))
+        found.stored.extend((holder.id, "" if told else "[", item, scope) for item in given)
+    elif isinstance(holder, ast.Attribute):
+        found.attributes[holder.attr].extend((Binding("fed", item.lineno, item), scope) for item in given)
+        if getattr(call.func, "attr", "") == "update" and not all(map(is_written_down, given)):
+            found.attributes[holder.attr].append((Binding("opaque", call.lineno), scope))
+        if isinstance(holder.value, ast.Name):
+            found.stored.extend((holder.value.id, holder.attr, item, scope) for item in given)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from skillkeep.auditor.engines.interface import Context
 from skillkeep.auditor.engines.ruby.execution import Execution
 from skillkeep.auditor.engines.ruby.folding import Folder, TooDeepError
+from skillkeep.auditor.engines.ruby.lost import loose_commands
 from skillkeep.auditor.engines.ruby.reach import Reach
 from skillkeep.auditor.engines.ruby.texts import DECODING, decoded, inflated, method_of_text
 from skillkeep.auditor.engines.tables import table
@@ -50,6 +52,8 @@ class Judge:
         self._requests = frozenset(table["requests"])
         self._giving = frozenset(table["giving"])
         self._hooks = frozenset(table["install_hooks"])
+        self._running = frozenset(name for names in self._commands.values() for name in names) | self._evaluating
+        self._lost = False  # a method that runs a text is a value, or a method is chosen at run time
         self._execution = Execution(site)
         self._reach = Reach(site, table)
         self._folder = Folder(site, self._call, self._define, self._backticks, self._listing)
@@ -63,6 +67,9 @@ class Judge:
         self._folder.documents(root)
         for child in root.named_children:
             self._folder.value(child)
+        if self._lost:
+            for node, text in loose_commands(root, self._folder, self._site):
+                self._site.derive(text, Context.SHELL, node, "a method that is handed on")
 
     def _backticks(self, node: Node, text: Value) -> Value:
         self._execution.shell(node, text, "a text in backticks")
@@ -126,8 +133,10 @@ class Judge:
         if not name.known and "download" in name.labels and owner in _ANYTHING:
             self._execution.downloaded(node, by)
         if not name.known:
+            self._lost = True
             return Value(HOLE, NOTHING.union(*(value.labels for value in given)))
         if by.endswith("method"):
+            self._lost = self._lost or name.text in self._running
             return Value(HOLE, kind=f"method:{name.text}")
         return self._answered(node, target, owner, name.text, given[1:])
 

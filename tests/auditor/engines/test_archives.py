@@ -130,6 +130,8 @@ def test_a_name_that_occurs_twice_is_found() -> None:
         ("a.tar", tarred({}, links={"a/b": "../../x"}), "container-path-escape", Severity.FAIL),
         ("a.zip", zipped({"zeros": b"\0" * (9 << 20)}), "container-bomb", Severity.FAIL),
         ("a.gz", gzip.compress(b"\0" * (20 << 20)), "container-bomb", Severity.FAIL),
+        ("a.gz", gzip.compress(b"\0" * (200 << 20)), "container-bomb", Severity.FAIL),  # more than the bound
+        ("a.zip", zipped({"zeros": b"\0" * (200 << 20)}), "container-bomb", Severity.FAIL),
         ("a.zip", _overlapping(), "container-bomb", Severity.FAIL),
         ("a.zip", zipped({f"{n}.bin": bytes(6 << 20) for n in range(7)}), "container-bomb", Severity.FAIL),
         ("a.zip", _hidden(), "container-hidden-member", Severity.FAIL),
