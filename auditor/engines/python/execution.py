@@ -34,16 +34,8 @@ LOOKS: Final = frozenset(
 _ONLY_SYNTAX: Final = 0x400  # ast.PyCF_ONLY_AST: compile() returns a tree and no code
 _SPREAD_ARGUMENTS: Final = ("os.execl", "os.spawnl", "asyncio.create_subprocess_exec")
 _KINDS: Final = (
-    "code",
-    *("template", "interpreted"),
-    "shell",
-    "process",
-    "deserialise",
-    "deserialise_file",
-    "import",
-    "import_soft",
-    "native",
-)
+    "code", "template", "interpreted", "shell", "process", "deserialise", "deserialise_file", "import", "import_soft",
+    "native")  # fmt: skip
 _HOLDERS: Final = frozenset({"value", "import", "element", "item", "part"})
 _HOLDING: Final = frozenset(
     {ast.Name, ast.Attribute, ast.Call, ast.Subscript, ast.IfExp, ast.BoolOp, ast.NamedExpr, ast.Await, ast.List,

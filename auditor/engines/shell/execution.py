@@ -6,9 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
-from skillkeep.auditor.engines.installers import is_installer
 from skillkeep.auditor.engines.interface import Context
-from skillkeep.auditor.engines.network import host_of
 from skillkeep.auditor.engines.quoted import is_weakness
 from skillkeep.auditor.engines.shell.appended import appended
 from skillkeep.auditor.engines.shell.archives import UNPACKING, unpack
@@ -18,8 +16,9 @@ from skillkeep.auditor.engines.shell.evaluate import HOLE, Known
 from skillkeep.auditor.engines.shell.interpreters import code_option, interpreter_of, scripts_of
 from skillkeep.auditor.engines.shell.lists import holds_download, is_run_by_xargs, listed_in
 from skillkeep.auditor.engines.shell.lookup import lookup
-from skillkeep.auditor.engines.shell.model import Command, Script, Substitution, Variable, Word
+from skillkeep.auditor.engines.shell.model import Script, Substitution, Variable, Word
 from skillkeep.auditor.engines.shell.outputs import data_files, is_setting, is_sum
+from skillkeep.auditor.engines.shell.running import Running
 from skillkeep.auditor.engines.shell.settings import Settings
 from skillkeep.auditor.engines.shell.site import FED_PUBLIC_KEY, Call, ShellSite
 from skillkeep.auditor.interface import Severity
@@ -43,14 +42,11 @@ _CONTEXTS: Final[dict[str, Context | None]] = {
 }
 _STANDARD_INPUT: Final = frozenset({"-", "/dev/stdin", "/proc/self/fd/0", "/dev/fd/0"})
 _ORIGINS: Final = frozenset({"download", "decoded"})
-_ELLIPSES: Final = frozenset({"…", "..."})  # prose about `curl … | sh` fetches nothing
 _INSTALLING: Final = frozenset({"dpkg", "rpm", "installer", "msiexec", "apt", "apt-get", "dnf", "yum"})
-_OPENED: Final = re.compile(r"\.(?:app|dmg|pkg|mpkg|command|terminal|scpt|jar|exe|msi|desktop|appimage|wasm|vsix)/?$")
 _PUBLIC_KEY: Final = re.compile(r"(?:~|/home/[\w.-]+|/root|/Users/[\w.-]+)/\.ssh/[\w*.-]+\.pub")
 _UNKNOWN: Final = "NOT_KNOWN"  # the variable that stands for what is not known in a text handed back
 _PROGRAM: Final = re.compile(r"[^\W_][\w.+-]*|[\w+-][\w.+-]*[^\W_][\w.+-]*")
 _LONGEST_NAME: Final = 255  # of a file; the pattern is quadratic
-_MOST_REQUESTS: Final = 200  # the newest, among which a pipeline's own are
 _COMMANDS: Final = re.compile(r"^[^\w\n]*\w[^\n]*[|;&]|\$\(|`", re.MULTILINE)
 _SEPARATORS: Final = re.compile(r"[\s;|&()\"'`]+")
 _LEFT_OUT: Final = re.compile(r"\$\(cat[ \t]*<<-?[ \t]*(['\"]?)(\w{1,20})\1[ \t\n]*(?:\.\.\.|…)[ \t\n]*\2[ \t\n]*\)")
@@ -65,6 +61,7 @@ class Execution:
         self._inner = inner
         self._builtins = lookup().builtins
         self._settings = Settings(site, table)
+        self._running = Running(site)
 
     def judge(self, call: Call, labels: frozenset[str], before: list[Call], printed: Known | None) -> None:
         """Judge `call`, fed by the calls `before` it, which print `printed` when that is known."""
@@ -91,8 +88,8 @@ class Execution:
                     via = FED_PUBLIC_KEY if _is_own_public_key(before) else "ssh"
                     self._site.derive(text, Context.SHELL, call.command, via)
         elif call.program is not None and not self._handles(call, labels, before):
-            self._filled(call, call.program)
-            self._started(self._site.name(self._site.scope.text(call.program), call.program))
+            self._running.filled(call, call.program)
+            self._running.started(self._site.name(self._site.scope.text(call.program), call.program))
             self._appended(call)
 
     def _listed(
@@ -107,7 +104,7 @@ class Execution:
         if not is_run_by_xargs(call, interpreter is not None):
             return False
         if "download" in labels:
-            self._downloaded(call, before)
+            self._running.downloaded(call, before)
             return True
         if printed is not None:
             context = Context.SHELL if interpreter is None else _CONTEXTS.get(interpreter["language"])
@@ -136,11 +133,11 @@ class Execution:
             elif isinstance(word.only, Substitution):
                 self._fed_by(call, word.only, word)
             else:
-                self._filled(call, word)
+                self._running.filled(call, word)
                 self._site.made.run(self._site.name(value, word), context)
         if not named:
             for name in how.get("own", ()):
-                self._run(call, name)
+                self._running.run(call, name)
                 self._site.made.run(name, context)
 
     def _names(self, text: str) -> None:
@@ -162,22 +159,14 @@ class Execution:
     def _handles(self, call: Call, labels: frozenset[str], before: list[Call]) -> bool:
         """True for a program that installs, unpacks or opens what is fetched, which is judged."""
         if call.name in _INSTALLING:
-            self._installed(call)
+            self._running.installed(call)
         elif call.name in UNPACKING:
             unpack(call, labels, before, self._site)
         elif call.name in self._table["openers"]:
-            self._opened(call)
+            self._running.opened(call)
         else:
             return False
         return True
-
-    def _started(self, name: str) -> None:
-        """A program by its path; a bare name means a file of the script's own only where it sets the search path."""
-        if "/" in name or "$" in name:
-            self._site.made.run(name, None)
-        elif "PATH" in self._site.scope.own:
-            for path in self._site.made.called(name):
-                self._site.made.run(path, None)
 
     def _appended(self, call: Call) -> None:
         for text in appended(call):
@@ -186,13 +175,7 @@ class Execution:
     def fed_function(self, call: Call, labels: frozenset[str], before: list[Call]) -> None:
         """A function of the script that is fed something, where the script holds a shell that runs its input."""
         if before and self._site.bare_interpreter and labels & {"download", "decoded"}:
-            self._unknown(call, labels, "shell-dynamic-command", f"{call.name} runs what it is fed")
-
-    def _opened(self, call: Call) -> None:
-        """``open Tool.app``, ``java -jar tool.jar``: a program that was fetched is started by another one."""
-        for text, word in zip(call.arguments, call.words, strict=False):
-            if _OPENED.search(text.lower()):
-                self._filled(call, word)
+            self._running.unknown(call, labels, "shell-dynamic-command", f"{call.name} runs what it is fed")
 
     def _program(self, call: Call) -> None:
         """What is run when the program's own name is not written down."""
@@ -205,7 +188,7 @@ class Execution:
             whole = first.only.name.partition("[")[0]
             held = self._site.scope.labels.get(whole, frozenset()) & {"download", "decoded"}
             if held and not call.prefixes:
-                self._unknown(call, held, "shell-dynamic-command", f"what ${first.only.name} holds is run")
+                self._running.unknown(call, held, "shell-dynamic-command", f"what ${first.only.name} holds is run")
             elif first.only.name == _UNKNOWN:
                 self._site.report("shell-dynamic-command", call.command, "the command is made at run time")
         name = call.name
@@ -278,7 +261,9 @@ class Execution:
         """Text given to an interpreter to run."""
         decoded = word is not None and self._site.scope.was_decoded(word)
         if text.strip(HOLE + " \t\n\"'") == "":
-            self._unknown(call, labels, "shell-dynamic-command", f"{call.name} runs text that is made at run time")
+            self._running.unknown(
+                call, labels, "shell-dynamic-command", f"{call.name} runs text that is made at run time"
+            )
             return
         if decoded or "decoded" in labels:
             self._site.report("shell-decoded-execution", call.command, f"{call.name} runs a text that was hidden")
@@ -286,10 +271,10 @@ class Execution:
         if filled or (
             "download" in labels and word is not None and any(isinstance(p, Substitution) for p in word.pieces)
         ):
-            self._downloaded(call)
+            self._running.downloaded(call)
         elif context is Context.SHELL and self._site.files.labels:
             for name in _SEPARATORS.split(text):
-                self._run(call, name)
+                self._running.run(call, name)
         self._hand_on(text, context, call, call.name)
 
     def _piped(
@@ -301,7 +286,7 @@ class Execution:
             self._hand_on(printed.text, context, call, f"| {call.name}")
             return
         if "download" in labels:
-            self._downloaded(call, before)
+            self._running.downloaded(call, before)
         elif "decoded" in labels:
             self._site.report("shell-decoded-execution", call.command, f"a decoder's output is piped into {call.name}")
         elif before[-1].name in {"echo", "printf"}:
@@ -325,16 +310,16 @@ class Execution:
                 return
         for text, word in zip(call.arguments, call.words, strict=False):
             if operands and text == operands[0]:
-                self._filled(call, word)
+                self._running.filled(call, word)
         for word in scripts_of(call):
             for text in self._site.scope.each(word):
                 self._site.made.run(self._site.name(text, word), context)
         for operator, target in call.command.redirects:
             if operator == "<&" and not self._site.files.handed.isdisjoint(_ORIGINS):
                 message = f"{call.name} runs what an open descriptor gives"
-                self._unknown(call, self._site.files.handed, "shell-dynamic-command", message)
+                self._running.unknown(call, self._site.files.handed, "shell-dynamic-command", message)
             if operator == "<":
-                self._filled(call, target)
+                self._running.filled(call, target)
                 self._site.made.run(self._site.name(self._site.scope.text(target), target), context)
             if operator == "<" and isinstance(target.only, Substitution):
                 self._fed_by(call, target.only, target)
@@ -351,7 +336,7 @@ class Execution:
         known_lines = call.name in self._table["sources"] and self._settings.prints_dotenv(piece.script)
         severity = Severity.WARN if known_lines or self._settings.prints(piece.script, labels) else None
         message = f"{call.name} runs a command's output"
-        self._unknown(call, labels, "shell-dynamic-command", message, word, severity)
+        self._running.unknown(call, labels, "shell-dynamic-command", message, word, severity)
 
     def _source(self, call: Call, labels: frozenset[str], before: list[Call]) -> None:
         if not call.arguments or call.arguments[0] in _STANDARD_INPUT:
@@ -361,13 +346,13 @@ class Execution:
                 known = len(before) == 1 and not labels and is_setting((before[0].name, *before[0].arguments))
                 severity = Severity.WARN if known else None
                 message = f"{call.name} runs what it is fed"
-                self._unknown(call, labels, "shell-dynamic-command", message, severity=severity)
+                self._running.unknown(call, labels, "shell-dynamic-command", message, severity=severity)
             return
         piece = call.words[0].only if call.words else None
         if isinstance(piece, Substitution) and piece.process:
             self._fed_by(call, piece, call.words[0])
         elif call.words:
-            self._filled(call, call.words[0])
+            self._running.filled(call, call.words[0])
             self._site.made.run(self._site.name(call.arguments[0], call.words[0]), Context.SHELL)
 
     def _eval(self, call: Call, labels: frozenset[str]) -> None:
@@ -382,66 +367,9 @@ class Execution:
         if HOLE in text:
             known = self._settings.is_printed(call, labels) or is_weakness(text)
             severity = Severity.WARN if known else None
-            self._unknown(call, labels, "shell-eval", "eval runs text that is made at run time", severity=severity)
-
-    def _unknown(
-        self,
-        call: Call,
-        labels: frozenset[str],
-        rule: str,
-        message: str,
-        word: Word | None = None,
-        severity: Severity | None = None,
-    ) -> None:
-        if "download" in labels:
-            self._downloaded(call)
-        elif "decoded" in labels:
-            self._site.report("shell-decoded-execution", call.command, f"{message}, out of a decoder")
-        else:
-            self._site.doubt(rule, call.command, message, severity)
-
-    def _filled(self, call: Call, word: Word) -> None:
-        """Run the file that `word` names, if the script has filled it from elsewhere."""
-        if self._site.files.labels or self._site.files.unpacked:
-            self._run(call, self._site.name(self._site.scope.text(word), word))
-
-    def _installed(self, call: Call) -> None:
-        """A package, whose scripts run as root, that came from an address without a name."""
-        for text in call.operands:
-            key = self._site.files.find(text)
-            if key is not None and host_of(self._site.files.urls.get(key, ""), HOLE).bare:
-                self._downloaded(call, file=text)
-
-    def _run(self, call: Call, name: str) -> None:
-        labels = self._site.files.of(name)
-        if "decoded" in labels:
-            message = f"{name[:80]} holds what a decoder printed, and is run"
-            self._site.report("shell-decoded-execution", call.command, message)
-        elif labels:
-            self._downloaded(call, file=name)
-        elif (url := self._site.files.unpacked_in(name)) is not None:
-            shown = any(step.startswith("fence") for step in self._site.segment.provenance)
-            severity = Severity.WARN if shown or is_installer(url) else None
-            message = f"{name[:80]} comes out of an archive{url and f' from {url[:120]}'}, and is run"
-            self._site.report("shell-download-execution", call.command, message, subject=url, severity=severity)
-
-    def _downloaded(self, call: Call, before: list[Call] | None = None, file: str = "") -> None:
-        """Report a download that is run; a vendor's documented installer needs eyes, not a block."""
-        start = before[0].command.start if before else call.command.start
-        span = Command(start, max(call.command.end, start))
-        urls: list[str] = []
-        for first, last, asked in reversed(self._site.requests[-_MOST_REQUESTS:]):
-            urls[:0] = asked if start <= first and last <= span.end else ()
-        files = [key for name in (file, *call.arguments) if (key := self._site.files.find(name)) is not None]
-        urls += [url for name in files if (url := self._site.files.urls.get(name))]
-        named = {word for each in before or () for word in each.arguments if not word.startswith("-")}
-        if named and not urls and named <= _ELLIPSES:
-            return
-        known = bool(urls) and all(map(is_installer, urls))
-        where = f" from {urls[0][:120]}" if urls else ""
-        message = f"a download{where} is run by {call.name}"
-        severity = Severity.WARN if known else None
-        self._site.report("shell-download-execution", span, message, subject=" ".join(urls), severity=severity)
+            self._running.unknown(
+                call, labels, "shell-eval", "eval runs text that is made at run time", severity=severity
+            )
 
 
 def _is_own_public_key(before: Sequence[Call]) -> bool:

@@ -1,0 +1,101 @@
+"""Judges what a shell command starts that the script has fetched, decoded, unpacked or written."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from skillkeep.auditor.engines.installers import is_installer
+from skillkeep.auditor.engines.network import host_of
+from skillkeep.auditor.engines.shell.evaluate import HOLE
+from skillkeep.auditor.engines.shell.model import Command, Word
+from skillkeep.auditor.engines.shell.site import Call, ShellSite
+from skillkeep.auditor.interface import Severity
+
+__all__ = ["Running"]
+
+_ELLIPSES: Final = frozenset({"…", "..."})  # prose about `curl … | sh` fetches nothing
+_OPENED: Final = re.compile(r"\.(?:app|dmg|pkg|mpkg|command|terminal|scpt|jar|exe|msi|desktop|appimage|wasm|vsix)/?$")
+_MOST_REQUESTS: Final = 200  # the newest, among which a pipeline's own are
+
+
+class Running:
+    """Reports on one script what its commands start."""
+
+    def __init__(self, site: ShellSite) -> None:
+        self._site = site
+
+    def started(self, name: str) -> None:
+        """A program by its path; a bare name means a file of the script's own only where it sets the search path."""
+        if "/" in name or "$" in name:
+            self._site.made.run(name, None)
+        elif "PATH" in self._site.scope.own:
+            for path in self._site.made.called(name):
+                self._site.made.run(path, None)
+
+    def opened(self, call: Call) -> None:
+        """``open Tool.app``, ``java -jar tool.jar``: a program that was fetched is started by another one."""
+        for text, word in zip(call.arguments, call.words, strict=False):
+            if _OPENED.search(text.lower()):
+                self.filled(call, word)
+
+    def unknown(
+        self,
+        call: Call,
+        labels: frozenset[str],
+        rule: str,
+        message: str,
+        word: Word | None = None,
+        severity: Severity | None = None,
+    ) -> None:
+        """Report what is run and not known, by what its `labels` say of where it comes from; else by `rule`."""
+        if "download" in labels:
+            self.downloaded(call)
+        elif "decoded" in labels:
+            self._site.report("shell-decoded-execution", call.command, f"{message}, out of a decoder")
+        else:
+            self._site.doubt(rule, call.command, message, severity)
+
+    def filled(self, call: Call, word: Word) -> None:
+        """Run the file that `word` names, if the script has filled it from elsewhere."""
+        if self._site.files.labels or self._site.files.unpacked:
+            self.run(call, self._site.name(self._site.scope.text(word), word))
+
+    def installed(self, call: Call) -> None:
+        """A package, whose scripts run as root, that came from an address without a name."""
+        for text in call.operands:
+            key = self._site.files.find(text)
+            if key is not None and host_of(self._site.files.urls.get(key, ""), HOLE).bare:
+                self.downloaded(call, file=text)
+
+    def run(self, call: Call, name: str) -> None:
+        """Run the file called `name`: report it where the script has decoded, fetched or unpacked it."""
+        labels = self._site.files.of(name)
+        if "decoded" in labels:
+            message = f"{name[:80]} holds what a decoder printed, and is run"
+            self._site.report("shell-decoded-execution", call.command, message)
+        elif labels:
+            self.downloaded(call, file=name)
+        elif (url := self._site.files.unpacked_in(name)) is not None:
+            shown = any(step.startswith("fence") for step in self._site.segment.provenance)
+            severity = Severity.WARN if shown or is_installer(url) else None
+            message = f"{name[:80]} comes out of an archive{url and f' from {url[:120]}'}, and is run"
+            self._site.report("shell-download-execution", call.command, message, subject=url, severity=severity)
+
+    def downloaded(self, call: Call, before: list[Call] | None = None, file: str = "") -> None:
+        """Report a download that is run; a vendor's documented installer needs eyes, not a block."""
+        start = before[0].command.start if before else call.command.start
+        span = Command(start, max(call.command.end, start))
+        urls: list[str] = []
+        for first, last, asked in reversed(self._site.requests[-_MOST_REQUESTS:]):
+            urls[:0] = asked if start <= first and last <= span.end else ()
+        files = [key for name in (file, *call.arguments) if (key := self._site.files.find(name)) is not None]
+        urls += [url for name in files if (url := self._site.files.urls.get(name))]
+        named = {word for each in before or () for word in each.arguments if not word.startswith("-")}
+        if named and not urls and named <= _ELLIPSES:
+            return
+        known = bool(urls) and all(map(is_installer, urls))
+        where = f" from {urls[0][:120]}" if urls else ""
+        message = f"a download{where} is run by {call.name}"
+        severity = Severity.WARN if known else None
+        self._site.report("shell-download-execution", span, message, subject=" ".join(urls), severity=severity)
