@@ -55,7 +55,7 @@ class Collector:
     notes: dict[str, dict[str, Any]] = field(default_factory=dict)  # of each engine
     _derived: int = 0
     _derived_bytes: int = 0
-    _seen: set[tuple[str, int, str, bool, bytes]] = field(default_factory=set)
+    _seen: set[tuple[str, int, str, Context | None, bool, bytes]] = field(default_factory=set)
 
     def bound(self, engine: str, depth: int = 0) -> Bound:
         """An `Emitter` for one engine; `depth` is that of the text it reads."""
@@ -77,7 +77,9 @@ class Collector:
     def enqueue(self, derived: Derived) -> bool:
         """Queue derived text once; False when a bound is reached."""
         data = derived.data.encode("utf-8", "surrogatepass") if isinstance(derived.data, str) else derived.data
-        key = (derived.at.path, derived.at.line, derived.name, isinstance(derived.data, str), blake2b(data).digest())
+        is_text = isinstance(derived.data, str)
+        place = (derived.at.path, derived.at.line, derived.name)
+        key = (*place, derived.context, is_text, blake2b(data).digest())
         if key in self._seen:
             return True
         if derived.depth > MAX_DEPTH or self._derived >= MAX_DERIVED:
