@@ -113,15 +113,16 @@ def reads_as(context: Context, text: str) -> bool:
     """True when all of `text` can be read as a program in `context`."""
     if context is Context.PYTHON:
         return _is_python(text)
-    wanted = Context.TYPESCRIPT if context is Context.JAVASCRIPT else context
-    return _parses(wanted, text)
+    return not _is_json(text) and _parses(context, text)
 
 
 def begins_as(context: Context, text: str) -> bool:
-    """True when the first line of `text`, or half of all, may be a line of a shell's script. Prose is none."""
+    """True when the first line of `text`, and half of all, may be lines of a shell's script. Pages are none."""
     line = _POWERSHELL_LINE if context is Context.POWERSHELL else _SHELL_LINE
     notes = _NOTES.match(text)
-    return not _is_json(text) and bool(line.match(text, notes.end() if notes else 0) or _lines(line, text, share=0.5))
+    first = line.match(text, notes.end() if notes else 0)
+    own = frozenset(_FUNCTION.findall(text))
+    return bool(first) and _lines(line, text, own, share=0.5) and not _is_json(text)
 
 
 def _may_be_python(text: str, at: int, begins: bool, strict: bool) -> bool:

@@ -36,6 +36,7 @@ _START: Final = (
 )
 _INTO: Final = rf"\|[ \t]*(?:sudo[ \t]+)?(?:{_NAMED})[\d.]*\b"
 _PROGRAM: Final = re.compile(rf"\b(?:{_NAMED})")
+_MADE_PROGRAM: Final = re.compile(r"[ \t]+(?:-R[ \t]+)?(?:[ugoa]*\+[rwst]*x|[0-7]*[1357][0-7]*[ \t])")
 _WORD: Final = re.compile(r"[^\s\"'`,;|&()<>\[\]]+|[;|&\n]")
 _REACH: Final = 300  # bytes of a line behind the program's name
 _MOST_WORDS: Final = 12
@@ -100,7 +101,10 @@ def _handed(line: str) -> Iterator[tuple[str, Context]]:
         return
     program, behind_option = found[0], False
     context = _PROGRAMS[program]
-    for number, word in enumerate(_WORD.findall(line[found.end() :].split("\n")[0])):
+    behind = line[found.end() :]
+    if program == "chmod" and not _MADE_PROGRAM.match(behind):
+        return
+    for number, word in enumerate(_WORD.findall(behind.split("\n")[0])):
         if number == 0 and (word[0].isdigit() or word == ".exe"):
             continue
         if number > _MOST_WORDS or word in _ENDS or word in _GIVEN:
