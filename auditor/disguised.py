@@ -40,8 +40,9 @@ _WORDS: Final = (
     r"|match|case|type|raise|return|yield|print|exec)\b)[^\W\d]\w*"
 )
 _PROSE: Final = re.compile(rf"[^\n#\"']*?\b{_WORDS}[ \t]+{_WORDS}")
-_INCOMPLETE: Final = "incomplete input"
-_ALLOWS_INCOMPLETE: Final = 0x4000  # PyCF_ALLOW_INCOMPLETE_INPUT, as `codeop` has it
+_INCOMPLETE: Final = re.compile(  # what Python says of a text that is cut off
+    r"never closed|unterminated (?:f-|t-)?(?:triple|string)|expected (?:an indented block|'except')|\bEOF\b"
+)
 _ACTS: Final = (  # what Python that does something has in it; names may be written in other letters, too
     r"(?m)(?:^|[;:])[ \t]*(?:import[ \t]*[\pL_\\]|from[ \t.]+[\pL_.]*[ \t]*import\b)"
     r"|\b(?:exec|eval|compile|getattr|globals|importlib|runpy|__[a-z]+__)\b|\b(?:open|vars|locals|input|print)[ \t]*\("
@@ -142,13 +143,12 @@ def _begins_python(text: str, at: int, least: int) -> bool:
     """Whether the line at `at`, and those of the `least` characters that follow, may begin a program in Python."""
     end = text.find("\n", at + least)
     head = text[at : len(text) if end < 0 else end + 1]
-    flags = ast.PyCF_ONLY_AST | _ALLOWS_INCOMPLETE
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            compile(head, "", "exec", flags, dont_inherit=True)
+            ast.parse(head)
     except SyntaxError as error:
-        return _INCOMPLETE in (error.msg or "")
+        return bool(_INCOMPLETE.search(error.msg or "")) or (error.lineno or 0) > head.count("\n")
     except (ValueError, RecursionError, MemoryError):
         return False
     return True
