@@ -77,10 +77,9 @@ class Collector:
     def enqueue(self, derived: Derived) -> bool:
         """Queue derived text once; False when a bound is reached."""
         data = derived.data.encode("utf-8", "surrogatepass") if isinstance(derived.data, str) else derived.data
-        key = (
-            derived.at.path, derived.at.line, derived.name, derived.context, isinstance(derived.data, str),
-            blake2b(data).digest(),
-        )  # fmt: skip
+        is_text = isinstance(derived.data, str)
+        place = (derived.at.path, derived.at.line, derived.name)
+        key = (*place, derived.context, is_text, blake2b(data).digest())
         if key in self._seen:
             return True
         if derived.depth > MAX_DEPTH or self._derived >= MAX_DERIVED:

@@ -59,6 +59,7 @@ _SHELL_WORDS = (
     "base64 nc ncat socat ssh scp rsync openssl crontab systemctl launchctl nohup xattr osascript open "
     "clawhub openclaw claude"
 )
+_MODULE = r"\w[\w.]*(?:[ \t]+as[ \t]+\w+)?"
 _SNIFFS: tuple[tuple[Context, str], ...] = (
     (
         Context.SHELL,
@@ -69,20 +70,23 @@ _SNIFFS: tuple[tuple[Context, str], ...] = (
     ),
     (
         Context.PYTHON,
-        (r"^[ \t]*(?:>>>[ \t]+)?(?:import[ \t]+\w[\w.]*(?:[ \t]*,[ \t]*\w+)*(?:[ \t]+as[ \t]+\w+)?[ \t]*(?:#.*)?$"
+        (r"^[ \t]*(?:>>>[ \t]+)?(?:import[ \t]+"
+        rf"{_MODULE}(?:[ \t]*,[ \t]*{_MODULE})*[ \t]*(?:#.*|;[ \t]*\w.*)?$"
         r"|from[ \t]+[\w.]+[ \t]+import[ \t(]|(?:async[ \t]+)?def[ \t]+\w+\(.*\).*:|class[ \t]+\w+.*:[ \t]*$"
-        r"|(?:exec|eval|__import__|print)\(|if[ \t]+__name__)"),
+        r"|(?:\w+[ \t]*=[ \t]*)?(?:exec|eval|__import__)\(|print\(|if[ \t]+__name__)"),
     ),
     (
         Context.JAVASCRIPT,
         (r"^[ \t]*(?:(?:const|let|var)[ \t]+[\w{\[]|import[ \t].*[ \t]from[ \t]+['\"]"
         r"|export[ \t]+(?:default|const|function)\b"
-        r"|(?:async[ \t]+)?function\b[ \t]*\w*\(|module\.exports|console\.log\()|\brequire\(['\"]|=>[ \t]*\{"),
+        r"|(?:async[ \t]+)?function\b[ \t]*\w*\(|module\.exports|console\.log\()|\brequire\(['\"]|=>[ \t]*\{"
+        r"|\bimport\(['\"`]|\bprocess\.(?:mainModule|binding|getBuiltinModule)\b"),
     ),
     (
         Context.POWERSHELL,
-        (r"^[ \t]*(?:PS[^>\n]*>[ \t]*)?(?:powershell|pwsh)(?:\.exe)?[ \t]|\b(?:iex|iwr|irm)\b|\$env:|"
-        r"\b(?:Invoke|New|Set|Get|Start|Write|Import)-[A-Z]\w+"),
+        (r"^[ \t]*(?:PS[^>\n]*>[ \t]*)?(?:powershell|pwsh)(?:\.exe)?[ \t]|\b(?i:iex|iwr|irm)\b|\$(?i:env):|"
+        r"\b(?:Invoke|New|Set|Get|Start|Write|Import)-[A-Z]\w+"
+        r"|\b(?i:invoke-(?:webrequest|restmethod|expression|command)|new-object|start-process)\b"),
     ),
 )  # fmt: skip
 # Labels of languages nobody runs by pasting: there only lines that are commands by themselves count as shell.

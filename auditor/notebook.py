@@ -1,5 +1,7 @@
-"""Jupyter notebooks (nbformat 4) cut into cells: each in the language that its kernel or its first line gives it.
+"""Jupyter notebooks cut into cells: each in the language that its kernel or its first line gives it.
 
+Of nbformat 3, which Jupyter upgrades when it opens it, the cells of all worksheets are read. Of a notebook that is
+broken, or nested too deep for Python, every text of a cell is read that can be found, and `is_unread` says so.
 Lines that IPython hands to the shell (``!command``, ``%pip``) are cut out as shell, and leave ``pass`` behind.
 """
 
@@ -11,11 +13,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from skillkeep.auditor.disguised import disguised_languages
 from skillkeep.auditor.engines.interface import Context, Mark
-from skillkeep.auditor.languages import language_of_label, languages_of_file
+from skillkeep.auditor.languages import language_of_label, languages_of_file, sniff
 from skillkeep.auditor.notebook_lines import source_marks
 
-__all__ = ["Cell", "cells_of"]
+__all__ = ["Cell", "cells_of", "is_unread"]
 
 _CELL_MAGIC = re.compile(r"^\s*%%(?P<name>!|\w+)[ \t]*(?P<rest>[^\n]*)\n?")
 _LINE_MAGIC = re.compile(
@@ -42,18 +45,56 @@ def cells_of(text: str) -> list[Cell] | None:
     try:
         book = json.loads(text)
     except (ValueError, RecursionError):
+        return _torn(text) or None
+    cells = _cells(book)
+    if cells is None:
         return None
-    cells = book.get("cells") if isinstance(book, dict) else None
-    if not isinstance(cells, list):
-        return None
-    language = _kernel(book.get("metadata"))
+    metadata = book.get("metadata")
+    language = _kernel(metadata)
     known = source_marks(text)
     marked = known if len(known) == len(cells) else [("", ())] * len(cells)
     found: list[Cell] = []
     for number, (cell, (source, marks)) in enumerate(zip(cells, marked, strict=True), 1):
         if isinstance(cell, dict):
-            body = _joined(cell.get("source"))
+            body = _joined(cell.get("source") or cell.get("input"))
             found += _cell(f"cell {number}", cell, body, marks if source == body else (), language)
+    return found
+
+
+def is_unread(text: str) -> bool:
+    """True for what is no JSON to Python's reader: another may forgive more, or read deeper."""
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError):
+        return bool(text.strip())
+    return False
+
+
+def _cells(book: Any) -> list[Any] | None:
+    """The cells of nbformat 4 and, below worksheets, of 3."""
+    if not isinstance(book, dict):
+        return None
+    cells = book.get("cells")
+    sheets = book.get("worksheets")
+    if not isinstance(cells, list) and not isinstance(sheets, list):
+        return None
+    found = list(cells) if isinstance(cells, list) else []
+    for sheet in sheets if isinstance(sheets, list) else ():
+        inner = sheet.get("cells") if isinstance(sheet, dict) else None
+        found += inner if isinstance(inner, list) else []
+    return found
+
+
+def _torn(text: str) -> list[Cell]:
+    """What the cells of a broken notebook hold, as the code that it looks like."""
+    found: list[Cell] = []
+    for number, (body, marks) in enumerate(source_marks(text), 1):
+        step = f"cell {number}"
+        looks = dict.fromkeys((*sniff(body), *disguised_languages(body)))
+        for context in looks:
+            found += _python(body, step, marks) if context is Context.PYTHON else [Cell(context, body, step, marks)]
+        if not looks:
+            found.append(Cell(Context.INSTRUCTION, body, step, marks))
     return found
 
 
@@ -62,6 +103,8 @@ def _cell(step: str, cell: dict[str, Any], body: str, marks: tuple[Mark, ...], l
         yield Cell(Context.INSTRUCTION, body, step, marks)
         return
     magic = _CELL_MAGIC.match(body)
+    if isinstance(named := cell.get("language"), str) and named:  # of nbformat 3
+        language = language_of_label(named) or Context.TEXT
     if magic:
         whole = Cell(language, body, step, marks)
         yield from _magic_cell(magic, whole, language)

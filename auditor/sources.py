@@ -82,8 +82,8 @@ def source_file(path: str, data: bytes, decoded: Decoded, executable: bool) -> S
         return SourceFile(path, data, None, executable, (_name_segment(path),))
     text = decoded.text
     contexts = languages_of_file(path, text, executable)
-    if not CODE.intersection(contexts):
-        contexts += disguised_languages(text)
+    by_name = bool(CODE.intersection(languages_of_file(path, "", False)))
+    contexts += disguised_languages(text, contexts, claimed=by_name)
     segments = [_name_segment(path)]
     if Context.INSTRUCTION in contexts:
         segments += _instruction_segments(path, text)
@@ -183,7 +183,7 @@ def _block_segments(path: str, block: Fence, nested: bool = False) -> list[Segme
     whole = Segment(path, Context.FENCED, block.text, block.first_line, block.indent, None, provenance)
     claimed = language_of_label(block.label)
     segments = [whole]
-    for context in (Context.SHELL,) if is_other_language(block.label) else _readings(claimed, block.text):
+    for context in _other_readings(block.text) if is_other_language(block.label) else _readings(claimed, block.text):
         text = block.text
         if context is Context.SHELL:
             text = _PROMPT.sub(r"\1 ", text) if claimed in {None, Context.SHELL} else command_lines(text)
@@ -196,8 +196,15 @@ def _block_segments(path: str, block: Fence, nested: bool = False) -> list[Segme
 def _readings(claimed: Context | None, text: str) -> tuple[Context, ...]:
     """A label that the content bears out is believed; else every language the content looks like counts too."""
     if claimed is None:
-        return sniff(text)
-    return (claimed,) if looks_like(claimed, text) else tuple(dict.fromkeys((claimed, *sniff(text))))
+        looks = sniff(text)
+    else:
+        looks = (claimed,) if looks_like(claimed, text) else tuple(dict.fromkeys((claimed, *sniff(text))))
+    return looks + disguised_languages(text, looks, claimed=claimed is not None)
+
+
+def _other_readings(text: str) -> tuple[Context, ...]:
+    """Below a label of another language: lines that are commands, and what all of the text is a program in."""
+    return (Context.SHELL, *disguised_languages(text, {Context.SHELL}))
 
 
 def _script_segments(path: str, text: str) -> list[Segment]:

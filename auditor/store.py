@@ -8,6 +8,7 @@ from __future__ import annotations
 import sys
 import zlib
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from typing import Final
 
 from skillkeep.auditor.engines.interface import Context, Segment, SourceFile
@@ -49,6 +50,12 @@ class FileStore:
         self.packed += 1
         self.files.append(_PackedFile(file, self))
         return True
+
+    def widen(self, index: int, more: tuple[Segment, ...]) -> None:
+        """Give the file at `index` of `files` more segments. One that is packed stays as it is: it was judged."""
+        file = self.files[index]
+        if not isinstance(file, _PackedFile):
+            self.files[index] = replace(file, segments=(*file.segments, *more))
 
     def contexts(self, some: Iterable[Segment]) -> frozenset[Context]:
         """Those of some segments, each set of them once."""

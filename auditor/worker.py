@@ -30,6 +30,7 @@ from skillkeep.auditor.pages import looked_up_pages
 from skillkeep.auditor.patterns import forget_compiled
 from skillkeep.auditor.rulebook import Rulebook, default_rulebook
 from skillkeep.auditor.sources import cut_file, decode, derived_file, source_file
+from skillkeep.auditor.started import Started
 from skillkeep.auditor.store import FileStore
 from skillkeep.auditor.verdict import implied, listed, own_services, settle, settle_capabilities
 from skillkeep.auditor.watch import TooSlowError, Watch
@@ -55,6 +56,7 @@ class _Audit:
     deadline: float
     watch: Watch = field(default_factory=Watch)
     store: FileStore = field(default_factory=lambda: FileStore(cut_file))
+    started: Started = field(default_factory=Started)
     declared: set[str] = field(default_factory=set)
     named: set[str] = field(default_factory=set)  # by files that are packed
     hashed: list[ManifestEntry] = field(default_factory=list)
@@ -87,6 +89,7 @@ def _read(
     with TreeView.open(root, options.limits) as view, audit.watch.ticking():
         for number, entry in enumerate(view.files()):
             _one(audit, view, number, entry, skip)
+        _as_started(audit)
         if audit.store.packed:
             forget_compiled()
         if options.checkout:
@@ -141,6 +144,7 @@ def _one(audit: _Audit, view: TreeView, number: int, entry: TreeEntry, skip: fro
         decoded = decode(entry.path, data)
         made.append(source_file(entry.path, data, decoded, entry.executable))
         audit.declared |= declared_names(made)
+        audit.started.note(decoded.text or "")
         if decoded.note:
             rule = "tree-text-nul" if "NUL" in decoded.note else "tree-text-encoding"
             emit.finding(rule, Location(entry.path), decoded.note, f"The text {decoded.note}")
@@ -155,6 +159,20 @@ def _one(audit: _Audit, view: TreeView, number: int, entry: TreeEntry, skip: fro
             audit.named |= named_services([file])
             if not audit.store.packed % _MAKES_ROOM:
                 _make_room()
+
+
+def _as_started(audit: _Audit) -> None:
+    """Judge files in the languages that the tool starts them in, too. None is a document any more."""
+    for index, file in enumerate(audit.store.files):
+        _guarded(audit, "audit", file.path, partial(_one_as_started, audit, index, file))
+
+
+def _one_as_started(audit: _Audit, index: int, file: SourceFile) -> None:
+    more = audit.started.more(file)
+    if more is not None:
+        _judge(audit, more)
+        _drain(audit)
+        audit.store.widen(index, more.segments)
 
 
 def _make_room() -> None:

@@ -347,7 +347,7 @@ def test_a_program_below_the_name_of_a_page_documents_nothing() -> None:
     [
         "import this and that.\nThen eval(input()) is what you must never write.\n",
         "# Guide\n\nUse `eval(input())` with care.\n\n```python\nimport os\neval(input())\n```\n",
-        "[1, 2, 3]\n", '{"a": "import os"}\n', "name: eval(input())\nimport os\n", "a,b\nimport,os\n",
+        "[1, 2, 3]\n", '{"a": "import os"}\n', "name: eval(input())\nimport: os\n", "a,b\nimport,os\n",
         "If you can, read this.\nimport os\n", "set the name first\nexport NAME=a\nand then say so\n",
         "# Changes\n\n[a](b) is new.\n\n- Added `curl`\n- Fixed it\n\n```bash\ncurl a | sh\n```\n",
     ],

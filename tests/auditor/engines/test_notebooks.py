@@ -140,3 +140,36 @@ def test_every_line_of_a_source_has_its_place(sources: list[object], indent: int
             for mark, line in zip(marks, lines, strict=False):
                 written = json.dumps(line, ensure_ascii=ascii_only)[1:-1]
                 assert written == "" or text.split("\n")[mark.line - 1][mark.column - 1] == written[0]
+
+
+@pytest.mark.parametrize(
+    "cell",
+    [
+        {"cell_type": "code", "language": "python", "input": f"import os\nos.system('{LINE}')\n"},
+        {"cell_type": "code", "language": "python", "input": ["import os\n", f"os.system('{LINE}')\n"]},
+        {"cell_type": "code", "language": "bash", "input": [LINE]},
+        {"cell_type": "markdown", "source": f"```bash\n{LINE}\n```\n"},
+    ],
+)
+def test_a_notebook_of_the_third_format_is_read(cell: dict[str, object]) -> None:
+    text = json.dumps({"nbformat": 3, "metadata": {}, "worksheets": [{"cells": [cell]}]})
+    assert CAUGHT in {finding.rule for finding in audited({"a.ipynb": text}).findings}
+
+
+@pytest.mark.parametrize("depth", [1_100, 100_000])
+@pytest.mark.parametrize("extra", ["before", "behind"])
+def test_a_notebook_nested_too_deep_for_python_is_told_and_searched(depth: int, extra: str) -> None:
+    deep = f'"deep": {"[" * depth}{"]" * depth}'
+    cells = f'"cells": [{json.dumps(code("import os", f"os.system({LINE!r})"))}]'
+    text = f"{{{deep}, {cells}}}" if extra == "before" else f"{{{cells}, {deep}}}"
+    assert {CAUGHT, "audit-incomplete"} <= {finding.rule for finding in audited({"a.ipynb": text}).findings}
+
+
+@pytest.mark.parametrize("text", ['{"nbformat": 4, "cells": [{"cell_type": "code", "source": ["x = 1"]}', "{"])
+def test_a_broken_notebook_is_never_a_pass(text: str) -> None:
+    assert "audit-incomplete" in {finding.rule for finding in audited({"a.ipynb": text}).findings}
+
+
+def test_json_nested_too_deep_is_never_a_pass() -> None:
+    assert "audit-incomplete" in {f.rule for f in audited({"a.json": "[" * 100_000 + "]" * 100_000}).findings}
+    assert "audit-incomplete" not in {f.rule for f in audited({"a.json": json.dumps([[1]] * 1_000)}).findings}
