@@ -13,9 +13,11 @@ from skillkeep.auditor.engines.shell.model import Command, Pipeline, Script, Sub
 from skillkeep.auditor.engines.shell.printing import DECODING, echoed, filtered
 from skillkeep.auditor.engines.tables import secrets
 
-__all__ = ["HOLE", "Known", "Scope"]
+__all__ = ["HOLE", "OWN_VARIABLE", "Known", "Scope"]
 
 HOLE: Final = "\uf8ff"
+OWN_VARIABLE: Final = "${OWN_VARIABLE}"
+"""What stands for a `HOLE` in a program that a script writes: run by that name, it is a command in a variable."""
 _NOTHING: Final[frozenset[str]] = frozenset()
 _MAX_TEXT: Final = 1 << 18
 _MAX_STEPS: Final = 200_000

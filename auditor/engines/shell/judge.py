@@ -10,7 +10,7 @@ from skillkeep.auditor.engines.interface import Context
 from skillkeep.auditor.engines.shell.acting import Acting, only_looks
 from skillkeep.auditor.engines.shell.braces import braced
 from skillkeep.auditor.engines.shell.calls import calls_of
-from skillkeep.auditor.engines.shell.evaluate import HOLE
+from skillkeep.auditor.engines.shell.evaluate import HOLE, OWN_VARIABLE
 from skillkeep.auditor.engines.shell.execution import Execution
 from skillkeep.auditor.engines.shell.lookup import lookup
 from skillkeep.auditor.engines.shell.model import Command, Pipeline, Script, Substitution, Variable, Word
@@ -257,7 +257,7 @@ class Judge:
             scope.assign(name, value, labels, appended=appended)
             self._reach.preloaded(command, name, scope.text(value), labels)
             if name in self._run_later:
-                self._site.derive(scope.text(value), Context.SHELL, command, name)
+                self._site.derive(scope.text(value).replace(HOLE, OWN_VARIABLE), Context.SHELL, command, name)
 
     def _remember(self, call: Call, flowing: frozenset[str]) -> None:
         """What a builtin leaves behind: variables read, names for commands, commands for later."""

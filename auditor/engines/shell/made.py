@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from skillkeep.auditor.engines.interface import Context
-from skillkeep.auditor.engines.shell.evaluate import HOLE
+from skillkeep.auditor.engines.shell.evaluate import HOLE, OWN_VARIABLE
 from skillkeep.auditor.engines.shell.files import Files
 from skillkeep.auditor.engines.shell.model import Command
 from skillkeep.auditor.engines.written import written_as
@@ -91,15 +91,20 @@ class Made:
             for made in versions:
                 text = made.whole
                 if (named := written_as(key, text)) is not None:
-                    self.derive(text, named, made.command, "written to a file")
+                    self._audit(text, named, made.command, "written to a file")
 
     def _hand_on(self, made: _Text, context: Context | None) -> None:
         text, command = made.whole, made.command
         if context is None and not text.startswith("#!"):
             context = Context.SHELL  # which is what a shell makes of a program without that line
-        self.derive(text, context, command, "written to a file and run")
+        self._audit(text, context, command, "written to a file and run")
         if context is Context.TEXT:
-            self.derive(text, None, command, "written to a file and run")
+            self._audit(text, None, command, "written to a file and run")
+
+    def _audit(self, text: str, context: Context | None, command: Command, via: str) -> None:
+        if context is Context.SHELL:
+            text = text.replace(HOLE, OWN_VARIABLE)
+        self.derive(text, context, command, via)
 
     def _find(self, name: str) -> str | None:
         return self.files.same(_key(name), self._texts) if self._texts else None

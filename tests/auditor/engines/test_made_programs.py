@@ -140,3 +140,19 @@ def test_a_program_that_python_writes_and_starts_is_audited(program: str) -> Non
 def test_a_text_that_python_writes_and_counts_is_left_alone() -> None:
     program = f'import subprocess\nopen("a.txt", "w").write("{PIPED}")\nsubprocess.run(["wc", "a.txt"], check=True)\n'
     assert audit_code({"t.py": program}).verdict is Verdict.PASS
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        'call=$(jq -r .notify "$1")\ncat > "$2/notify.sh" <<E\n#!/bin/bash\n$call --text "$3"\nE\n',
+        'asking=$(mktemp)\nGIT_ASKPASS="$asking" git push origin main\n',
+        'EDITOR="$1" git commit\n',
+    ],
+)
+def test_a_command_in_a_variable_is_no_worse_in_a_file(script: str) -> None:
+    assert audit(script).verdict is not Verdict.FAIL
+
+
+def test_a_text_of_a_caller_that_a_written_file_has_a_shell_run_is_refused() -> None:
+    assert audit('cat > a.sh <<E\nsh -c "$1"\nE\nsh a.sh\n').verdict is Verdict.FAIL
