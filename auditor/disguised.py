@@ -103,7 +103,10 @@ def disguised_languages(text: str, known: Collection[Context] = (), *, claimed: 
             continue
         if claimed and (context is not Context.TYPESCRIPT or not looks_like(context, text)):
             continue
-        if claimed and Context.PYTHON in known and _begins_python(text, at, _HEAD):
+        if claimed and (
+            (Context.PYTHON in known and _begins_python(text, at, _HEAD))
+            or (Context.SHELL in known and begins_as(Context.SHELL, text))
+        ):
             continue
         if (alike is None or _is_alike(alike, text)) and reads(text):
             found.append(context)
