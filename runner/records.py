@@ -11,6 +11,7 @@ from typing import Any
 from skillkeep.digest import sha256_bytes, spell
 from skillkeep.files import io_errors, remove_tree
 from skillkeep.runner.interface import RunResult, SandboxPolicy
+from skillkeep.text import encodable
 from skillkeep.vault.interface import VaultedTool
 
 __all__ = ["KEPT_RUNS", "forget_oldest", "record_of", "run_facts"]
@@ -26,7 +27,7 @@ def run_facts(tool: VaultedTool, argv: Sequence[str], policy: SandboxPolicy) -> 
         "tool": tool.name,
         "tool_digest": tool.digest,
         "tier": int(tool.tier),
-        "argv": [_encodable(word) for word in argv],
+        "argv": [encodable(word) for word in argv],
         "policy_digest": policy.digest,
     }
 
@@ -52,10 +53,6 @@ def _without_output(result: RunResult) -> dict[str, Any]:
         del shape[name], shape[f"{name}_encoding"]
         shape[f"{name}_bytes"], shape[f"{name}_digest"] = len(data), spell(sha256_bytes(data))
     return shape
-
-
-def _encodable(word: str) -> str:
-    return word.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
 
 
 def forget_oldest(runs: Path) -> None:

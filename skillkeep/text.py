@@ -50,6 +50,8 @@ def escape(text: str | bytes, *, keep_newlines: bool = False) -> str:
 
 def encodable(text: str) -> str:
     """`text` with what stands for undecodable bytes (PEP 383) as ``\\xNN``; all other characters stay."""
+    if text.isascii():
+        return text
     return "".join(_escape_char(char) if 0xD800 <= ord(char) <= 0xDFFF else char for char in text)
 
 
