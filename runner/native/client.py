@@ -9,6 +9,7 @@ from __future__ import annotations
 import atexit
 import contextlib
 import os
+import select
 import socket
 import struct
 import sys
@@ -339,11 +340,29 @@ def _connect(folder: str, name: str) -> socket.socket | None:
     except OSError as error:
         connection.close()
         raise KernelError(LAYER, error.errno or 0, f"connect to {folder}/{name}") from error
-    owner = _CREDENTIALS.unpack(connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size))[1]
+    raw = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
+    server, owner, _ = _CREDENTIALS.unpack(raw)
     if owner != os.geteuid():
         connection.close()
         raise KernelError(LAYER, 0, f"{folder}/{name} is served by the user {owner}", "Remove that socket.")
+    if _has_ended(server):  # its last children hold the socket for a moment, and nobody hears what is sent there
+        connection.close()
+        return None
     return connection
+
+
+def _has_ended(pid: int) -> bool:
+    """Whether that process has, though its parent may not know yet. One that cannot be seen from here (0) has not."""
+    if not pid:
+        return False
+    try:
+        process = os.pidfd_open(pid)
+    except ProcessLookupError:
+        return True
+    try:
+        return bool(select.select([process], [], [], 0)[0])
+    finally:
+        os.close(process)
 
 
 def _start(folder: str, name: str, folders: dict[str, str], idle_seconds: float) -> None:

@@ -258,6 +258,33 @@ def test_a_server_that_ended_while_it_prepared_a_run_is_replaced(
     assert server(own) != first
 
 
+_LEFT_LISTENING = """
+import os, socket, sys
+listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+listener.bind(sys.argv[1])
+listener.listen(9)
+if not os.fork():
+    os.close(1)
+    sys.stdin.read()
+"""
+
+
+def test_a_socket_that_only_the_last_children_of_a_server_hold_is_nobodys(own: Bench) -> None:
+    assert run("true").exit_code == 0
+    right = client._right_server()
+    kill(server(own))
+    path = f"{right.folder}/{right.name}"
+    assert until(lambda: client._connect(right.folder, right.name) is None)
+    os.unlink(path)
+    ends, kept = os.pipe()
+    try:
+        subprocess.run([sys.executable, "-c", _LEFT_LISTENING, path], stdin=ends, check=True, timeout=60)
+        assert run("echo", "served").stdout == b"served\n"
+    finally:
+        os.close(kept)
+        os.close(ends)
+
+
 def test_what_a_server_said_before_it_was_told_to_go_on_is_heard(own: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     assert run("true").exit_code == 0
     find = client._right_now
