@@ -8,7 +8,7 @@ from pathlib import Path
 from skillkeep.grants import check_path, normal_grant, widest
 from skillkeep.ingest.errors import IngestError
 
-__all__ = ["check_grants", "is_grantable"]
+__all__ = ["check_grants"]
 
 
 def check_grants(grants: Iterable[str], home: Path) -> tuple[str, ...]:
@@ -26,14 +26,6 @@ def check_grants(grants: Iterable[str], home: Path) -> tuple[str, ...]:
                 grant=grant[:200],
             ) from error
     return widest(checked)
-
-
-def is_grantable(grant: str) -> bool:
-    """True for a grant that may be given."""
-    try:
-        return normal_grant(grant) == grant
-    except ValueError:
-        return False
 
 
 def _usable(grant: str, home: Path) -> str:

@@ -9,13 +9,12 @@ from typing import Any
 
 from skillkeep.auditor.interface import Report, Verdict
 from skillkeep.errors import SkillkeepError
-from skillkeep.grants import widest
+from skillkeep.grants import is_grantable, widest
 from skillkeep.ingest.artifacts import Artifact
 from skillkeep.ingest.errors import IngestError
 from skillkeep.ingest.fetching import Fetched
 from skillkeep.ingest.gate import Case, Decision, Status
 from skillkeep.ingest.giturl import is_commit
-from skillkeep.ingest.grants import is_grantable
 from skillkeep.ingest.outcome import Change, Outcome
 from skillkeep.ingest.repeat import restore_command, show_command
 from skillkeep.ingest.request import Floor, IngestRequest

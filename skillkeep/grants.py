@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
-__all__ = ["RESERVED", "check_path", "grant_of_place", "normal_grant", "widest"]
+__all__ = ["RESERVED", "check_path", "grant_of_place", "is_grantable", "normal_grant", "widest"]
 
 RESERVED: Final = (
     "/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/nix", "/etc", "/dev", "/proc", "/run",
@@ -38,6 +38,14 @@ def normal_grant(grant: str) -> str:
             raise ValueError("the path has '..' in it")
         return f"write:{_of_its_own(os.path.normpath(value).replace('//', '/'))}"
     raise ValueError("it is none of net:HOST:PORT, env:NAME and write:/absolute/path")
+
+
+def is_grantable(grant: str) -> bool:
+    """True for a grant that may be given, in its one spelling."""
+    try:
+        return normal_grant(grant) == grant
+    except ValueError:
+        return False
 
 
 def _of_its_own(path: str) -> str:

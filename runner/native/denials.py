@@ -7,7 +7,7 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-from skillkeep.grants import RESERVED, grant_of_place
+from skillkeep.grants import grant_of_place, is_grantable
 from skillkeep.runner.interface import Assurance, Denial, SandboxPolicy
 
 __all__ = ["denials_of"]
@@ -78,10 +78,10 @@ def _grant_for(path: str, policy: SandboxPolicy) -> str:
     if not may_be_looked_at(path):
         return ""
     place = path if os.path.lexists(path) else os.path.dirname(path)
-    own = (*RESERVED, policy.tool_mount)
-    kept = place in ("/", "/tmp") or any(f"{place}/".startswith(f"{each}/") for each in own)  # noqa: S108
+    grant = f"write:{place}"
+    kept = f"{place}/".startswith(f"{policy.tool_mount}/") or not is_grantable(grant)
     usable = os.path.isdir(place) or os.path.isfile(place)
-    return f"write:{place}" if usable and not kept and os.path.realpath(place) == place else ""
+    return grant if usable and not kept and os.path.realpath(place) == place else ""
 
 
 def _spelt(number: int) -> str:

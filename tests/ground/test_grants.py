@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from skillkeep.grants import check_path, grant_of_place, normal_grant, widest
+from skillkeep.grants import check_path, grant_of_place, is_grantable, normal_grant, widest
 
 
 @pytest.mark.parametrize(
@@ -22,7 +22,8 @@ from skillkeep.grants import check_path, grant_of_place, normal_grant, widest
 )
 def test_a_grant_has_one_spelling(grant: str, normal: str) -> None:
     assert normal_grant(grant) == normal
-    assert normal_grant(normal) == normal
+    assert is_grantable(grant) == (grant == normal)
+    assert is_grantable(normal)
 
 
 @pytest.mark.parametrize(
@@ -35,6 +36,7 @@ def test_a_grant_has_one_spelling(grant: str, normal: str) -> None:
     ],
 )  # fmt: skip
 def test_what_no_run_could_be_given_is_refused(grant: str) -> None:
+    assert not is_grantable(grant)
     with pytest.raises(ValueError, match=r"\S"):
         normal_grant(grant)
 
