@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Iterable, Sequence
-from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
@@ -32,10 +31,6 @@ _WAITING: Final = frozenset({"-i", "-l", "-li", "-il"})
 _RUNS_NEXT: Final = re.compile(r"-[a-z]{0,3}[ce]|/c|-(?:Encoded)?Command", re.IGNORECASE)
 _READERS: Final = frozenset({"node", "deno", "bun", "python", "python3", "ruby", "perl", "php", "lua", "osascript"})
 _CALLERS: Final = frozenset({"call", "apply"})
-_CHOSEN: Final = frozenset({"child_process", "vm"})
-_GLOBAL: Final = frozenset({"globalThis", "window", "global"})
-_THROUGH: Final = frozenset({"call", "apply", "bind"})
-_REACHES: Final = frozenset({"constructor", "mainModule", "binding"})  # lead from any object to what runs code
 _PAGE: Final = re.compile(r"\b(?:document|window)\.|\baddEventListener\(|</?(?:script|div|button)\b")
 _MAKERS: Final = frozenset({"Function", "AsyncFunction", "GeneratorFunction"})
 _FEEDING: Final = re.compile(r"(?:^|\.)(?:pipe|pipeTo|pipeline|write|end)$")
@@ -107,28 +102,8 @@ class Execution:
             self._process(node, scope, path, arguments)
         elif path in words.importers:
             self._import(node, scope, path, _pick(arguments, 0))
-        elif self._is_chosen(path):
+        elif words.is_chosen(path):
             self._site.report("javascript-hidden-execution", node, "a function chosen at run time is called")
-
-    def _is_chosen(self, path: str) -> bool:
-        """True for ``globalThis[name](…)``, also ``.call(…)``; a method by its name of what was chosen is one of many."""
-        root, *names = path.split(".")
-        if "?" not in names or root not in _CHOSEN | _GLOBAL:
-            return False
-        named = [each.removesuffix("()") for each in names[names.index("?") + 1 :]]
-        return (
-            root in _CHOSEN
-            or "?" in named
-            or all(each in _THROUGH for each in named)
-            or not self._runs.isdisjoint(named)
-        )
-
-    @cached_property
-    def _runs(self) -> frozenset[str]:
-        """The names of what runs code or leads to it."""
-        words = self._words
-        running = (*words.code, *words.shell, *words.process, *words.importers)
-        return _REACHES | {path.rpartition(".")[2] for path in running}
 
     @staticmethod
     def _is_maker(path: str) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from typing import Any, Final
 
 from skillkeep.auditor.engines.leaving import client_in
@@ -19,6 +19,10 @@ _STRUCTURE: Final = frozenset(
         "crypto",
     }
 )  # fmt: skip
+_CHOSEN: Final = frozenset({"child_process", "vm"})
+_GLOBAL: Final = frozenset({"globalThis", "window", "global"})
+_THROUGH: Final = frozenset({"call", "apply", "bind"})
+_REACHES: Final = frozenset({"constructor", "mainModule", "binding"})  # lead from any object to what runs code
 
 
 @dataclass(frozen=True)
@@ -82,6 +86,23 @@ class Words:
             if path.startswith(base) and path[len(base) : len(base) + 1] == ".":
                 return path[len(base) + 1 :].partition(".")[0].removesuffix("()")
         return None
+
+    def is_chosen(self, path: str) -> bool:
+        """True for ``globalThis[name](…)``, also through ``.call``, and for all of a dangerous module's that is chosen.
+
+        A method by its name of what was chosen from the global object is one of many.
+        """
+        root, *names = path.split(".")
+        if "?" not in names or root not in _CHOSEN | _GLOBAL:
+            return False
+        named = {each.removesuffix("()") for each in names[names.index("?") + 1 :]}
+        return root in _CHOSEN or "?" in named or named <= _THROUGH or not self._running.isdisjoint(named)
+
+    @cached_property
+    def _running(self) -> frozenset[str]:
+        """The names of what runs code or leads to it."""
+        paths = (*self.code, *self.shell, *self.process, *self.importers)
+        return _REACHES | {path.rpartition(".")[2] for path in paths}
 
     def is_hot(self, path: str) -> bool:
         """True for a path that leads to something the table knows, or to a file of the tool."""
