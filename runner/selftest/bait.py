@@ -133,9 +133,8 @@ def _services(stack: contextlib.ExitStack, folder: Path) -> dict[str, Any]:
     wake = stack.enter_context(socket.socket(socket.AF_INET, socket.SOCK_DGRAM))
     thread = threading.Thread(target=_echo, args=(udp, wake), daemon=True)
     wake.bind(("127.0.0.1", 0))
+    stack.callback(_end, thread, wake)  # in one: who is told to end between two would wait for an echo that nobody ends
     thread.start()
-    stack.callback(thread.join)
-    stack.callback(wake.sendto, b"end", wake.getsockname())
     return {
         "tcp_port": tcp.getsockname()[1],
         "udp_port": udp.getsockname()[1],
@@ -149,6 +148,13 @@ def _echo(udp: socket.socket, wake: socket.socket) -> None:
         if udp in ready:
             data, sender = udp.recvfrom(100)
             udp.sendto(data, sender)
+
+
+def _end(thread: threading.Thread, wake: socket.socket) -> None:
+    """End the echo, if it has begun."""
+    if thread.ident is not None:
+        wake.sendto(b"end", wake.getsockname())
+        thread.join()
 
 
 def _shared_memory(stack: contextlib.ExitStack) -> dict[str, Any]:

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -57,6 +58,21 @@ def test_what_a_killed_one_left_is_removed_by_the_next_and_nothing_of_a_living_o
         living.communicate()
     assert not any(path.exists() for path in kept)
     assert list(room.iterdir()) == []
+
+
+def test_who_is_told_to_end_while_it_is_laid_out_waits_for_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+    begun: list[threading.Thread] = []
+    start = threading.Thread.start
+
+    def told_to_end(thread: threading.Thread) -> None:
+        begun.append(thread)
+        start(thread)
+        raise SystemExit(143)
+
+    monkeypatch.setattr(threading.Thread, "start", told_to_end)
+    with pytest.raises(SystemExit), laid_out():
+        pass
+    assert [thread.is_alive() for thread in begun] == [False]
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
