@@ -8,13 +8,13 @@ import json
 import os
 import signal
 import socket
-import struct
 import sys
 import time
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from skillkeep.kernel.errors import KernelError
+from skillkeep.kernel.passed import peer_of
 from skillkeep.kernel.procfs import read_record
 from skillkeep.runner.errors import RunnerError
 from skillkeep.runner.interface import (
@@ -44,7 +44,6 @@ __all__ = ["NativeBackend", "result_of"]
 
 _GRACE_SECONDS = 60.0
 _STOPPED_SECONDS = 3.0
-_CREDENTIALS = struct.Struct("3i")
 _LONGEST_SECONDS = 1e8
 
 
@@ -194,8 +193,7 @@ def _captured(request: RunRequest, connection: socket.socket, answered: int, str
 
 def _server_of(connection: socket.socket) -> int:
     """The pid of the fork server, whose end of the connection is open: the number is still its own."""
-    raw = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
-    return int(_CREDENTIALS.unpack(raw)[0])
+    return peer_of(connection)[0]
 
 
 def _is_stopped(pid: int) -> bool:

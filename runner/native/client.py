@@ -9,9 +9,7 @@ from __future__ import annotations
 import atexit
 import contextlib
 import os
-import select
 import socket
-import struct
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,7 +19,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import skillkeep.kernel
 from skillkeep.kernel.errors import KernelError
 from skillkeep.kernel.libc import guarded
-from skillkeep.kernel.passed import heard_fds
+from skillkeep.kernel.passed import has_ended, heard_fds, peer_of
 from skillkeep.runner.native.asking import GO, LENT, MOST, MOST_FDS, PREPARE, ROOM, ask, heard, receive
 from skillkeep.runner.native.leftover import close_all, close_many, leave
 from skillkeep.runner.native.place import LAYER, alone, rights, server_folder, server_name
@@ -45,7 +43,6 @@ _BUILDING_SECONDS = 0.004
 """In less time after a run nothing is built ahead: whoever asked for it in vain is not asked again so soon."""
 _IN_VAIN_SECONDS = 5.0
 _HERE = os.path.dirname(os.path.abspath(__file__))
-_CREDENTIALS = struct.Struct("3i")
 
 
 class _Server(Value):
@@ -340,29 +337,14 @@ def _connect(folder: str, name: str) -> socket.socket | None:
     except OSError as error:
         connection.close()
         raise KernelError(LAYER, error.errno or 0, f"connect to {folder}/{name}") from error
-    raw = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
-    server, owner, _ = _CREDENTIALS.unpack(raw)
+    server, owner = peer_of(connection)
     if owner != os.geteuid():
         connection.close()
         raise KernelError(LAYER, 0, f"{folder}/{name} is served by the user {owner}", "Remove that socket.")
-    if _has_ended(server):  # its last children hold the socket for a moment, and nobody hears what is sent there
+    if has_ended(server):  # its last children hold the socket for a moment, and nobody hears what is sent there
         connection.close()
         return None
     return connection
-
-
-def _has_ended(pid: int) -> bool:
-    """Whether that process has, though its parent may not know yet. One that cannot be seen from here (0) has not."""
-    if not pid:
-        return False
-    try:
-        process = os.pidfd_open(pid)
-    except ProcessLookupError:
-        return True
-    try:
-        return bool(select.select([process], [], [], 0)[0])
-    finally:
-        os.close(process)
 
 
 def _start(folder: str, name: str, folders: dict[str, str], idle_seconds: float) -> None:

@@ -16,7 +16,6 @@ import resource
 import select
 import signal
 import socket
-import struct
 import time
 import traceback
 from collections.abc import Callable
@@ -26,6 +25,7 @@ from skillkeep.kernel.cgroup_choice import sweep_groups
 from skillkeep.kernel.cgroup_scope import enter_own_scope
 from skillkeep.kernel.cgroups import Group
 from skillkeep.kernel.errors import KernelError
+from skillkeep.kernel.passed import peer_of
 from skillkeep.kernel.rlimits import NO_CORE_DUMP
 from skillkeep.runner.interface import Assurance
 from skillkeep.runner.native.leases import Leases
@@ -39,7 +39,6 @@ _LOW_FDS = 32
 _BUSY_SECONDS = 0.005
 _LATELY_SECONDS = 10.0
 _SWEEP_SECONDS, _SWEEP_AGAIN_SECONDS, _SWEEP_OFTEN_SECONDS = 60.0, 0.2, 5.0
-_CREDENTIALS = struct.Struct("3i")
 
 
 def main(folder: str, name: str, idle_seconds: float) -> int:
@@ -300,8 +299,7 @@ class Server:
         except OSError:  # it has ended; or out of descriptors: it stays in the backlog until a session has left
             self.unwatch(self._listener.fileno())
             return False
-        uid = _CREDENTIALS.unpack(connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size))[1]
-        if uid != os.geteuid():
+        if peer_of(connection)[1] != os.geteuid():
             connection.close()
             return True
         self._call(self.meet(connection).begin)
