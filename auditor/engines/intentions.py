@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -10,7 +9,8 @@ from functools import cache, cached_property, partial
 from itertools import chain
 from typing import ClassVar, Final
 
-from skillkeep.auditor.engines.intent.described import DESCRIBED, described
+from skillkeep.auditor.engines.intent.asides import asides, is_prose
+from skillkeep.auditor.engines.intent.described import DESCRIBED
 from skillkeep.auditor.engines.intent.frames import Match
 from skillkeep.auditor.engines.intent.language import is_foreign
 from skillkeep.auditor.engines.intent.learned import FEW, Reading, names_address
@@ -31,21 +31,11 @@ _CODE: Final = (
     Context.TYPESCRIPT,
     Context.SHELL,
     Context.RUBY,
+    Context.POWERSHELL,
     Context.CONFIG,
     Context.TEXT,
     Context.FENCED,
 )
-_RUNS: Final = re.compile(
-    r"\"\"\"(.{30,4000}?)\"\"\"|'''(.{30,4000}?)'''"
-    r"|\"((?:[^\"\n\\]|\\[^\n]){30,4000}+)\"|'([^'\n]{30,2000})'|`([^`]{30,4000})`"
-    r"|#[ \t]*([^\n]{30,})|//[ \t]*([^\n]{30,})",
-    re.DOTALL,
-)
-_WORDY: Final = re.compile(r"(?<![A-Za-z'])(?:[A-Za-z']{2,}[ ,]+){5}|[\u3040-\u9fff]{8}")
-_GAPS: Final = 5
-_PLAIN: Final = re.compile(r"(?<!\S)[^\W\d_]{2,}[,.:;!?]?(?!\S)|[\u3040-\u9fff]{2}")
-_LOOK: Final = 400
-_FEW_WORDS: Final = 3
 _BLOCKS: Final = (".yaml", ".yml")  # their texts need no quotes
 _MOST: Final = 40
 _TOGETHER: Final = 1 << 16  # characters of texts that are read together, roughly
@@ -184,7 +174,7 @@ def _pieces(file: SourceFile) -> Iterator[_Piece]:
             yield _Piece(segment, segment.text, 0)
         elif segment.context in _CODE and same not in known:
             known.add(same)
-            for text, offset, describes in _texts(segment.text):
+            for text, offset, describes in asides(segment.text):
                 yield _Piece(_told(segment) if describes else segment, text, offset)
 
 
@@ -196,36 +186,11 @@ def _read(pieces: Sequence[_Piece]) -> Iterator[_Read]:
     return (_Read(piece, *read) for piece, read in zip(pieces, read_all([each.text for each in pieces]), strict=True))
 
 
-def _texts(code: str) -> Iterator[tuple[str, int, bool]]:
-    """The comments and long texts in code that read like words, with the offset, and whether it describes a tool."""
-    for run, describes in described(code, _RUNS.finditer(code)):
-        inside = run[run.lastindex or 0].replace("\\n", "  ")
-        gaps = inside.count(" ") + inside.count(",")  # five words have as many
-        if (gaps >= _GAPS or not inside.isascii()) and _WORDY.search(inside):
-            yield inside, run.start(), describes
-
-
 def _is_whole(segment: Segment) -> bool:
     """True when all of a segment is to be read, not just the comments and long texts in it."""
     if segment.context is Context.FENCED:
-        return _is_prose(segment.text)
+        return is_prose(segment.text)
     return segment.context in _PROSE or (segment.context is Context.CONFIG and segment.path.endswith(_BLOCKS))
-
-
-def _is_prose(text: str) -> bool:
-    """True when a third of the lines of a block read like sentences."""
-    left = [line for line in text.split("\n") if line.strip()]
-    missing = -(-len(left) // 3)  # lines like sentences
-    while 0 < missing <= len(left):
-        missing -= _is_wordy(left.pop())
-    return not missing
-
-
-def _is_wordy(line: str) -> bool:
-    """True for a line of four words and more."""
-    if line.isascii() and len(line.split(None, _FEW_WORDS)) <= _FEW_WORDS:
-        return False
-    return len(_PLAIN.findall(line[:_LOOK])) > _FEW_WORDS
 
 
 def _report(read: _Read, topic: Callable[[], Topic], emit: Emitter) -> None:

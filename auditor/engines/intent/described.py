@@ -49,8 +49,7 @@ def described(code: str, runs: Iterator[re.Match[str]]) -> Iterator[tuple[re.Mat
     for run in chain((first,), runs):
         start = run.start()
         near = code[max(end, start - _BEFORE) : start]
-        is_text = not run[0].startswith(("#", "//"))
-        before = is_text and (
+        before = (
             (before and bool(_JOINED.match(near)))
             or _is_named(code, max(0, start - _BEFORE), start)
             or _is_decorated(code, max(0, start - 2 * _BEFORE), start)
