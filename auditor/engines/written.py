@@ -16,6 +16,7 @@ _ENDINGS: Final = {
 }  # fmt: skip
 _NAME: Final = re.compile(r"\.(\w{2,7})$")
 _MAKEFILE: Final = re.compile(r"(?:^|[/\\])(?:GNUm|[Mm])akefile$")
+_GIT_SETTINGS: Final = re.compile(r"(?:^|/)(?:\.?gitconfig|\.config/git/config)$")
 _PATH_FILE: Final = re.compile(r"\.pth$", re.IGNORECASE)
 _RUN_LINE: Final = re.compile(r"^import[ \t][^\n]*", re.MULTILINE)  # as ``site.addpackage`` does
 _START_MODULE: Final = re.compile(r"(?:^|[/\\])(?:site|user)customize\.py$")
@@ -37,6 +38,8 @@ def written_as(name: str, text: str) -> Context | None:
         return Context.INSTRUCTION
     if _MAKEFILE.search(name):
         return Context.SHELL
+    if _GIT_SETTINGS.search(name):
+        return Context.CONFIG
     found = _NAME.search(name)
     return _ENDINGS.get(found[1].lower()) if found is not None else None
 
