@@ -7,7 +7,7 @@ from typing import Final
 
 from skillkeep.auditor.engines.interface import Context
 
-__all__ = ["is_agents_page", "written_as"]
+__all__ = ["is_agents_page", "run_at_start", "written_as"]
 
 _ENDINGS: Final = {
     "js": Context.JAVASCRIPT, "mjs": Context.JAVASCRIPT, "cjs": Context.JAVASCRIPT, "ts": Context.TYPESCRIPT,
@@ -16,6 +16,10 @@ _ENDINGS: Final = {
 }  # fmt: skip
 _NAME: Final = re.compile(r"\.(\w{2,7})$")
 _MAKEFILE: Final = re.compile(r"(?:^|[/\\])(?:GNUm|[Mm])akefile$")
+_GIT_SETTINGS: Final = re.compile(r"(?:^|/)(?:\.?gitconfig|\.config/git/config)$")
+_PATH_FILE: Final = re.compile(r"\.pth$", re.IGNORECASE)
+_RUN_LINE: Final = re.compile(r"^import[ \t][^\n]*", re.MULTILINE)  # as ``site.addpackage`` does
+_START_MODULE: Final = re.compile(r"(?:^|[/\\])(?:site|user)customize\.py$")
 _AGENTS_PAGE: Final = re.compile(
     r"(?:^|/)(?:(?:AGENTS|CLAUDE|GEMINI|SOUL|MEMORY|HEARTBEAT|IDENTITY|TOOLS|USER)\.md|SKILL\.md|\.cursorrules"
     r"|\.windsurfrules|\.clinerules|copilot-instructions\.md)$"
@@ -34,5 +38,14 @@ def written_as(name: str, text: str) -> Context | None:
         return Context.INSTRUCTION
     if _MAKEFILE.search(name):
         return Context.SHELL
+    if _GIT_SETTINGS.search(name):
+        return Context.CONFIG
     found = _NAME.search(name)
     return _ENDINGS.get(found[1].lower()) if found is not None else None
+
+
+def run_at_start(name: str, text: str) -> str:
+    """What every start of Python runs of `text`, once it lies in the file `name` of ``site-packages``."""
+    if _PATH_FILE.search(name):
+        return "\n".join(_RUN_LINE.findall(text))
+    return text if _START_MODULE.search(name) else ""

@@ -9,7 +9,7 @@ from typing import Final
 from skillkeep.auditor.engines.python.callers import arguments_for
 from skillkeep.auditor.engines.python.folding import Folder
 from skillkeep.auditor.engines.python.scopes import Binding, Scope
-from skillkeep.auditor.engines.python.values import HOLE
+from skillkeep.auditor.engines.python.values import HOLE, texts_of
 
 __all__ = ["Contents", "Given"]
 
@@ -64,7 +64,23 @@ class Contents:
 
     def names(self, path: ast.expr, scope: Scope) -> list[str]:
         """The names of the file that an open file stands for."""
-        return sorted(origin for origin in self._origins(path, scope, 0) if isinstance(origin, str))
+        known = {origin for origin in self._origins(path, scope, 0) if isinstance(origin, str)}
+        return sorted(known or {text for text in self._paths(path, scope, 0) if not text.endswith(HOLE)})
+
+    def _paths(self, node: ast.AST, scope: Scope, depth: int) -> list[str]:
+        """The paths of which a file that was opened is told to be, folders as holes where they are not known."""
+        if isinstance(node, ast.Call) and depth < _DEEPEST:
+            if node.args and not _OPENING.isdisjoint(self._names.resolve(node.func, scope)):
+                return texts_of(self._folder.fold(node.args[0], scope))
+            method = node.func if isinstance(node.func, ast.Attribute) and node.func.attr in _METHODS else None
+            return texts_of(self._folder.fold(method.value, scope)) if method is not None else []
+        bound = scope.lookup(node.id) if isinstance(node, ast.Name) and depth < _DEEPEST else None
+        if bound is None:
+            return []
+        home, bindings = bound
+        return [
+            text for each in bindings[:_MOST_CALLERS] if each.node for text in self._paths(each.node, home, depth + 1)
+        ]
 
     def _writes(self, *, constant: bool = False) -> Iterator[tuple[ast.expr, list[ast.expr], Scope]]:
         """What is written where; what is a `constant` only when that is asked for."""

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, Final
 
+from skillkeep.auditor.engines.interface import Context
 from skillkeep.auditor.engines.leaving import leaving
 from skillkeep.auditor.engines.network import Host, host_of
 from skillkeep.auditor.engines.python.flow import Flow
@@ -18,7 +19,7 @@ from skillkeep.auditor.engines.python.site import Site
 from skillkeep.auditor.engines.python.stores import Stores
 from skillkeep.auditor.engines.python.values import HOLE, alternatives, texts_of
 from skillkeep.auditor.engines.tables import secrets, table
-from skillkeep.auditor.engines.written import written_as
+from skillkeep.auditor.engines.written import run_at_start, written_as
 from skillkeep.auditor.interface import Severity
 
 __all__ = ["Egress", "names_that_send"]
@@ -33,6 +34,7 @@ _OPENERS: Final = frozenset({"builtins.open", "io.open", "codecs.open", "aiofile
 _SOCKETS: Final = frozenset(
     {"socket.socket().connect", "socket.create_connection", "socket.socket().listen", "socket.create_server"}
 )
+_WRITES_WHOLE: Final = frozenset({"write_text", "write_bytes"})
 _OPENS: Final = "connection:"
 _PRINT: Final = "builtins.print"
 _PICTURE: Final = re.compile(r"!\[[^\]\n]{0,80}\]\(https?://")  # who shows it asks its host for it
@@ -91,6 +93,7 @@ class Egress:
                 break
             if name == _PRINT:
                 self._shown(call, scope)
+                self._printed(call, scope)
                 break
             if (where := self._table["redirected"].get(name)) is not None:
                 self._redirected(call, scope, name, self._site.argument(call, where))
@@ -244,15 +247,25 @@ class Egress:
             call.func.attr in self._write_methods or (call.func.attr == "open" and self._mode_writes(call, scope, 0))
         ):
             self._write(call, call.func.value, scope)
-            if call.func.attr == "write_text" and call.args:
+            if call.func.attr in _WRITES_WHOLE and call.args:
                 self._written(call, texts_of(self._site.fold(call.func.value, scope)), scope)
 
     def _written(self, call: ast.Call, names: list[str], scope: Scope) -> None:
         """A program that is written to a file."""
         for name in names[:1]:
             for text in texts_of(self._site.fold(call.args[0], scope))[:4]:
-                if (context := written_as(name, text)) is not None:
+                if started := run_at_start(name, text):
+                    message = f"every start of Python runs what is written to {name.replace(HOLE, '…')[:120]}"
+                    self._site.report("tactic-interpreter-start", call, message)
+                    self._site.derive(started.replace(HOLE, "NOT_KNOWN"), Context.PYTHON, call, "written to a file")
+                elif (context := written_as(name, text)) is not None:
                     self._site.derive(text.replace(HOLE, "NOT_KNOWN"), context, call, "written to a file")
+
+    def _printed(self, call: ast.Call, scope: Scope) -> None:
+        """``print(text, file=file)``."""
+        for each in call.keywords:
+            if each.arg == "file" and call.args and not isinstance(each.value, ast.Attribute):
+                self._written(call, self._flow.contents.names(each.value, scope), scope)
 
     def _opened(self, call: ast.Call, scope: Scope) -> None:
         if self._mode_writes(call, scope, 1):

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 from typing import Any, Final
 
+from skillkeep.auditor.engines.git_settings import hands_on, redirected
 from skillkeep.auditor.engines.interface import Context
 from skillkeep.auditor.engines.shell.calls import program_name
 from skillkeep.auditor.engines.shell.evaluate import HOLE
@@ -22,6 +24,8 @@ _WIPED: Final = re.compile(
 )
 _DEVICE: Final = re.compile(r"^/dev/(?:sd|nvme|hd|vd|xvd|mmcblk|disk|mapper/)")
 _SYSTEM_TARGETS: Final = ("/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty", "/dev/fd/")
+_INSTEAD: Final = re.compile(r"url\.(?P<base>.+)\.(?:push)?insteadof$", re.IGNORECASE)
+_HELPER: Final = re.compile(r"credential\.(?:.+\.)?helper$", re.IGNORECASE)
 _GIT_RUNS: Final = ("hookspath", "fsmonitor", "sshcommand", "core.editor", "core.pager", "credential.helper", "alias.")
 _NO_KEY: Final = re.compile(
     r"(?:ssh-\w{3,8} )?(?:AAAA[\w+/]{0,8}(?:\.\.\.|…)|<[\w .-]{1,40}>|your[\w-]{1,30}key)(?: [\w.@-]{1,40})?"
@@ -140,9 +144,19 @@ class Changing:
             severity = Severity.WARN if all(_is_inside(lowered, at) for at in on) else None
             self._site.report("code-persistence", call.command, message, severity=severity)
         elif "config" in lowered:
+            self._sets(call)
             for setting, value in zip(lowered, call.arguments[1:], strict=False):
                 if any(part in setting for part in _GIT_RUNS):
                     self._site.derive(value.removeprefix("!"), Context.SHELL, call.command, "git config")
+
+    def _sets(self, call: Call) -> None:
+        """``git config url.X.insteadOf Y``, ``git config credential.helper …``."""
+        for setting, value in pairwise(call.arguments):
+            if (url := _INSTEAD.match(setting)) and (host := redirected(url["base"], value)):
+                message = f"what is meant for {value[:80]} goes to {host}"
+                self._site.report("config-git-redirect", call.command, message)
+            elif _HELPER.match(setting) and hands_on(value):
+                self._site.report("config-git-logins", call.command, f"git tells it logins: {value[:80]}")
 
 
 def _set_to(arguments: list[str], at: int) -> str:

@@ -10,7 +10,7 @@ from skillkeep.auditor.engines.interface import Context
 from skillkeep.auditor.engines.shell.evaluate import HOLE, OWN_VARIABLE
 from skillkeep.auditor.engines.shell.files import Files
 from skillkeep.auditor.engines.shell.model import Command
-from skillkeep.auditor.engines.written import written_as
+from skillkeep.auditor.engines.written import run_at_start, written_as
 
 __all__ = ["Made"]
 
@@ -90,7 +90,9 @@ class Made:
         for key, versions in self._texts.items():
             for made in versions:
                 text = made.whole
-                if (named := written_as(key, text)) is not None:
+                if started := run_at_start(key, text):
+                    self._audit(started, Context.PYTHON, made.command, "written to a file")
+                elif (named := written_as(key, text)) is not None:
                     self._audit(text, named, made.command, "written to a file")
 
     def _hand_on(self, made: _Text, context: Context | None) -> None:
