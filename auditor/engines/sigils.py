@@ -98,10 +98,14 @@ class SigilEngine(Engine):
 
     def scan_file(self, file: SourceFile, emit: Emitter) -> None:
         """Follow what strangers choose through a file of one of these languages."""
-        if file.text is None or not 0 < len(file.text) < _LONGEST or "$" not in file.text:
+        if file.text is None or "$" not in file.text:
             return
         for language in _languages():
-            if language.is_of(file, file.text):
+            if not language.is_of(file, file.text):
+                continue
+            if len(file.text) > _LONGEST:
+                emit.incomplete(file.path, f"more than {_LONGEST} characters of Perl or PHP")
+            else:
                 segment = Segment(file.path, Context.TEXT, file.text, anchor=file.place)
                 _Reading(language, segment, emit).judge()
 
