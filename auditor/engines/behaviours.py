@@ -11,6 +11,7 @@ from typing import ClassVar
 
 from skillkeep.auditor.engines.behaviour.acts import CODE, Act, Acts, code_of
 from skillkeep.auditor.engines.behaviour.chains import chained
+from skillkeep.auditor.engines.behaviour.changed_pages import ANNOUNCED, changed_pages
 from skillkeep.auditor.engines.behaviour.documents import Documents
 from skillkeep.auditor.engines.behaviour.dropped import drops
 from skillkeep.auditor.engines.behaviour.handed import handed_over
@@ -19,6 +20,8 @@ from skillkeep.auditor.engines.behaviour.places import unnamed_places
 from skillkeep.auditor.engines.behaviour.recipients import Recipient, declared_sources, named_nowhere, recipients
 from skillkeep.auditor.engines.behaviour.scripts import scripts, spelled_out
 from skillkeep.auditor.engines.behaviour.strangers import READS, SENDS, is_remote, strangers
+from skillkeep.auditor.engines.behaviour.swapped_payees import ANNOUNCED as TAKES_PART
+from skillkeep.auditor.engines.behaviour.swapped_payees import pays, swapped_payees
 from skillkeep.auditor.engines.behaviour.unasked import loaded_by, unasked
 from skillkeep.auditor.engines.examples import example_severity
 from skillkeep.auditor.engines.installers import saves_installer
@@ -76,6 +79,8 @@ class BehaviourEngine(Engine):
                 emit.notes.setdefault("redirects", set()).add(file.path)
             _note_acts(file, segment, emit)
             emit.notes.setdefault("recipients", []).extend(recipients(segment))
+            emit.notes.setdefault("pages", []).extend(changed_pages(segment))
+            emit.notes.setdefault("payees", []).extend(swapped_payees(segment))
             if segment.context is Context.TEXT:
                 _dropped(segment, segment.text, emit)
             for found in _ADDRESS.finditer(segment.text) if segment.context is Context.TEXT else ():
@@ -106,6 +111,13 @@ class BehaviourEngine(Engine):
         for path, line, found_at, act in chain(listed(tree), listed_in_code(tree, emit.notes.get("spelled", ()))):
             message = f"{act.path} reads what this list names and sends something: {act.text.strip()[:60]}"
             emit.finding("behaviour-listed-secrets", Location(path, line), found_at, message)
+        for at, text in emit.notes.get("pages", ()):
+            rule = "announced-behaviour" if documents.says(ANNOUNCED) else "tactic-agent-pages"
+            emit.finding(rule, at, text, "every page that is there already is changed")
+        swapped = emit.notes.get("payees", ())
+        for at, text in swapped if swapped and pays(tree) else ():
+            rule = "announced-behaviour" if documents.says(TAKES_PART) else "tactic-payee-swapped"
+            emit.finding(rule, at, text, "the payee that was given gives way to one that is written down")
         _handed(tree, emit)
         sent_to: list[Recipient] = emit.notes.get("recipients", [])
         for found in sent_to:

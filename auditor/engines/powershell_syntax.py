@@ -16,10 +16,13 @@ from skillkeep.auditor.syntax.comments import readings
 __all__ = ["ENGINE", "PowerShellEngine"]
 
 _QUOTES: Final = str.maketrans("\u2018\u2019\u201a\u201b\u201c\u201d\u201e\u2013\u2014\u2015", "''''\"\"\"---")
-# A path without quotes that begins with a variable, which the grammar does not know; strings and comments come first.
-_BARE_PATH: Final = re.compile(
+# What the grammar does not know without quotes: a path that begins with a variable, and the words of a list (``a, b``).
+# Strings, comments, attributes and the heads of classes come first.
+_UNQUOTED: Final = re.compile(
     r"@\"[ \t]*\n.*?\n\"@|@'[ \t]*\n.*?\n'@|<#.*?#>|#[^\n]*|'[^'\n]*'|\"(?:[^\"`\n]|`.)*\""
-    r"|(?<=[\s(,=])(\$(?:env:)?\w+[\\/][^\s\"'`;|&(){}<>,]*)",
+    r"|\[\w{1,40}\([^\]\n]*\)\]|\bclass[ \t][^\n{]*"
+    r"|((?<=[\s(,=])\$(?:env:)?\w+[\\/][^\s\"'`;|&(){}<>,]*"
+    r"|(?<=[\s,])[A-Za-z_*][\w.*:\\/-]*(?=[ \t]*,)|(?:(?<=,)|(?<=,[ ]))[A-Za-z_*][\w.*:\\/-]*(?=[\s|;)}]|\Z))",
     re.DOTALL,
 )
 _MOST_LONG: Final = 2000  # texts that may go on over lines; each costs a look to the end
@@ -68,7 +71,7 @@ def _parsed(text: str) -> tuple[str, list[int], Syntax]:
     pieces: list[str] = []
     added: list[int] = []
     at = 0
-    for found in _BARE_PATH.finditer(text):
+    for found in _UNQUOTED.finditer(text):
         if found[1]:
             pieces += [text[at : found.start(1)], '"', found[1], '"']
             added += [found.start(1) + len(added), found.end(1) + len(added) + 1]

@@ -8,6 +8,7 @@ from functools import cache, cached_property
 from typing import Final
 
 from skillkeep.auditor.engines.interface import Context, SourceFile
+from skillkeep.auditor.engines.network import host_of
 from skillkeep.auditor.engines.tables import table
 
 __all__ = ["Documents"]
@@ -64,6 +65,8 @@ class Documents:
         labels = host.split(".")
         if host in self._text:
             return True
+        if host_of(host).bare:  # no part of a number is a name
+            return False
         if labels[-1] not in _RESERVED and len(labels) > 1 and ".".join(labels[-2:]) in self._text:
             return True
         if exact:

@@ -38,6 +38,7 @@ _SPARED: Final = re.compile(
     r"|re\.compile|RegExp|detect|scan|leak|mask|sanit|never|hidden|guard|mount|volume"
 )
 _CODE: Final = re.compile(r"\.(?:py|pyw|(?:c|m)?[jt]s|rb|psm?1|sh|bash)$")
+_SENDS: Final = (*SENDS, "chosen_import")  # a module that the list may name as well sends unseen
 _KINDS: Final = 2
 _NEAR: Final = 4
 _REFUSED: Final = re.compile(r"(?i)[\"'](?:block|den|refus|forbid|reject)")  # an answer that says so
@@ -54,7 +55,8 @@ def listed(tree: SourceTree) -> Iterator[Listed]:
         if found is None:
             continue
         for other in tree.files:
-            if other.path != file.path and _names(other, name) and (sent := _sends_what_it_reads(other, files)):
+            program = _program(other, files) if other.path != file.path else []
+            if any(_names(each, name) for each in program) and (sent := _sends_what_it_reads(program)):
                 yield file.path, *found, sent
                 break
 
@@ -68,8 +70,8 @@ def listed_in_code(tree: SourceTree, paths: Collection[str]) -> Iterator[Listed]
     for path in sorted(paths):
         found = _spelled_out(files[path].text or "") if path in files and _CODE.search(path) else None
         for other in files.values() if found else ():
-            program = loaded_by(other, files).values() if code_of(other) and other.path != path else [files[path]]
-            if files[path] in program and (sent := _sends_what_it_reads(other, files)):
+            program = _program(other, files)
+            if files[path] in program and (sent := _sends_what_it_reads(program)):
                 yield path, *found, sent  # type: ignore[misc]
                 break
 
@@ -94,13 +96,17 @@ def _names(file: SourceFile, name: str) -> bool:
     return name in (file.text or "") or (bool(code_of(file)) and name in _JOINT.sub("", file.text or ""))
 
 
-def _sends_what_it_reads(file: SourceFile, files: dict[str, SourceFile]) -> Act | None:
-    """The first act of sending of a program that reads as well, in this file or in one that it loads."""
-    program = [file, *loaded_by(file, files).values()] if code_of(file) else []
+def _program(file: SourceFile, files: dict[str, SourceFile]) -> list[SourceFile]:
+    """A file of code and what it loads; nothing of a file that is none."""
+    return [file, *loaded_by(file, files).values()] if code_of(file) else []
+
+
+def _sends_what_it_reads(program: list[SourceFile]) -> Act | None:
+    """The first act of sending of a program that reads as well, or of loading a module whose name is not spelled."""
     segments = [segment for each in program for segment in code_of(each)]
-    acts = [act for each in map(Acts, segments) for act in each.those((*READS, *SENDS))]
+    acts = [act for each in map(Acts, segments) for act in each.those((*READS, *_SENDS))]
     reads = any(act.kind in READS for act in acts)
-    return next((act for act in acts if act.kind in SENDS), None) if reads else None
+    return next((act for act in acts if act.kind in _SENDS), None) if reads else None
 
 
 def _secret(file: SourceFile) -> tuple[int, str] | None:

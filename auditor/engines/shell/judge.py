@@ -170,10 +170,13 @@ class Judge:
             self._site.defining = outer
             return _NOTHING
         own = self._words(command, flowing, before)
+        if command.heredoc is not None:
+            own |= self._word(command.heredoc)
+        fed = own | self._reach.inputs(command)  # ``done < <(command)``, ``done <<< "$text"``
         if command.loop is not None:
             self._loop(command)
         inside = list(before)
-        own |= self.script(command.body, flowing, inside)
+        own |= self.script(command.body, flowing | fed, inside)
         first = command.body.pipelines[0].commands[0] if command.body.pipelines else None
         own |= self._reach.redirects(command, None, flowing | own)
         if first is not None and command.loop is None:

@@ -9,7 +9,7 @@ from skillkeep.auditor.engines.interface import Context
 from skillkeep.auditor.engines.shell.changing import Changing
 from skillkeep.auditor.engines.shell.connecting import Connecting, first_url
 from skillkeep.auditor.engines.shell.lookup import lookup
-from skillkeep.auditor.engines.shell.model import Command
+from skillkeep.auditor.engines.shell.model import Command, Word
 from skillkeep.auditor.engines.shell.probing import only_probes
 from skillkeep.auditor.engines.shell.site import Call, ShellSite
 from skillkeep.auditor.engines.shell.touching import Touching, is_network_device
@@ -90,14 +90,7 @@ class Reach:
             elif is_network_device(text):
                 self._site.report("shell-reverse-shell", command, "a redirection opens a network connection")
             elif operator == "<":
-                if (what := self._touching.path(text)) is not None:
-                    self._site.report(
-                        "code-credential-file", command, f"reads {what}", subject=subject_of(what),
-                        severity=secrets().reading(what),
-                    )  # fmt: skip
-                    labels |= {f"secret:{what}"}
-                name = self._site.name(text, target)
-                labels |= self._site.files.of(name) | self._site.files.private.get(name.removeprefix("./"), _NOTHING)
+                labels |= self._input(command, target, text)
             elif ">" in operator and not operator.endswith("&"):
                 for each in self._site.scope.each(target):
                     self._changing.written(command, target, each)
@@ -105,6 +98,22 @@ class Reach:
                     self._site.name(text, target), flowing, first_url(call) if call is not None else ""
                 )
         return labels
+
+    def inputs(self, command: Command) -> frozenset[str]:
+        """The labels of the files that a command reads from by redirections."""
+        read = [target for operator, target in command.redirects if operator == "<"]
+        return _NOTHING.union(*(self._input(command, target, self._site.scope.text(target)) for target in read))
+
+    def _input(self, command: Command, target: Word, text: str) -> frozenset[str]:
+        labels = _NOTHING
+        if (what := self._touching.path(text)) is not None:
+            self._site.report(
+                "code-credential-file", command, f"reads {what}", subject=subject_of(what),
+                severity=secrets().reading(what),
+            )  # fmt: skip
+            labels |= {f"secret:{what}"}
+        name = self._site.name(text, target)
+        return labels | self._site.files.of(name) | self._site.files.private.get(name.removeprefix("./"), _NOTHING)
 
     @staticmethod
     def _dumped(call: Call) -> bool:

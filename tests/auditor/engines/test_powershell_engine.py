@@ -127,6 +127,8 @@ def test_what_is_hidden_behind_the_language_s_own_means_is_blocked(script: str) 
         r"& $PSScriptRoot\other.ps1 -Verbose",
         "Write-Host 'iex (irm https://example.invalid/)'\n# iex $code",
         "powershell -NoProfile -ExecutionPolicy Bypass -File build.ps1",
+        "Add-Type -AssemblyName System.Windows.Forms, System.Drawing\nGet-Process | Select-Object Name,Id",
+        "param([Parameter(Mandatory, Position = 0)][string]$A)\nGet-Item $A, *.txt | Format-Table Name, Length",
     ],
 )
 def test_ordinary_scripts_pass(script: str) -> None:
@@ -152,6 +154,8 @@ def test_an_encoded_command_is_audited_as_what_it_holds() -> None:
 def test_a_place_is_right_behind_quotes_that_were_put_in() -> None:
     place = found("ls $env:TEMP\\a $env:TEMP\\b; Invoke-Expression $x")["powershell-execution"].location
     assert (place.line, place.column) == (1, 29)
+    place = found("ps | select Name, Id; Invoke-Expression $x")["powershell-execution"].location
+    assert (place.line, place.column) == (1, 23)
 
 
 @pytest.mark.parametrize(

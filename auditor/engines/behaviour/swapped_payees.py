@@ -1,0 +1,109 @@
+"""Whom money goes to, put in place of whom the user has named where an amount, a count, a date or chance says so."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from itertools import chain, islice
+from typing import Final
+
+from skillkeep.auditor.engines.behaviour.acts import code_of
+from skillkeep.auditor.engines.behaviour.given import body_below, names_given, with_given
+from skillkeep.auditor.engines.interface import Context, Segment, SourceTree
+from skillkeep.auditor.interface import Location
+
+__all__ = ["ANNOUNCED", "Swapped", "pays", "swapped_payees"]
+
+Swapped = tuple[Location, str]  # where another payee is chosen, and that text
+
+ANNOUNCED: Final = r"\b(?:fees?|donat\w+|splits?|splitting|tips?|commissions?|referral\w*|royalt\w+|treasury)\b"
+"""What the documents of a tool say of it that takes a part for somebody else."""
+
+_PAYEE: Final = (
+    r"(?:to|payee|recipient|receiver|beneficiary|dest|destination|iban|account|acct|addr|address|wallet)"
+    r"(?:_?(?:[aA]ddr(?:ess)?|[aA]ccount|[iI]ban|[wW]allet))?"
+)
+_FIXED: Final = re.compile(  # an address or an account that is written down
+    r"\b0x[0-9a-fA-F]{6,64}n?\b|[\"'`](?:bc1[a-z0-9]{25,62}|[1-9A-HJ-NP-Za-km-z]{32,44})[\"'`]"
+    r"|[\"'`][A-Z]{2}\d{2}[ A-Z0-9]{10,34}[\"'`]|[\"'`](?:acct|ba|merchant|payee|iban|wallet)[_-]\w{6,40}[\"'`]"
+)
+_CHANCE: Final = re.compile(
+    r"(?i)\b\w{0,20}(?:amount|amt|value|total|sum|price|count|counter)s?\b[^\n]{0,20}[<>%]|[<>][^\n]{0,20}\b(?:amount|amt|total)\b"
+    r"|%[ \t]*\d|\brandom\b|\bDate\b|\bdatetime\b|\bnow\(\)|\btoday\(\)|\bget(?:UTC)?(?:Date|Day|Hours)\("
+)
+_FUNCTION: Final = re.compile(rf"\([^()\n]{{0,120}}?\b(?P<payee>{_PAYEE})\b[^)\n]{{0,160}}\)[^\n]{{0,80}}[{{:>]")
+_CONDITION: Final = re.compile(r"\bif\b(?P<test>[^\n]{3,200})")
+_RETURNED: Final = re.compile(r"\breturn[ \t]+(?P<got>[^\n;}]{2,160})")
+_SET: Final = re.compile(rf"\b{_PAYEE}(?:[\"']\])?[ \t]*=[ \t]*(?P<got>[^=\n;}}][^\n;}}]{{1,160}})")
+_CHOSEN: Final = (  # ``test ? got : payee`` and ``got if test else payee``; what stands before is cut off by hand
+    re.compile(rf"\?[ \t]*(?P<got>[^\n:?;]{{1,120}}?)[ \t]*:[ \t]*(?:\w+\.){{0,3}}{_PAYEE}\b(?![\w(.])"),
+    re.compile(rf"[ \t]if[ \t](?P<test>[^\n]{{3,120}}?)[ \t]else[ \t]+(?:\w+\.){{0,3}}{_PAYEE}\b(?![\w(.])"),
+)
+_BEFORE: Final = re.compile(r"=|\breturn\b|\(|,")
+_LONGEST: Final = 160
+_PAYS: Final = re.compile(
+    r"(?i)sendTransaction|send_?raw_?transaction|writeContract|sendUserOperation|build_transaction|\btransfer(?:Checked)?[\"'(]"
+    r"|\b(?:payouts?|transfers?|payments?)\.create\(|/(?:payouts?|transfers?|payments?)\b|\bpain\.001|\bsepa\b|\bwithdraw\("
+    r"|\bcreate_?(?:payout|transfer|payment)\("
+)
+_LANGUAGES: Final = frozenset({Context.PYTHON, Context.JAVASCRIPT, Context.TYPESCRIPT})
+_MOST: Final = 40
+
+
+def swapped_payees(segment: Segment) -> Iterator[Swapped]:
+    """Every place of `segment` where a payee that was given gives way to one that is written down."""
+    text = segment.text
+    if segment.context not in _LANGUAGES or not _FIXED.search(text):
+        return
+    given = names_given(text)
+    places = chain(_returned(text, given), _set(text, given), _chosen(text, given))
+    for start, end in dict.fromkeys(islice(places, _MOST)):
+        yield segment.locate(start, end), text[start:end].strip()[:200]
+
+
+def pays(tree: SourceTree) -> bool:
+    """True for a tool of which some code moves money."""
+    return any(_PAYS.search(segment.text) for file in tree.files for segment in code_of(file))
+
+
+def _returned(text: str, given: dict[str, str]) -> Iterator[tuple[int, int]]:
+    """A function that returns the payee it was given, and another one under a condition."""
+    for function in islice(_FUNCTION.finditer(text), _MOST):
+        body = body_below(text, function.start(), function.end())
+        if not re.search(rf"\breturn[ \t]+{function['payee']}[ \t]*(?:;|\}}|$)", body, re.MULTILINE):
+            continue
+        for test, inner in _conditions(body):
+            returned = _RETURNED.search(inner)
+            if returned and _is_other(returned["got"], test["test"], given, function["payee"]):
+                start = text.find(test[0], function.start())
+                yield start, start + len(test[0])
+
+
+def _set(text: str, given: dict[str, str]) -> Iterator[tuple[int, int]]:
+    for test, inner in _conditions(text):
+        put = _SET.search(inner, len(test[0]) if "=" not in test["test"] else 0)
+        if put and _is_other(put["got"], test["test"].partition("=" + put["got"])[0], given, ""):
+            yield test.span()
+
+
+def _chosen(text: str, given: dict[str, str]) -> Iterator[tuple[int, int]]:
+    for found in chain.from_iterable(islice(pattern.finditer(text), _MOST) for pattern in _CHOSEN):
+        start = max(text.rfind("\n", 0, found.start()) + 1, found.start() - _LONGEST)
+        before, parts = text[start : found.start()], found.groupdict()
+        got, test = parts.get("got") or _BEFORE.split(before)[-1], parts.get("test") or before
+        if _is_other(got, test, given, ""):
+            yield start, found.end()
+
+
+def _conditions(text: str) -> Iterator[tuple[re.Match[str], str]]:
+    """The conditions of `text` that ask for an amount, a count, a date or chance, with what stands below them."""
+    for test in islice(_CONDITION.finditer(text), _MOST):
+        if _CHANCE.search(test["test"]):
+            yield test, body_below(text, test.start(), test.end())
+
+
+def _is_other(got: str, test: str, given: dict[str, str], payee: str) -> bool:
+    """True where `got` leads to an address that is written down, and not to the `payee` that was given."""
+    if not _CHANCE.search(test) or (payee and re.search(rf"\b{payee}\b", got)):
+        return False
+    return bool(_FIXED.search(with_given(got, given)))
