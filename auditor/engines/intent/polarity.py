@@ -289,8 +289,10 @@ def _is_subject(text: str, start: int) -> bool:
 
 
 def _quoted(text: str, start: int) -> bool:
-    """True inside double quotes that hold neither the whole sentence nor the value of a key."""
+    """True inside double quotes or guillemets that hold neither the whole sentence nor the value of a key."""
     if _VALUE.match(text):
         return False
+    if text.rfind("«", 0, start) > text.rfind("»", 0, start) and (last := text.find("»", start)) >= 0:
+        return text.find("«") > 0 or last < len(text) - 2
     closing = text.find('"', start)
     return text.count('"', 0, start) % 2 == 1 and closing >= 0 and (text.find('"') > 0 or closing < len(text) - 2)

@@ -39,12 +39,18 @@ _SHELVED: Final = re.compile(  # what a shop shows or does not
 _ABSENT: Final = re.compile(  # what a test asks for, to be told that it is not there
     r"\b(?:subscribe to|delete|get|fetch|update|remove|query|look up|unsubscribe from|request|access) (?:an? |the )?$"
 )
+_IS_REPLACED: Final = re.compile(r"\b(?:was|is|has been|were|are) (?:replaced|swapped|changed|altered)\b")
+_WARNED: Final = re.compile(  # what a guard looks for: "warns when an address was replaced"
+    r"(?:description: |[-*>\d.) ]*)(?:warns?|alerts?|detects?|notices|reports?)(?: (?:you|the user|users))?"
+    r" (?:when|if|whether|that) [^.;:!?]{0,60}$|[-*> ]*(?:warning|alert|finding|check) \d{1,2}: (?:an?|the) ?$"
+)
 
 
 def is_something_else(text: str, start: int) -> bool:
     """True when the order at `start` of the lower-cased sentence `text` has a plain sense."""
     return bool(
         _DECLINED.fullmatch(text)
+        or (_IS_REPLACED.search(text, start) and _WARNED.fullmatch(text, 0, start))
         or _WORDED.match(text, start)
         or _PICTURE.match(text, start)
         or (_SHELVED.match(text, start) and _SHELF.fullmatch(text, 0, start))
