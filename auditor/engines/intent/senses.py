@@ -14,9 +14,8 @@ _DECLINED: Final = re.compile(  # "if the user declines, keep the files and do n
     r"(?:keep|leave|stop|skip|end|exit|abort|respect|note|remember)\b"
     r"(?:(?!\b(?:anyway|regardless|proceed|run|send|upload|post|install|execute|delete|remove|go|still|use|apply|enable"
     r"|write|call|share|submit|commit|push|pay|transfer|sign|try|trying|continue|assume|confirm\w*|approv\w*|permission"
-    r"|check\w*|publish|release|deploy|merge|order|buy|book|grant|open|change|edit|update|overwrite|move|copy|record|log"
-    r"|store|start|set|add|put|make)\b)[^.;:!?])*"
-    r"\b(?:do not|don't|never) (?:ask|prompt|offer|suggest)(?: (?:it|them|him|her|the user))? again"
+    r"|check\w*|and|then|but)\b)[^.,;:!?]){0,60}(?:,? and |, )"
+    r"(?:do not|don't|never) (?:ask|prompt|offer|suggest)(?: (?:it|them|him|her|the user))? again"
     r"(?: (?:in|for|during) (?:this|the)(?: (?:session|conversation|chat|task|run))?)?[.!]?"
 )
 _WORDED: Final = re.compile(  # how something is phrased
