@@ -31,6 +31,7 @@ _PAIRS: Final = (
     ("lure-paste", {"paste"}, ("copy",)),
     ("lure-dialog", {"share", "chat", "archive", "link"}, ("dialog",)),
 )
+_CHOICE: Final = re.compile(r"(?i)\b(?:want|wish|like)[ \t](?:me[ \t])?to[ \t]$")
 _SIGNS: Final = ("name", "dialog", "copy", "password", "archive name")
 _MOST: Final = 200  # signs of a kind in one text
 _SAID_BEFORE: Final = 60
@@ -126,13 +127,18 @@ class _Beside:
         for hit in _words().signs.find(number, data, _MOST) if number in self._possible else ():
             start, end = hit.start, hit.end
             at = (start, end) if plain else (len(data[:start].decode()), len(data[:end].decode()))
-            if kind not in _FORBIDDEN or not _is_said_not(self._text, *at):
+            if kind not in _FORBIDDEN or not (_is_said_not(self._text, *at) or _is_asked(self._text, *at)):
                 yield data.count(b"\n", 0, end)
 
 
 def _is_said_not(text: str, start: int, end: int) -> bool:
     before = text[max(0, start - _SAID_BEFORE) : start].rpartition("\n")[2]
     return is_said_not(before, text[end : end + _SAID_AFTER].partition("\n")[0])
+
+
+def _is_asked(text: str, start: int, end: int) -> bool:
+    """True for "want to install anyway?", which leaves the choice."""
+    return text[end : end + 1] == "?" and _CHOICE.search(text, max(0, start - _SAID_BEFORE), start) is not None
 
 
 def _report(rule: str, segment: Segment, link: _Sign, emit: Emitter, subject: str = "") -> None:

@@ -11,6 +11,7 @@ from skillkeep.auditor.engines.examples import example_severity
 from skillkeep.auditor.engines.forbidden import is_forbidden
 from skillkeep.auditor.engines.installers import is_installer, piped_address
 from skillkeep.auditor.engines.interface import Context, Emitter, Engine, Segment, SourceFile
+from skillkeep.auditor.engines.table_rows import is_shown_row
 from skillkeep.auditor.interface import Severity
 from skillkeep.auditor.patterns import Hit
 from skillkeep.auditor.rulebook import CapabilityRule, Owner, RulePatterns, default_rulebook
@@ -155,6 +156,8 @@ def _report(found: _Found, emit: Emitter) -> None:
         matched = data[hit.start : hit.end].decode(errors="replace")
         if is_forbidden(segment.text, _characters(segment, data, hit.start), matched):
             return
+    if segment.context is Context.INSTRUCTION and is_shown_row(segment.text, start):
+        return
     at = segment.locate(start, start + len(shown))
     value = _group(data, hit, "value")
     kind = rule.kind if isinstance(rule, CapabilityRule) else rule.capability

@@ -16,6 +16,8 @@ __all__ = ["Documents"]
 _COMMENT: Final = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
 _RESERVED: Final = frozenset({"example", "invalid", "test", "localhost", "local"})
 _DENIED: Final = re.compile(r"\b(?:never|not|no|nothing|without|nor|cannot|n't)\b[^.;:!?]{0,20}$")
+_OFFICIAL: Final = re.compile(r"\.(?:gov|mil|int|europa\.eu|go[vb]\.[a-z]{2}|gouv\.fr)$")
+"""Below which no stranger gets a name."""
 _MOST_TEXT: Final = 400_000
 _SHORTEST: Final = 3
 
@@ -74,10 +76,16 @@ class Documents:
         for domain, words in table("acts")["shared_hosts"].items():
             if host == domain or host.endswith(f".{domain}"):
                 return any(word in self._text for word in words)
+        if _OFFICIAL.search(host) and any(map(self._says_word, {*labels[:-1]} - _generic())):
+            return True
         registered = _registered(labels)
         if labels[-1] in _RESERVED or registered in _generic() or host.endswith(_platforms()):
             return False  # a name below such a one belongs to anybody
         return len(registered) >= _SHORTEST and re.sub(r"[^a-z0-9]+", "", registered) in self._squashed
+
+    def _says_word(self, word: str) -> bool:
+        said = rf"(?<![a-z0-9]){re.escape(word)}(?![a-z0-9])"
+        return len(word) > _SHORTEST and re.search(said, self._text) is not None
 
 
 def _told(files: Iterable[SourceFile]) -> str:

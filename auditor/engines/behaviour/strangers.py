@@ -33,6 +33,7 @@ _LOCAL: Final = re.compile(
     r"|100\.(?:6[4-9]|[7-9]\d|1[01]\d|12[0-7])\.\d+\.\d+$|"  # a provider's or an overlay's own (RFC 6598)
     r"0\.0\.0\.0|\[?::1|10\.|192\.168\.|172\.(?:1[6-9]|2\d|3[01])\.|host\.docker\.|.*\.local$)"
 )
+_PROVIDERS: Final = frozenset({"169.254.169.254", "fd00:ec2::254"})  # answer the machine itself, and keep nothing
 _EXAMPLES: Final = frozenset(  # made for examples: they keep nothing, and nobody reads what is sent
     {"jsonplaceholder.typicode.com", "httpbin.org", "reqres.in", "dummyjson.com", "postman-echo.com"}
 )
@@ -42,7 +43,7 @@ def strangers(tree: SourceTree, acts: Sequence[Act], documents: Documents) -> It
     """Sends of local data to hosts that nobody named, and any send by a tool that promised to send nothing."""
     hosts: dict[str, list[Capability]] = {}
     for each in tree.capabilities:
-        if each.kind == "network" and not _LOCAL.match(each.value) and each.value not in _EXAMPLES:
+        if each.kind == "network" and not _LOCAL.match(each.value) and each.value not in _EXAMPLES | _PROVIDERS:
             hosts.setdefault(each.evidence.path, []).append(each)
     for act in acts:
         if act.kind not in SENDS:

@@ -7,6 +7,7 @@ from typing import Final
 
 from skillkeep.auditor.engines.forbidden import is_refused
 from skillkeep.auditor.engines.intent.chinese import is_han, is_told_in_chinese
+from skillkeep.auditor.engines.intent.senses import is_something_else
 from skillkeep.auditor.engines.intent.sentences import EXCUSE, FLAG, HEADING
 
 __all__ = ["is_told"]
@@ -243,6 +244,7 @@ def is_told(text: str, place: tuple[int, int], lead: str = "") -> bool:
         or _REFUSES.match(text, end)
         or (text.startswith("in its name", start) and _SPELLED.search(text[max(0, start - _REACH) : start]))
         or _REPLACES.match(text, start)
+        or is_something_else(text, start)
         or (text.startswith(" of ", end) and _COUPLED.search(clause))
     )
 
@@ -287,8 +289,10 @@ def _is_subject(text: str, start: int) -> bool:
 
 
 def _quoted(text: str, start: int) -> bool:
-    """True inside double quotes that hold neither the whole sentence nor the value of a key."""
+    """True inside double quotes or guillemets that hold neither the whole sentence nor the value of a key."""
     if _VALUE.match(text):
         return False
+    if text.rfind("«", 0, start) > text.rfind("»", 0, start) and (last := text.find("»", start)) >= 0:
+        return text.find("«") > 0 or last < len(text) - 2
     closing = text.find('"', start)
     return text.count('"', 0, start) % 2 == 1 and closing >= 0 and (text.find('"') > 0 or closing < len(text) - 2)

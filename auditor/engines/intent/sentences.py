@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
+from skillkeep.auditor.engines.table_rows import is_quotation, shows_attacks
+
 __all__ = [
     "EXCUSE", "FLAG", "HEADING", "Block", "Blocks", "Sentence", "blocks", "plain_text", "sentences", "spans",
     "straight",
@@ -17,6 +19,8 @@ FLAG: Final = "flag:"
 """The lead of what a table says of a flag."""
 EXCUSE: Final = "excuse:"
 """The lead of what a table quotes as an excuse, which the next cell answers."""
+SPECIMEN: Final = "specimen:"
+"""The lead of what a table of attacks quotes."""
 
 _START: Final = re.compile(
     r"[ \t]*(?:[-*+•‣◦↓↑→][ \t]+|\(?\d{1,3}[.)][ \t]+|[a-zA-Z][.)][ \t]+|#{1,6}[ \t]|\||>|<!--|<[a-z]|-->"
@@ -101,7 +105,10 @@ class Blocks:
         if heading and (_FORBIDS.fullmatch(heading) or _FORBIDS_ELSEWHERE.fullmatch(heading)):
             return f"{HEADING}{heading.rstrip(':')}:"
         if _ITEM.match(raw):
-            return EXCUSE if _EXCUSES.fullmatch(raw) else None
+            if _EXCUSES.fullmatch(raw):
+                return EXCUSE
+            first = number == 0 or not self._text[slice(*self._places[number - 1])].lstrip().startswith("|")
+            return SPECIMEN if raw.lstrip().startswith("|") and first and shows_attacks(raw) else None
         if raw.rstrip(" *_`\n").endswith((":", "：")):
             return plain_text(raw[-200:])
         return None if raw.lstrip().startswith(("```", "<!--")) else ""
@@ -122,6 +129,8 @@ def sentences(text: str, block: Block) -> Iterator[Sentence]:
     for number, cell in enumerate(cells):
         if block.lead == EXCUSE:
             lead = EXCUSE if number == 1 and _QUOTED.fullmatch(cell) else ""
+        elif block.lead == SPECIMEN:
+            lead = EXCUSE if len(cells) > 1 and is_quotation(cell) else ""
         for piece in _END.split(cell):
             plain = plain_text(piece)
             if len(plain) > 3:

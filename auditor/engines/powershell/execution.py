@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from skillkeep.auditor.engines.installers import is_installer
 from skillkeep.auditor.engines.interface import Context
 from skillkeep.auditor.engines.powershell.calls import Call
+from skillkeep.auditor.engines.powershell.declarations import only_declares
 from skillkeep.auditor.engines.powershell.operators import decoded_bytes
 from skillkeep.auditor.engines.powershell.site import Site
 from skillkeep.auditor.engines.values import HOLE, Value
@@ -198,7 +199,7 @@ class Execution:
 
     def _added(self, call: Call) -> None:
         source = call.option("-typedefinition", "-memberdefinition") or (call.operands[0] if call.operands else None)
-        if source is not None and call.option("-assemblyname") is None:
+        if source is not None and call.option("-assemblyname") is None and not only_declares(source.text):
             self._site.report("powershell-execution", call.node, "Add-Type compiles and loads code at run time")
 
     def _invoked(self, call: Call) -> None:

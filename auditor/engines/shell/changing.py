@@ -125,7 +125,10 @@ class Changing:
     def _persists(self, call: Call) -> None:
         name, command = call.name, call.command
         if name == "crontab" and not call.has("-l", "-r", "-e") and call.arguments:
-            self._site.report("code-persistence", command, "crontab installs a scheduled job", subject=name)
+            taken = self._site.clearing and name not in self._site.functions
+            message = "crontab takes scheduled jobs out" if taken else "crontab installs a scheduled job"
+            severity = Severity.WARN if taken else None
+            self._site.report("code-persistence", command, message, subject=name, severity=severity)
         elif name == "launchctl" and call.has("load", "bootstrap", "enable"):
             message = "launchctl starts something at every login"
             self._site.report("code-persistence", command, message, severity=Severity.WARN)

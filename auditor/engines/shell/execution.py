@@ -50,6 +50,7 @@ _LONGEST_NAME: Final = 255  # of a file; the pattern is quadratic
 _COMMANDS: Final = re.compile(r"^[^\w\n]*\w[^\n]*[|;&]|\$\(|`", re.MULTILINE)
 _SEPARATORS: Final = re.compile(r"[\s;|&()\"'`]+")
 _LEFT_OUT: Final = re.compile(r"\$\(cat[ \t]*<<-?[ \t]*(['\"]?)(\w{1,20})\1[ \t\n]*(?:\.\.\.|…)[ \t\n]*\2[ \t\n]*\)")
+_NO_FILE: Final = re.compile(r"\$\(cat (?:\.\.\.|…|<[\w -]{1,30}>)\)")  # stands for the name of one
 
 
 class Execution:
@@ -219,7 +220,10 @@ class Execution:
         said = self._site.segment.text[first.start : first.end]
         told = _COMMAND_LIKE.search(said) and not _PLACEHOLDERS.fullmatch(said)
         alone = self._site.segment.provenance[:1] == ("inline code",) and self._site.segment.text.strip() == said
-        named = alone and said[:2] == "$(" and not _COMMAND_LIKE.search(f"`{said[2:]}")  # a page tells what to write
+        if alone and _NO_FILE.fullmatch(said):
+            return
+        plain = said == "$(cat file)" or not _COMMAND_LIKE.search(f"`{said[2:]}")
+        named = alone and said[:2] == "$(" and plain  # a page tells what to write
         severity = None if (said[:1] != "`" or told) and not named else Severity.WARN
         message = "the output of a command is run as a command"
         self._site.report("shell-substituted-command", call.command, message, severity=severity)

@@ -14,7 +14,7 @@ from skillkeep.auditor.engines.shell.evaluate import HOLE, OWN_VARIABLE
 from skillkeep.auditor.engines.shell.execution import Execution
 from skillkeep.auditor.engines.shell.lookup import lookup
 from skillkeep.auditor.engines.shell.model import Command, Pipeline, Script, Substitution, Variable, Word
-from skillkeep.auditor.engines.shell.narrowing import narrows
+from skillkeep.auditor.engines.shell.narrowing import narrows, takes_jobs_out
 from skillkeep.auditor.engines.shell.putting import puts
 from skillkeep.auditor.engines.shell.reach import Reach
 from skillkeep.auditor.engines.shell.site import Call, ShellSite
@@ -77,6 +77,7 @@ class Judge:
     def _pipeline(self, pipeline: Pipeline, flowing: frozenset[str], fed_by: Sequence[Call]) -> frozenset[str]:
         commands = pipeline.commands
         self._site.narrowed = not commands[0].redirects and narrows(commands[1:])
+        self._site.clearing = takes_jobs_out(commands)
         if len(commands) == 1:
             return self._command(commands[0], flowing, list(fed_by), None, alone=not fed_by)
         before = list(fed_by)

@@ -1,4 +1,4 @@
-"""One key taken out of a file of many: ``grep '^ACME_KEY=' ~/.openclaw/.env``, ``jq -r .acme.key``."""
+"""One key taken, or left, out of a file of many: ``grep '^ACME_KEY=' ~/.openclaw/.env``, ``jq -r .acme.key``."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Final
 from skillkeep.auditor.engines.shell.site import Call
 from skillkeep.auditor.engines.tables import secrets
 
-__all__ = ["is_start_up_line", "named_key"]
+__all__ = ["is_start_up_line", "leaves_rest", "named_key"]
 
 _LINES: Final = re.compile(r"\^(?:export )?(?P<name>[A-Z][A-Z0-9]{2,}(?:_[A-Z0-9]*)*_?)=?(?:\.[*+]|\.)?\$?")
 _FIELD: Final = re.compile(
@@ -18,6 +18,9 @@ _FIELD: Final = re.compile(
 _FILTER: Final = re.compile(r"-(?:[EePrhsoqm]|m1|Eo|oE|oP|hs|sh)|--raw-output|--max-count=1|-1|1")
 _START_UP: Final = "a shell start-up file"  # of rules/tables/secrets.yaml
 _SEARCHING: Final = frozenset({"grep", "egrep"})
+_ONE_LINE: Final = r"\^(?:export )?[A-Z][A-Z0-9]{2,}(?:_[A-Z0-9]+)*="
+_DROPPED: Final = {"sed": re.compile(rf"/{_ONE_LINE}(?:\.\*)?\$?/d"), "grep": re.compile(_ONE_LINE)}
+_DROPPING: Final = {"sed": re.compile(r"-[Eerins]|-i\.bak|--in-place"), "grep": re.compile(r"-[Eihs]{0,3}v[Eihs]{0,3}")}
 
 
 def named_key(call: Call, path: str) -> str:
@@ -34,6 +37,18 @@ def named_key(call: Call, path: str) -> str:
     if call.name == "jq" and (found := _FIELD.fullmatch(rest[0])) is not None:
         return f"{found['name'].replace('-', '_').upper()}_KEY"
     return ""
+
+
+def leaves_rest(call: Call, path: str) -> bool:
+    """True for ``sed '/^ACME_KEY=/d' file > new``: a file without one line of its own, which nobody is shown."""
+    if call.name not in _DROPPED:
+        return False
+    options = [each for each in call.arguments if _DROPPING[call.name].fullmatch(each)]
+    rest = [each for each in call.arguments if each and each not in options]
+    into = any(operator in {">", ">|"} for operator, _ in call.command.redirects)
+    if len(rest) != 2 or rest[1] != path or _DROPPED[call.name].fullmatch(rest[0]) is None:
+        return False
+    return into if call.name == "grep" else into or any(each.startswith(("-i", "--in")) for each in options)
 
 
 def is_start_up_line(words: Sequence[str]) -> bool:

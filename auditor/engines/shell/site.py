@@ -66,6 +66,7 @@ class ShellSite:
     only: frozenset[str] = frozenset()  # when set, the rules that count here, and no capabilities
     held: frozenset[str] = frozenset()  # variables that hold secrets of a build service
     narrowed: bool = False  # the pipeline prints, of what it reads, the lines of named settings only
+    clearing: bool = False  # the pipeline takes jobs out of the user's schedule and puts none in
     bare_interpreter: bool = False  # a shell without arguments, as in a function that others are piped into
     programs: set[str] = field(default_factory=set)
     hosts: set[str] = field(default_factory=set)

@@ -9,7 +9,8 @@ from typing import Any, Final
 from skillkeep.auditor.engines.shell.evaluate import HOLE
 from skillkeep.auditor.engines.shell.lookup import lookup
 from skillkeep.auditor.engines.shell.model import Word
-from skillkeep.auditor.engines.shell.named_keys import named_key
+from skillkeep.auditor.engines.shell.named_keys import leaves_rest, named_key
+from skillkeep.auditor.engines.shell.narrowing import asks_for_one
 from skillkeep.auditor.engines.shell.site import Call, ShellSite
 from skillkeep.auditor.engines.tables import LOGIN_OF, secrets, subject_of
 
@@ -97,7 +98,8 @@ class Touching:
         what = self.path(bare) or (self.path(bare.partition("@")[2]) if "=@" in bare else None)
         if what is None or " " in bare.strip():
             return self._gathered(call, text)
-        named = self._site.narrowed and call.name in {"cat", "strings"} and bare.endswith("/environ")
+        one = asks_for_one(call) or (self._site.narrowed and call.name in {"cat", "strings"})
+        named = one and bare.endswith("/environ")
         if named or call.name in self._path_only or self._is_key_option(call, text) or self._keeps(call, text):
             self._site.report("code-credential-mention", word, f"{call.name} names the place of {what}")
             return _NOTHING
@@ -121,11 +123,25 @@ class Touching:
                 "code-credential-mention", word, f"{call.name} takes in what the agent keeps in {text[-40:]}"
             )
             return _NOTHING
+        if leaves_rest(call, text):
+            self._site.report("code-credential-mention", word, f"{call.name} leaves one line out of {text[-40:]}")
+            return frozenset({f"secret:{text[-60:]}"})
+        if self._is_put_back(call, text):
+            self._site.report("code-credential-mention", word, f"{call.name} puts {text[-40:]} back")
+            return _NOTHING
         if not (name := named_key(call, text)):
             return None
         self._site.capability("env", name, word)
         self._site.report("code-credential-env", word, f"reads {name} from what the agent keeps", subject=name)
         return frozenset({f"secret:{name}"})
+
+    def _is_put_back(self, call: Call, text: str) -> bool:
+        """``mv new file`` gives a file what was left of itself."""
+        if call.name not in {"mv", "cp"} or len(call.operands) != 2 or text != call.operands[1]:
+            return False
+        named = zip(call.arguments, call.words, strict=False)
+        source = next(self._site.name(each, word) for each, word in named if each == call.operands[0])
+        return f"secret:{text[-60:]}" in self._site.files.private.get(source.removeprefix("./"), _NOTHING)
 
     def _device(self, call: Call, word: Word) -> None:
         if call.name not in self._path_only | _KEEPING:
@@ -150,10 +166,11 @@ class Touching:
         return frozenset(at if "=" in text else at + 1 for at, text in told if text.partition("=")[0] in options)
 
     def _keeps(self, call: Call, text: str) -> bool:
-        """``security create-keychain`` names a store and reads nothing out of it."""
-        verb = call.operands[0] if call.operands else ""
-        opens_login = verb.startswith("unlock") and "login." in text.lower()
-        return verb in self._keeps_store.get(call.name, ()) and not opens_login
+        """``security create-keychain`` and ``solana-keygen new`` name a place and read nothing out of it."""
+        said = f"{' '.join(call.operands[:2])} "
+        opens_login = said.startswith("unlock") and "login." in text.lower()
+        words = self._keeps_store.get(call.name, ())
+        return any(said.startswith(f"{word} ") for word in words) and not opens_login
 
     def _by_pattern(self, text: str) -> str | None:
         parts = text.lower().split("/")

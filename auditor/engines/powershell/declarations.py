@@ -1,0 +1,42 @@
+"""C# that Add-Type compiles: whether it only declares functions of Windows that look at windows or place them."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from skillkeep.auditor.engines.tables import table
+
+__all__ = ["only_declares"]
+
+_LONGEST: Final = 4_000
+_COMMENT: Final = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
+_ACCESS: Final = r"(?:public |internal |private )?"
+_IMPORT: Final = (
+    r"\[DllImport\(\"(?:user32|dwmapi|shcore)(?:\.dll)?\"(?:, ?\w+ ?= ?[\w.]+)*\)\] ?"
+    r"(?:\[return: ?MarshalAs\([\w.]+\)\] ?)?"
+    rf"{_ACCESS}static extern [\w.]+ (?P<name>\w+) ?\([\w.,\[\] ]*\) ?;"
+)
+_FUNCTION: Final = re.compile(_IMPORT)
+_DECLARED: Final = (  # each leaves nothing of itself; what encloses others comes last
+    _FUNCTION,
+    re.compile(r"using [\w.]+ ?;"),
+    re.compile(rf"{_ACCESS}const \w+ \w+ ?= ?[\w.-]+ ?;"),
+    re.compile(
+        rf"(?:\[StructLayout\([\w.]+\)\] ?)?{_ACCESS}struct \w+ ?\{{ ?"
+        rf"(?:{_ACCESS}[\w.]+ \w+(?: ?, ?\w+)* ?; ?)*\}}"
+    ),
+    re.compile(rf"{_ACCESS}(?:static )?(?:partial )?class \w+ ?\{{[; ]*\}}"),
+)
+
+
+def only_declares(source: str) -> bool:
+    """True for C# without a line that runs: structures, constants and imports of the table's functions."""
+    rest = " ".join(_COMMENT.sub(" ", source).split())
+    known = frozenset(table("powershell")["window_functions"])
+    names = [found["name"] for found in _FUNCTION.finditer(rest)]
+    if len(source) > _LONGEST or not names or not known.issuperset(names):
+        return False
+    for declaration in _DECLARED:
+        rest = declaration.sub("", rest)
+    return not rest.strip("; ")

@@ -1,0 +1,58 @@
+"""What a row of a Markdown table says of the text in one of its cells: it is denied, or a specimen of an attack."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+__all__ = ["is_quotation", "is_shown_row", "shows_attacks"]
+
+_ROW: Final = re.compile(r"[ \t]*\|.*\|[ \t]*")
+_MOST_ROWS: Final = 60
+_MOST: Final = 8_000
+_BETWEEN: Final = re.compile(r"(?<!\\)\|")
+_DENIED: Final = re.compile(
+    r"(?i)[\W_]*(?:den(?:y|ied)|block(?:ed|s)?|reject(?:ed)?|refused?|forbidden|prohibited|not allowed)[\W_]*"
+)
+_QUOTED: Final = re.compile(r"[ \t*]*[\"“«][^\"“”«»]+[\"”»][ \t*]*")
+_ATTACKS: Final = re.compile(
+    r"(?i)[\W_]*(?:specimens?|attacks?(?: (?:text|example|string)s?)?|payloads?"
+    r"|injections?(?: (?:text|example|attempt)s?)?"
+    r"|red flags?|(?:warning )?signs?|threats?|jailbreaks?|manipulations?|scam(?:mer)?s?(?: (?:text|line)s?)?)[\W_]*"
+)
+
+
+def is_quotation(cell: str) -> bool:
+    """True for a cell that is one quotation."""
+    return _QUOTED.fullmatch(cell) is not None
+
+
+def shows_attacks(head: str) -> bool:
+    """True for a table's first row with a column of attacks."""
+    return any(map(_ATTACKS.fullmatch, _BETWEEN.split(head)))
+
+
+def is_shown_row(text: str, start: int) -> bool:
+    """True for a place in a row whose own cell says that it is denied, or in a cell that quotes an attack.
+
+    The cell is one quotation, and the first row of its table names a column of attacks.
+    """
+    begin = text.rfind("\n", 0, start) + 1
+    line = text[begin:].partition("\n")[0]
+    if not _ROW.fullmatch(line):
+        return False
+    cells = _BETWEEN.split(line)
+    at = len(_BETWEEN.split(line[: start - begin])) - 1
+    if any(_DENIED.fullmatch(cell) for number, cell in enumerate(cells) if number != at and cell.strip()):
+        return True
+    return is_quotation(cells[at]) and shows_attacks(_head(text[max(0, begin - _MOST) : begin]))
+
+
+def _head(before: str) -> str:
+    """The first row of the table that goes on after `before`."""
+    head = ""
+    for line in before.rstrip("\n").split("\n")[: -_MOST_ROWS - 1 : -1]:
+        if not _ROW.fullmatch(line):
+            break
+        head = line
+    return head
