@@ -156,8 +156,6 @@ def _report(found: _Found, emit: Emitter) -> None:
         matched = data[hit.start : hit.end].decode(errors="replace")
         if is_forbidden(segment.text, _characters(segment, data, hit.start), matched):
             return
-    if segment.context is Context.INSTRUCTION and is_shown_row(segment.text, start):
-        return
     at = segment.locate(start, start + len(shown))
     value = _group(data, hit, "value")
     kind = rule.kind if isinstance(rule, CapabilityRule) else rule.capability
@@ -166,7 +164,8 @@ def _report(found: _Found, emit: Emitter) -> None:
     if not isinstance(rule, CapabilityRule):
         severity = rule.severity if isinstance(rule, RulePatterns) else None
         address = piped_address(shown) if rule.reports == _DOWNLOADED else ""
-        if address and is_installer(address):
+        is_shown = segment.context is Context.INSTRUCTION and is_shown_row(segment.text, start)
+        if is_shown or (address and is_installer(address)):
             severity = Severity.WARN
         if rule.fallback and rule.reports in _RUN_AS:
             if (given := _GIVEN.match(shown)) is not None:
