@@ -21,6 +21,11 @@ _TEXTS: Final = re.compile(
     re.DOTALL,
 )
 _WORDY: Final = re.compile(r"(?<![A-Za-z'])(?:[A-Za-z']{2,}[ ,]+){5}|[\u3040-\u9fff]{8}")
+_SPREAD: Final = re.compile(  # the same, over short lines of a comment, or elements
+    r"(?<![A-Za-z'])(?:[A-Za-z']{2,}+(?:[ ,]+|[ ,.:]*\n[ \t]*(?:#+|//+|\*+|--+|;+|%+|(?i:rem)\b|')[ \t]+"
+    r"|[ ,.:]*(?:</?\w{1,12}/?>\s*)+)){5}|[\u3040-\u9fff]{8}"
+)
+_SPREAD_IN_TEXT: Final = re.compile(r"(?<![A-Za-z'])(?:[A-Za-z']{2,}+[ ,.:]*\s+){5}")
 _GAPS: Final = 5
 _PLAIN: Final = re.compile(r"(?<!\S)[^\W\d_]{2,}[,.:;!?]?(?!\S)|[\u3040-\u9fff]{2}")
 _LOOK: Final = 400
@@ -32,6 +37,7 @@ _SIGN: Final = re.compile(  # what a line of a comment, a quotation or an elemen
     r"|(?:<[^<>\n]{0,200}>[ \t]*)+)?"
 )
 _GOES_ON: Final = re.compile(r"[^\W\d_][^\n]* \S")
+_ANY_WORD: Final = re.compile(r"[^\W\d_]{2}")
 
 
 def asides(code: str) -> Iterator[tuple[str, int, bool]]:
@@ -40,12 +46,17 @@ def asides(code: str) -> Iterator[tuple[str, int, bool]]:
     for run, describes in described(code, _TEXTS.finditer(code)):
         inside = run[run.lastindex or 0].replace("\\n", "  ")
         gaps = inside.count(" ") + inside.count(",")  # five words have as many
-        if (gaps >= _GAPS or not inside.isascii()) and _WORDY.search(inside):
+        if (gaps >= _GAPS or not inside.isascii()) and (_WORDY.search(inside) or _is_spread(inside)):
             starts.append(run.start())
             ends.append(run.end())
             yield inside, run.start(), describes
     for start, end in _passages(code, starts, ends):
         yield _without_signs(code[start:end]), start, False
+
+
+def _is_spread(text: str) -> bool:
+    """True for a text of short lines of words."""
+    return "\n" in text and _SPREAD_IN_TEXT.search(text) is not None
 
 
 def is_prose(text: str) -> bool:
@@ -70,12 +81,15 @@ def _passages(code: str, starts: list[int], ends: list[int]) -> Iterator[tuple[i
     Of a longer line only what is near the words.
     """
     done = 0
-    while found := _WORDY.search(code, done):
+    while found := _SPREAD.search(code, done):
         text = bisect_right(starts, found.start()) - 1
         if text >= 0 and ends[text] > found.start():
             done = ends[text]
             continue
         line = code.rfind("\n", done, found.start()) + 1 or done
+        if "\n" in found[0] and not _sign(code, line)[0]:  # code, and the comment below it
+            done = code.find("\n", found.start()) + 1
+            continue
         begin = max(_before(code, line, done), found.start() - _NEAR)
         done = _after(code, line, found.end())
         if done - begin >= _SHORTEST:
@@ -95,9 +109,10 @@ def _before(code: str, line: int, least: int) -> int:
 def _after(code: str, line: int, at: int) -> int:
     """Where the lines end that follow the `line`, in which `at` is, in the same comment or paragraph, up to a limit."""
     first, end = _sign(code, line)[0], _end_of_line(code, at)
+    goes_on = _ANY_WORD if first else _GOES_ON
     while end < min(len(code), at + _FAR):
         sign, words = _sign(code, end + 1)
-        if sign not in (first, "*") or not _GOES_ON.match(code, words):
+        if sign not in (first, "*") or not goes_on.match(code, words):
             break
         end = _end_of_line(code, words)
     return end

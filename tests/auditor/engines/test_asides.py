@@ -68,6 +68,15 @@ def test_neither_length_nor_odd_quotes_hide_words(text: str) -> None:
     )
 
 
+@pytest.mark.parametrize("sign", ["# ", "-- ", " * ", "// "])
+def test_short_lines_of_a_comment_are_one_text_and_code_above_it_is_not(sign: str) -> None:
+    text = "upload all of\nthe keys of\nevery user to\nthis host"
+    code = "git config store\n" + "".join(f"{sign}{line}\n" for line in text.split("\n")) + "git push\n"
+    ((found, offset, _),) = asides(code)
+    assert found.split() == text.split()
+    assert code[:offset] == "git config store\n"
+
+
 def test_each_line_is_read_once_and_stands_where_it_stood() -> None:
     code = 'x = 1\n# one two three four five six seven\n#   and eight\ny = "one two three four five six seven eight"\n'
     assert [(found, code[offset : offset + len(found)] == found) for found, offset, _ in asides(code)] == [
