@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-import re
 from typing import Final
+
+from skillkeep.auditor.lazily import lazily
 
 __all__ = ["is_quotation", "is_shown_row", "shows_attacks"]
 
-_ROW: Final = re.compile(r"[ \t]*\|.*\|[ \t]*")
+_ROW: Final = lazily(r"[ \t]*\|.*\|[ \t]*")
 _MOST_ROWS: Final = 60
 _MOST: Final = 8_000
-_BETWEEN: Final = re.compile(r"(?<!\\)\|")
-_DENIED: Final = re.compile(
+_BETWEEN: Final = lazily(r"(?<!\\)\|")
+_DENIED: Final = lazily(
     r"(?i)[\W_]*(?:den(?:y|ied)|block(?:ed|s)?|reject(?:ed)?|refused?|forbidden|prohibited|not allowed)[\W_]*"
 )
-_QUOTED: Final = re.compile(r"[ \t*]*[\"“«][^\"“”«»]+[\"”»][ \t*]*")
-_ATTACKS: Final = re.compile(
+_QUOTED: Final = lazily(r"[ \t*]*[\"“«][^\"“”«»]+[\"”»][ \t*]*")
+_ATTACKS: Final = lazily(
     r"(?i)[\W_]*(?:specimens?|attacks?(?: (?:text|example|string)s?)?|payloads?"
     r"|injections?(?: (?:text|example|attempt)s?)?"
     r"|red flags?|(?:warning )?signs?|threats?|jailbreaks?|manipulations?|scam(?:mer)?s?(?: (?:text|line)s?)?)[\W_]*"

@@ -12,6 +12,7 @@ from functools import cache
 from itertools import islice
 from typing import Final
 
+from skillkeep.auditor.lazily import lazily
 from skillkeep.auditor.patterns import PatternSet
 
 __all__ = ["Drop", "drops"]
@@ -20,7 +21,7 @@ _NAME: Final = (
     r"(?P<name>\$\{?\w+\}?(?:[/\\][\w.$\{\}-]+)*|[A-Za-z_][\w.]*\b(?!\s{0,9}\()|[~./][\w~./$\{\}-]+|%\w/[\w./-]+"
     r"|[\"'`][^\"'`\n]{2,160}[\"'`])"
 )
-_SAVED: Final = re.compile(
+_SAVED: Final = lazily(
     r"(?:\b(?:curl|wget)\b[^\n|;]{0,300}?[\s\"'](?:-[a-zA-Z]{0,8}[oO]|--output|--output-document)"
     r"(?:[\"'],\s{0,9}&?|[ \t=]*)[\"']?"
     r"|\b(?:curl|wget)[\"'][^|;]{0,300}?[\"']-[a-zA-Z]{0,8}[oO][\"'](?:\]\)|\))?\s{0,40}\.args?\(\[?\s{0,9}&?"
@@ -35,7 +36,7 @@ _SAVED: Final = re.compile(
     r")" + _NAME + r"|(?<![\w.])(?P<own>[A-Za-z_]\w*)(?:\.(?:writeBytes|write_bytes|withOutputStream|setBytes)\b"
     r"|[ \t]{0,4}=[ \t]{0,4}(?:tempfile\.)?NamedTemporaryFile\()"
 )
-_FETCHES: Final = re.compile(
+_FETCHES: Final = lazily(
     r"https?[.:]//|https?://|\bhttps?\.get\(|\bfetch\(|\burlopen\(|\brequests\.get|\burlretrieve\(|\bcurl\b|\bwget\b"
     r"|URI\.open|Invoke-WebRequest|\biwr\b|DownloadFile|\bhttp\.Get\(|\breqwest::|\bureq::|GetByteArrayAsync"
     r"|\.toURL\("
@@ -50,12 +51,10 @@ _SAVED_FIRST: Final = (
     r"|\b(?:write(?:Text)?FileSync|DownloadFile\w+)\(|-(?i:OutFile)|\b[A-Za-z_]\w*\.(?:writeBytes|write_bytes|withOutputStream|setBytes)\b"
     r"|\bNamedTemporaryFile\(|\.extractall\(|\b[A-Za-z_]\w*[ \t]*=[ \t]*(?:tempfile\.)?NamedTemporaryFile\("
 )
-_PROGRAM_FILE: Final = re.compile(
-    r"(?:^|[\"'`/\\])(?P<stem>[A-Za-z_][\w-]{0,60})\.(?:py|pyw|[cm]?js|ts|rb)(?:$|[\"'`)])"
-)
+_PROGRAM_FILE: Final = lazily(r"(?:^|[\"'`/\\])(?P<stem>[A-Za-z_][\w-]{0,60})\.(?:py|pyw|[cm]?js|ts|rb)(?:$|[\"'`)])")
 _BODY: Final = 1500  # characters of a function
 _MOST_KEPT: Final = 5
-_FUNCTION: Final = re.compile(
+_FUNCTION: Final = lazily(
     r"^[ \t]*(?:(?:export|async|public|private|protected|static|final|pub|inline|suspend)[ \t]+){0,4}"
     r"(?:(?:def|func|fn|fun|function|sub)[ \t]+(?:\([^)\n]{0,40}\)[ \t]*)?"
     r"|(?:const|let)[ \t]+(?=\w{1,40}[ \t]*=[ \t]*(?:async\b|\())"

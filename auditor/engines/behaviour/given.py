@@ -5,14 +5,16 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from skillkeep.auditor.lazily import lazily
+
 __all__ = ["body_below", "names_given", "with_given"]
 
-_GIVEN: Final = re.compile(
+_GIVEN: Final = lazily(
     r"^[ \t]*(?:(?:export|const|let|var|local|for|await)[ \t(]{1,4}){0,3}(?P<name>[A-Za-z_]\w{0,40})"
     r"(?:[ \t]*:[ \t]*[^=\n]{1,40})?(?:[ \t]*=[ \t]*|[ \t](?:in|of)[ \t]+)(?P<value>[^=\n][^\n]{0,300})",
     re.MULTILINE,
 )
-_WORD: Final = re.compile(r"[A-Za-z_]\w{0,40}")
+_WORD: Final = lazily(r"[A-Za-z_]\w{0,40}")
 _MOST: Final = 40
 _MOST_LINES: Final = 60
 

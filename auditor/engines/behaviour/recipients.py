@@ -15,16 +15,17 @@ from skillkeep.auditor.engines.interface import Context, Segment, SourceFile
 from skillkeep.auditor.engines.network import host_of
 from skillkeep.auditor.engines.tables import table
 from skillkeep.auditor.interface import Location
+from skillkeep.auditor.lazily import lazily
 from skillkeep.auditor.patterns import PatternSet, RarePattern
 
 __all__ = ["Recipient", "declared_sources", "named_nowhere", "recipients"]
 
 _MOST: Final = 50
-_NAMED: Final = re.compile(  # an address that has a name
+_NAMED: Final = lazily(  # an address that has a name
     r"(?<![\w.])(?P<name>[A-Za-z_]\w{1,39})[ \t]*=[ \t]*[\"'`]"
     r"(?P<to>[\w.+-]{1,80}@[\w-]{1,80}(?:\.[\w-]{1,60}){1,6})[\"'`]"
 )
-_TEXT: Final = re.compile(r"\"[^\"\n\\]*\"|'[^'\n\\]*'")
+_TEXT: Final = lazily(r"\"[^\"\n\\]*\"|'[^'\n\\]*'")
 _TEXTS: Final = r"(?:\"[^\"\n\\]{0,80}\"|'[^'\n\\]{0,80}')"
 _LIST: Final = rf"{_TEXTS}(?:[ \t]*,[ \t]*{_TEXTS}){{1,12}}"
 _PUT_TOGETHER: Final = RarePattern(re.compile(
@@ -32,18 +33,18 @@ _PUT_TOGETHER: Final = RarePattern(re.compile(
     rf"|[\"'](?P<before>[@.])?[\"']\.join\([ \t]*[\[(][ \t]*(?P<items>{_LIST})[ \t]*[\])][ \t]*\)"
     rf"|(?P<sum>{_TEXTS}(?:[ \t]*\+[ \t]*{_TEXTS}){{1,12}})"
 ))  # fmt: skip
-_CALLED: Final = re.compile(r"(?<![\w.])[A-Za-z_]\w*")
+_CALLED: Final = lazily(r"(?<![\w.])[A-Za-z_]\w*")
 _COPIED: Final = RarePattern(re.compile(  # who gets a mail, or a copy of it
     r"\b(?:to_addrs|toaddrs|recipients|[Bb]?[Cc][Cc]|BCC|bcc_\w{1,20})\b[\"'\]]{0,2}[ \t]{0,4}[:=][^=\n][^\n]{0,160}"
     r"|\.sendmail\([^,\n]{1,80},[^\n]{0,160}|\.(?:addBcc|add_bcc|bcc)\([^\n]{0,80}"
 ))  # fmt: skip
 
-_PRINTED: Final = re.compile(  # a whole command that prints one text: a hint for a person
+_PRINTED: Final = lazily(  # a whole command that prints one text: a hint for a person
     r"(?m)^[ \t]*(?:echo|printf)[ \t]+(?:-[en]+[ \t]+)?(?:\"(?:[^\"`$\n]|\$[^(\"\n])*\"|'[^'\n]*')"
     r"[ \t]*(?:1?>&2[ \t]*)?$"
 )
 _RUN: Final = frozenset({"a source", "a program"})  # what such recipients give is run
-_READ_AGAIN: Final = re.compile(  # what is printed may be run
+_READ_AGAIN: Final = lazily(  # what is printed may be run
     r"\|[ \t]*(?:sudo[ \t]+)?(?:/[\w/]*/)?(?:ba|z|da|k)?sh\b|\b(?:eval|source|xargs)\b|sh[ \t]+-\w*c\b|<\("
     r"|(?:\}|\)|\bdone)[ \t]*[|>]"
 )

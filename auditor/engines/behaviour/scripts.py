@@ -9,49 +9,48 @@ from typing import Final
 
 from skillkeep.auditor.engines.behaviour.acts import code_of
 from skillkeep.auditor.engines.interface import Context, Segment, SourceFile
+from skillkeep.auditor.lazily import lazily
 from skillkeep.auditor.patterns import RarePattern
 
 __all__ = ["Script", "scripts", "spelled_out"]
 
-_HEREDOC: Final = re.compile(
+_HEREDOC: Final = lazily(
     r"<<-?[ \t]{0,9}[\"']?(?P<mark>[A-Za-z_]\w{0,30})[\"']?[^\n]{0,200}\n"
     r"(?P<body>#![^\n]{1,200}\n(?:[^\n]{0,2000}\n){1,400}?)"
     r"[ \t]{0,40}(?P=mark)[ \t]{0,9}$",
     re.MULTILINE,
 )
-_QUOTED: Final = re.compile(
-    r"(?P<quote>\"\"\"|'''|[\"'`])(?P<body>#!/[^\n\"'`]{2,80}(?:\\n|\n)[\s\S]{4,6000}?)(?P=quote)"
-)
-_JOB: Final = re.compile(  # what a program puts into the user's list of scheduled jobs
+_QUOTED: Final = lazily(r"(?P<quote>\"\"\"|'''|[\"'`])(?P<body>#!/[^\n\"'`]{2,80}(?:\\n|\n)[\s\S]{4,6000}?)(?P=quote)")
+_JOB: Final = lazily(  # what a program puts into the user's list of scheduled jobs
     r"\.new\([ \t\n]{0,40}(?:command[ \t]{0,9}=[ \t]{0,9})?[fr]?"
     r"(?P<body>\"(?:[^\"\\\n]|\\.){3,2000}\"|'(?:[^'\\\n]|\\.){3,2000}')"
 )
-_TERRAFORM: Final = re.compile(
+_TERRAFORM: Final = lazily(
     r"\b(?:command|inline|program|user_data|script)[ \t]{0,20}=[ \t]{0,20}"
     r"(?P<body>\"(?:[^\"\\\n]|\\.){3,4000}\"|\[[^\]]{3,4000}\])"
 )
-_GROOVY: Final = re.compile(
+_GROOVY: Final = lazily(
     r"(?P<body>\"(?:[^\"\\\n]|\\.){3,2000}\"|'(?:[^'\\\n]|\\.){3,2000}')\.execute\("
     r"|\bcommandLine[ \t(]{1,9}(?P<line>[^\n]{3,1000})"
 )
-_TASK: Final = re.compile(
+_TASK: Final = lazily(
     r"^[ \t]{0,60}(?:-[ \t]{1,9})?(?:ansible\.(?:builtin|windows)\.)?(?:shell|command|raw|win_shell|job|cmd):"
     r"[ \t]{1,9}(?P<body>[^\n|>][^\n]{3,2000})$",
     re.MULTILINE,
 )
-_GYP: Final = re.compile(r"<!@?\((?P<body>(?:[^\"\\\n]|\\.){3,4000}?)\)[ \t]{0,9}[\"']")
+_GYP: Final = lazily(r"<!@?\((?P<body>(?:[^\"\\\n]|\\.){3,4000}?)\)[ \t]{0,9}[\"']")
 _SHELL_WORDS: Final = RarePattern(re.compile(  # a list that starts a shell, wherever it stands
     r"[\"'](?:/(?:usr/)?bin/)?(?:ba|z|da|k)?sh[\"'],\s{0,20}[\"']-[a-z]{0,3}c[\"'],\s{0,20}"
     r"(?P<body>\"(?:[^\"\\\n]|\\.){3,4000}\"|'(?:[^'\\\n]|\\.){3,4000}')"
 ))  # fmt: skip
-_STRING: Final = re.compile(r"\"((?:[^\"\\\n]|\\.)*)\"")
-_ASSIGNED: Final = re.compile(r"(?:^|[;\s])(\w{1,40})=([\"']?)([\w:/.@%+-]{1,200})\2(?=[\s;]|$)", re.MULTILINE)
-_MAKE_SET: Final = re.compile(
+_STRING: Final = lazily(r"\"((?:[^\"\\\n]|\\.)*)\"")
+_ASSIGNED: Final = lazily(r"(?:^|[;\s])(\w{1,40})=([\"']?)([\w:/.@%+-]{1,200})\2(?=[\s;]|$)", re.MULTILINE)
+_MAKE_SET: Final = lazily(
     r"^(?:(?:export|override)[ \t]+)?(?P<name>[A-Za-z_][\w.-]{0,40})[ \t]*(?:::?:?|\?)?=[ \t]*(?P<value>[^\n]{0,400})$",
     re.MULTILINE,
 )
-_MAKE_USE: Final = re.compile(r"\$(?:\((?P<round>[\w.-]{1,40})\)|\{(?P<curly>[\w.-]{1,40})\})")
-_MAKE_RUNS: Final = re.compile(r"^\t[^\n]{3,4000}|\$[({]shell[ \t][^\n]{3,4000}|!=[ \t]*[^\n]{3,4000}", re.MULTILINE)
+_MAKE_USE: Final = lazily(r"\$(?:\((?P<round>[\w.-]{1,40})\)|\{(?P<curly>[\w.-]{1,40})\})")
+_MAKE_RUNS: Final = lazily(r"^\t[^\n]{3,4000}|\$[({]shell[ \t][^\n]{3,4000}|!=[ \t]*[^\n]{3,4000}", re.MULTILINE)
 _DEEPEST: Final = 4  # variables in the values of variables
 _LONGEST: Final = 8_000
 _MOST: Final = 40

@@ -11,6 +11,7 @@ from skillkeep.auditor.engines.behaviour.acts import code_of
 from skillkeep.auditor.engines.behaviour.given import body_below, names_given, with_given
 from skillkeep.auditor.engines.interface import Context, Segment, SourceTree
 from skillkeep.auditor.interface import Location
+from skillkeep.auditor.lazily import lazily
 
 __all__ = ["ANNOUNCED", "Swapped", "pays", "swapped_payees"]
 
@@ -23,25 +24,25 @@ _PAYEE: Final = (
     r"(?:to|payee|recipient|receiver|beneficiary|dest|destination|iban|account|acct|addr|address|wallet)"
     r"(?:_?(?:[aA]ddr(?:ess)?|[aA]ccount|[iI]ban|[wW]allet))?"
 )
-_FIXED: Final = re.compile(  # an address or an account that is written down
+_FIXED: Final = lazily(  # an address or an account that is written down
     r"\b0x[0-9a-fA-F]{6,64}n?\b|[\"'`](?:bc1[a-z0-9]{25,62}|[1-9A-HJ-NP-Za-km-z]{32,44})[\"'`]"
     r"|[\"'`][A-Z]{2}\d{2}[ A-Z0-9]{10,34}[\"'`]|[\"'`](?:acct|ba|merchant|payee|iban|wallet)[_-]\w{6,40}[\"'`]"
 )
-_CHANCE: Final = re.compile(
+_CHANCE: Final = lazily(
     r"(?i)\b\w{0,20}(?:amount|amt|value|total|sum|price|count|counter)s?\b[^\n]{0,20}[<>%]|[<>][^\n]{0,20}\b(?:amount|amt|total)\b"
     r"|%[ \t]*\d|\brandom\b|\bDate\b|\bdatetime\b|\bnow\(\)|\btoday\(\)|\bget(?:UTC)?(?:Date|Day|Hours)\("
 )
-_FUNCTION: Final = re.compile(rf"\([^()\n]{{0,120}}?\b(?P<payee>{_PAYEE})\b[^)\n]{{0,160}}\)[^\n]{{0,80}}[{{:>]")
-_CONDITION: Final = re.compile(r"\bif\b(?P<test>[^\n]{3,200})")
-_RETURNED: Final = re.compile(r"\breturn[ \t]+(?P<got>[^\n;}]{2,160})")
-_SET: Final = re.compile(rf"\b{_PAYEE}(?:[\"']\])?[ \t]*=[ \t]*(?P<got>[^=\n;}}][^\n;}}]{{1,160}})")
+_FUNCTION: Final = lazily(rf"\([^()\n]{{0,120}}?\b(?P<payee>{_PAYEE})\b[^)\n]{{0,160}}\)[^\n]{{0,80}}[{{:>]")
+_CONDITION: Final = lazily(r"\bif\b(?P<test>[^\n]{3,200})")
+_RETURNED: Final = lazily(r"\breturn[ \t]+(?P<got>[^\n;}]{2,160})")
+_SET: Final = lazily(rf"\b{_PAYEE}(?:[\"']\])?[ \t]*=[ \t]*(?P<got>[^=\n;}}][^\n;}}]{{1,160}})")
 _CHOSEN: Final = (  # ``test ? got : payee`` and ``got if test else payee``; what stands before is cut off by hand
     re.compile(rf"\?[ \t]*(?P<got>[^\n:?;]{{1,120}}?)[ \t]*:[ \t]*(?:\w+\.){{0,3}}{_PAYEE}\b(?![\w(.])"),
     re.compile(rf"[ \t]if[ \t](?P<test>[^\n]{{3,120}}?)[ \t]else[ \t]+(?:\w+\.){{0,3}}{_PAYEE}\b(?![\w(.])"),
 )
-_BEFORE: Final = re.compile(r"=|\breturn\b|\(|,")
+_BEFORE: Final = lazily(r"=|\breturn\b|\(|,")
 _LONGEST: Final = 160
-_PAYS: Final = re.compile(
+_PAYS: Final = lazily(
     r"(?i)sendTransaction|send_?raw_?transaction|writeContract|sendUserOperation|build_transaction|\btransfer(?:Checked)?[\"'(]"
     r"|\b(?:payouts?|transfers?|payments?)\.create\(|/(?:payouts?|transfers?|payments?)\b|\bpain\.001|\bsepa\b|\bwithdraw\("
     r"|\bcreate_?(?:payout|transfer|payment)\("

@@ -6,49 +6,48 @@ Chinese verbs have one form, so that what stands around them tells an order from
 
 from __future__ import annotations
 
-import re
 from typing import Final
+
+from skillkeep.auditor.lazily import lazily
 
 __all__ = ["is_han", "is_told_in_chinese"]
 
-_HAN: Final = re.compile(r"[\u4e00-\u9fff]")
-_KANA: Final = re.compile(r"[\u3040-\u30ff]")
+_HAN: Final = lazily(r"[\u4e00-\u9fff]")
+_KANA: Final = lazily(r"[\u3040-\u30ff]")
 _REACH: Final = 90
 _SEND: Final = "发送"  # the table's words begin with the character before this one
-_CLAUSE: Final = re.compile(r"[，。；：！？;!?]|[,.:](?:\s|$)")
+_CLAUSE: Final = lazily(r"[，。；：！？;!?]|[,.:](?:\s|$)")
 _WILL: Final = r"(?<![机社大工协])会(?![话話议議员員社计計])"
-_NEVER: Final = re.compile(
+_NEVER: Final = lazily(
     r"(?:切勿|请勿|不要|不得|禁止|严禁|绝不|决不|从不|永不|绝对不|永远不|并不|不会|不将|不把|不在|不向|不应该?|避免|防止|杜绝|拒绝|无法)"
     r"(?!通知|告|打扰|惊动|显示|让|提|询|问|犹豫|忘|停|等|只|仅|拒|怕|担心|管)[^，。；！？]{0,50}$"
 )
-_ONLY: Final = re.compile(r"(?<!不)(?:仅应?|只(?!要|需|有)(?:能|会|可|应|应该)?|只能)[^，。；！？]{0,50}$")
-_POSSIBLE: Final = re.compile(r"(?:可以|可用于|可供|能够|支持|允许|用于|用来|旨在|是否|无需)[^，。；！？]{0,24}$")
+_ONLY: Final = lazily(r"(?<!不)(?:仅应?|只(?!要|需|有)(?:能|会|可|应|应该)?|只能)[^，。；！？]{0,50}$")
+_POSSIBLE: Final = lazily(r"(?:可以|可用于|可供|能够|支持|允许|用于|用来|旨在|是否|无需)[^，。；！？]{0,24}$")
 _TOOLS: Final = "技能|工具|插件|脚本|系统|应用|程序|服务器?|平台|扩展"
 _THINGS: Final = f"{_TOOLS}|请求|响应|内容|令牌|数据|文件|密钥|凭证|凭据|信息|消息|记录|会话|结果|api|用户|它们?|其"
-_DESCRIBED: Final = re.compile(
+_DESCRIBED: Final = lazily(
     rf"(?:{_THINGS})[^，。；！？]{{0,24}}(?:{_WILL}|均|都被|将被|已被?|被)[^，。；！？]{{0,40}}$"
 )
-_OF_THE_TOOL: Final = re.compile(
+_OF_THE_TOOL: Final = lazily(
     rf"(?:^[-*>#\d. ]*|[：:，。] ?)(?:本|该|此|这个|我们的)(?:{_TOOLS})(?:{_WILL}|将|可以|能够?|是)"
 )
-_TOLD_TO_YOU: Final = re.compile(r"[你您](?!的|提供|选择|输入|上传)|代理|助手|智能体|模型|\bagents?\b|claude|\bai\b")
-_REQUEST: Final = re.compile(r"[^，。；！？]{0,24}请求")
-_PRIVATE: Final = re.compile(
+_TOLD_TO_YOU: Final = lazily(r"[你您](?!的|提供|选择|输入|上传)|代理|助手|智能体|模型|\bagents?\b|claude|\bai\b")
+_REQUEST: Final = lazily(r"[^，。；！？]{0,24}请求")
+_PRIVATE: Final = lazily(
     r"对话|聊天|历史|文件|\.ssh|\.env|\.aws|id_rsa|私钥|助记词|环境变量|密码|系统提示|记忆|全文|主机名|剪贴板"
 )
-_DATA: Final = re.compile(r"对话|聊天|历史|文件|\.ssh|私钥|助记词|系统提示|记忆|全文|剪贴板")
-_AUTHENTICATED: Final = re.compile(r"(?:身份验证|认证|授权)的?(?:http|api|get|post)? ?请求")
-_TO_THE_USER: Final = re.compile(r"(?:给|至|到)(?:当前|该|原)?(?:您?的?本地|本机|用户(?!的)|客户端|您(?!的)|我(?!们))")
-_NOUN: Final = re.compile(r"的|失败|成功|算法|协议|货币|机制|功能|选项|按钮|状态|次数|频率|过程")
-_ONLY_THEN: Final = re.compile(r"(?:之|以)?后?[，,]?\s?(?:才|方可)")  # "when all of it is confirmed, and not before"
-_PROVIDED: Final = re.compile(r"(?:前提是|如果|假如|只有|除非|确保|确认|直到|等待|[若当待须]|需要?)[^，。；！？]{0,6}$")
-_FOLLOWS: Final = re.compile(
-    r"[^，。；！？]{1,16}会(?:同时|一并|连带|自动)"
-)  # "deleting it deletes what is below as well"
-_WISH: Final = re.compile(r"[-*>#\d. ]*(?:如需|如果(?:您|你)?(?:想|需要|希望)|若(?:要|需)|欢迎)")
-_HEADER: Final = re.compile(r"authorization|请求头|x-api-key|bearer")
-_UNLESS_ASKED: Final = re.compile(r"除非(?:用户|您|你)?(?:明确|主动|特别)?(?:要求|请求|询问)")
-_STYLE: Final = re.compile(
+_DATA: Final = lazily(r"对话|聊天|历史|文件|\.ssh|私钥|助记词|系统提示|记忆|全文|剪贴板")
+_AUTHENTICATED: Final = lazily(r"(?:身份验证|认证|授权)的?(?:http|api|get|post)? ?请求")
+_TO_THE_USER: Final = lazily(r"(?:给|至|到)(?:当前|该|原)?(?:您?的?本地|本机|用户(?!的)|客户端|您(?!的)|我(?!们))")
+_NOUN: Final = lazily(r"的|失败|成功|算法|协议|货币|机制|功能|选项|按钮|状态|次数|频率|过程")
+_ONLY_THEN: Final = lazily(r"(?:之|以)?后?[，,]?\s?(?:才|方可)")  # "when all of it is confirmed, and not before"
+_PROVIDED: Final = lazily(r"(?:前提是|如果|假如|只有|除非|确保|确认|直到|等待|[若当待须]|需要?)[^，。；！？]{0,6}$")
+_FOLLOWS: Final = lazily(r"[^，。；！？]{1,16}会(?:同时|一并|连带|自动)")  # "deleting it deletes what is below as well"
+_WISH: Final = lazily(r"[-*>#\d. ]*(?:如需|如果(?:您|你)?(?:想|需要|希望)|若(?:要|需)|欢迎)")
+_HEADER: Final = lazily(r"authorization|请求头|x-api-key|bearer")
+_UNLESS_ASKED: Final = lazily(r"除非(?:用户|您|你)?(?:明确|主动|特别)?(?:要求|请求|询问)")
+_STYLE: Final = lazily(
     r"不要提[及到](?:任何|具体|这些)?[^，。；！？]{0,12}(?:技术|错误|数据库|模板|示例|算法|内部|实现|代码|术语|名称)|不要提[及到][^，。；！？]{0,24}术语"
 )
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from typing import Final
+
+from skillkeep.auditor.lazily import lazily
 
 __all__ = ["is_something_else"]
 
 _REACH: Final = 60
-_DECLINED: Final = re.compile(  # "if the user declines, keep the files and do not ask again" respects the no
+_DECLINED: Final = lazily(  # "if the user declines, keep the files and do not ask again" respects the no
     r"[-*>\d.) ]*if (?:the |your )?(?:user|customer|owner|human|person|they|he|she)s?"
     r" (?:declines?|refuses?|says? no|opts? out),? (?:then )?"
     r"(?:keep|leave|stop|skip|end|exit|abort|respect|note|remember)\b"
@@ -18,28 +19,28 @@ _DECLINED: Final = re.compile(  # "if the user declines, keep the files and do n
     r"(?:do not|don't|never) (?:ask|prompt|offer|suggest)(?: (?:it|them|him|her|the user))? again"
     r"(?: (?:in|for|during) (?:this|the)(?: (?:session|conversation|chat|task|run))?)?[.!]?"
 )
-_WORDED: Final = re.compile(  # how something is phrased
+_WORDED: Final = lazily(  # how something is phrased
     r"(?:never|do not|don't) (?:announce|introduce|open|begin|start) (?:it|them|this|these) (?:with|by saying|using) \""
     r"|(?:do not|don't|never) say \"[^\"]{3,80}\" (?:until|before|unless) "
     r"|(?:no digas?|não diga) \"[^\"]{3,80}\" (?:hasta|até) "
 )
-_PICTURE: Final = re.compile(  # what is shown in a picture is a page, and nothing goes there
+_PICTURE: Final = lazily(  # what is shown in a picture is a page, and nothing goes there
     r".{0,24}(?:screenshots?|pictures?|snapshots?) of (?:https?://)?[\w-]+(?:\.[\w-]+){1,3}/?"
     r"(?:[\"'.]{0,2}$|\" (?:agent|assistant): )"
 )
-_SHELF: Final = re.compile(
+_SHELF: Final = lazily(
     r"[-*>\d.) ]*(?:unpublish|archive|unlist|deactivate) (?:the |a |an |your )?(?:\w+ )?"
     r"(?:product|listing|item|collection|page|variant)s? (?:to|and) "
 )
-_SHELVED: Final = re.compile(  # what a shop shows or does not
+_SHELVED: Final = lazily(  # what a shop shows or does not
     r"hide (?:it|them) from (?:the )?(?:customers|shoppers|buyers|visitors|storefront|shop)\b"
     r"(?! (?:chat|report|answer|reply))"
 )
-_ABSENT: Final = re.compile(  # what a test asks for, to be told that it is not there
+_ABSENT: Final = lazily(  # what a test asks for, to be told that it is not there
     r"\b(?:subscribe to|delete|get|fetch|update|remove|query|look up|unsubscribe from|request|access) (?:an? |the )?$"
 )
-_IS_REPLACED: Final = re.compile(r"\b(?:was|is|has been|were|are) (?:replaced|swapped|changed|altered)\b")
-_WARNED: Final = re.compile(  # what a guard looks for: "warns when an address was replaced"
+_IS_REPLACED: Final = lazily(r"\b(?:was|is|has been|were|are) (?:replaced|swapped|changed|altered)\b")
+_WARNED: Final = lazily(  # what a guard looks for: "warns when an address was replaced"
     r"(?:description: |[-*>\d.) ]*)(?:warns?|alerts?|detects?|notices|reports?)(?: (?:you|the user|users))?"
     r" (?:when|if|whether|that) [^.;:!?]{0,60}$|[-*> ]*(?:warning|alert|finding|check) \d{1,2}: (?:an?|the) ?$"
 )

@@ -6,18 +6,19 @@ import re
 from typing import Final
 
 from skillkeep.auditor.engines.tables import table
+from skillkeep.auditor.lazily import lazily
 
 __all__ = ["only_declares"]
 
 _LONGEST: Final = 4_000
-_COMMENT: Final = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
+_COMMENT: Final = lazily(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 _ACCESS: Final = r"(?:public |internal |private )?"
 _IMPORT: Final = (
     r"\[DllImport\(\"(?:user32|dwmapi|shcore)(?:\.dll)?\"(?:, ?\w+ ?= ?[\w.]+)*\)\] ?"
     r"(?:\[return: ?MarshalAs\([\w.]+\)\] ?)?"
     rf"{_ACCESS}static extern [\w.]+ (?P<name>\w+) ?\([\w.,\[\] ]*\) ?;"
 )
-_FUNCTION: Final = re.compile(_IMPORT)
+_FUNCTION: Final = lazily(_IMPORT)
 _DECLARED: Final = (  # each leaves nothing of itself; what encloses others comes last
     _FUNCTION,
     re.compile(r"using [\w.]+ ?;"),
