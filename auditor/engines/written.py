@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from typing import Final
+from typing import Final, NamedTuple
 
 from skillkeep.auditor.engines.interface import Context
+from skillkeep.auditor.engines.values import HOLE
 
-__all__ = ["is_agents_page", "run_at_start", "written_as"]
+__all__ = ["Written", "is_agents_page", "written_as"]
 
 _ENDINGS: Final = {
     "js": Context.JAVASCRIPT, "mjs": Context.JAVASCRIPT, "cjs": Context.JAVASCRIPT, "ts": Context.TYPESCRIPT,
@@ -27,13 +28,29 @@ _AGENTS_PAGE: Final = re.compile(
 )
 
 
+class Written(NamedTuple):
+    """What of a written text is read as a program, and in which language; `started` says that it starts unasked."""
+
+    text: str
+    context: Context
+    started: str = ""
+
+
 def is_agents_page(name: str) -> bool:
     """Whether an agent of the user reads the file `name` as instructions, in whatever it does next."""
     return bool(_AGENTS_PAGE.search(name.replace("\\", "/")))
 
 
-def written_as(name: str, text: str) -> Context | None:
-    """The language that `text`, written to the file `name`, will be read as; None for what is no program."""
+def written_as(name: str, text: str) -> Written | None:
+    """What `text`, written to the file `name`, will be read as; None for what is no program."""
+    if started := _run_at_start(name, text):
+        message = f"every start of Python runs what is written to {name.replace(HOLE, '…')[:120]}"
+        return Written(started, Context.PYTHON, message)
+    context = _language(name)
+    return Written(text, context) if context is not None else None
+
+
+def _language(name: str) -> Context | None:
     if is_agents_page(name):
         return Context.INSTRUCTION
     if _MAKEFILE.search(name):
@@ -44,7 +61,7 @@ def written_as(name: str, text: str) -> Context | None:
     return _ENDINGS.get(found[1].lower()) if found is not None else None
 
 
-def run_at_start(name: str, text: str) -> str:
+def _run_at_start(name: str, text: str) -> str:
     """What every start of Python runs of `text`, once it lies in the file `name` of ``site-packages``."""
     if _PATH_FILE.search(name):
         return "\n".join(_RUN_LINE.findall(text))

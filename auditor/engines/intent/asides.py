@@ -87,32 +87,33 @@ def _passages(code: str, starts: list[int], ends: list[int]) -> Iterator[tuple[i
             done = ends[text]
             continue
         line = code.rfind("\n", done, found.start()) + 1 or done
-        if "\n" in found[0] and not _sign(code, line)[0]:  # code, and the comment below it
+        sign, _ = _sign(code, line)
+        if "\n" in found[0] and not sign:  # code, and the comment below it
             done = code.find("\n", found.start()) + 1
             continue
-        begin = max(_before(code, line, done), found.start() - _NEAR)
-        done = _after(code, line, found.end())
+        begin = max(_before(code, line, sign, done), found.start() - _NEAR)
+        done = _after(code, sign, found.end())
         if done - begin >= _SHORTEST:
             yield begin, done
 
 
-def _before(code: str, line: int, least: int) -> int:
-    """Where the `line` begins, or the one before when that is of the same comment or paragraph."""
+def _before(code: str, line: int, sign: str, least: int) -> int:
+    """Where the `line` with its `sign` begins, or the one before when that is of the same comment or paragraph."""
     if line > least:
         begin = code.rfind("\n", least, line - 1) + 1 or least
-        sign, words = _sign(code, begin)
-        if sign == _sign(code, line)[0] and _GOES_ON.match(code, words):
+        sign_before, words = _sign(code, begin)
+        if sign_before == sign and _GOES_ON.match(code, words):
             return begin
     return line
 
 
-def _after(code: str, line: int, at: int) -> int:
-    """Where the lines end that follow the `line`, in which `at` is, in the same comment or paragraph, up to a limit."""
-    first, end = _sign(code, line)[0], _end_of_line(code, at)
-    goes_on = _ANY_WORD if first else _GOES_ON
+def _after(code: str, sign: str, at: int) -> int:
+    """Where the lines end that follow the one in which `at` is, in the same comment or paragraph, up to a limit."""
+    end = _end_of_line(code, at)
+    goes_on = _ANY_WORD if sign else _GOES_ON
     while end < min(len(code), at + _FAR):
-        sign, words = _sign(code, end + 1)
-        if sign not in (first, "*") or not goes_on.match(code, words):
+        sign_after, words = _sign(code, end + 1)
+        if sign_after not in (sign, "*") or not goes_on.match(code, words):
             break
         end = _end_of_line(code, words)
     return end

@@ -6,7 +6,6 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
-from skillkeep.auditor.engines.interface import Context
 from skillkeep.auditor.engines.javascript.scopes import Scope
 from skillkeep.auditor.engines.javascript.site import Site
 from skillkeep.auditor.engines.javascript.stores import Stores
@@ -16,7 +15,7 @@ from skillkeep.auditor.engines.javascript.words import Words
 from skillkeep.auditor.engines.leaving import leaving
 from skillkeep.auditor.engines.network import Host, host_of
 from skillkeep.auditor.engines.tables import secrets, subject_of
-from skillkeep.auditor.engines.written import run_at_start, written_as
+from skillkeep.auditor.engines.written import written_as
 from skillkeep.auditor.interface import Severity
 
 if TYPE_CHECKING:
@@ -170,12 +169,10 @@ class Reach:
         names, texts = ([] if index >= len(given) else self._value(given[index], scope).texts for index in (0, 1))
         for name in list(names)[:1]:
             for text in list(texts)[:4]:
-                if started := run_at_start(name, text):
-                    message = f"every start of Python runs what is written to {name.replace(HOLE, '…')[:120]}"
-                    self._site.report("tactic-interpreter-start", node, message)
-                    self._site.derive(started.replace(HOLE, "NOT_KNOWN"), Context.PYTHON, node, "written to a file")
-                elif (context := written_as(name, text)) is not None:
-                    self._site.derive(text.replace(HOLE, "NOT_KNOWN"), context, node, "written to a file")
+                if (made := written_as(name, text)) is not None:
+                    if made.started:
+                        self._site.report("tactic-interpreter-start", node, made.started)
+                    self._site.derive(made.text.replace(HOLE, "NOT_KNOWN"), made.context, node, "written to a file")
 
     def member(self, node: Node, scope: Scope) -> None:
         """``process.env.NAME``, under whatever name it goes."""

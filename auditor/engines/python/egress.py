@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, Final
 
-from skillkeep.auditor.engines.interface import Context
 from skillkeep.auditor.engines.leaving import leaving
 from skillkeep.auditor.engines.network import Host, host_of
 from skillkeep.auditor.engines.python.flow import Flow
@@ -19,7 +18,7 @@ from skillkeep.auditor.engines.python.site import Site
 from skillkeep.auditor.engines.python.stores import Stores
 from skillkeep.auditor.engines.python.values import HOLE, alternatives, texts_of
 from skillkeep.auditor.engines.tables import secrets, table
-from skillkeep.auditor.engines.written import run_at_start, written_as
+from skillkeep.auditor.engines.written import written_as
 from skillkeep.auditor.interface import Severity
 
 __all__ = ["Egress", "names_that_send"]
@@ -254,12 +253,10 @@ class Egress:
         """A program that is written to a file."""
         for name in names[:1]:
             for text in texts_of(self._site.fold(call.args[0], scope))[:4]:
-                if started := run_at_start(name, text):
-                    message = f"every start of Python runs what is written to {name.replace(HOLE, '…')[:120]}"
-                    self._site.report("tactic-interpreter-start", call, message)
-                    self._site.derive(started.replace(HOLE, "NOT_KNOWN"), Context.PYTHON, call, "written to a file")
-                elif (context := written_as(name, text)) is not None:
-                    self._site.derive(text.replace(HOLE, "NOT_KNOWN"), context, call, "written to a file")
+                if (made := written_as(name, text)) is not None:
+                    if made.started:
+                        self._site.report("tactic-interpreter-start", call, made.started)
+                    self._site.derive(made.text.replace(HOLE, "NOT_KNOWN"), made.context, call, "written to a file")
 
     def _printed(self, call: ast.Call, scope: Scope) -> None:
         """``print(text, file=file)``."""

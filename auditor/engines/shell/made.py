@@ -10,7 +10,7 @@ from skillkeep.auditor.engines.interface import Context
 from skillkeep.auditor.engines.shell.evaluate import HOLE, OWN_VARIABLE
 from skillkeep.auditor.engines.shell.files import Files
 from skillkeep.auditor.engines.shell.model import Command
-from skillkeep.auditor.engines.written import run_at_start, written_as
+from skillkeep.auditor.engines.written import written_as
 
 __all__ = ["Made"]
 
@@ -89,11 +89,8 @@ class Made:
                     self._hand_on(made, context)
         for key, versions in self._texts.items():
             for made in versions:
-                text = made.whole
-                if started := run_at_start(key, text):
-                    self._audit(started, Context.PYTHON, made.command, "written to a file")
-                elif (named := written_as(key, text)) is not None:
-                    self._audit(text, named, made.command, "written to a file")
+                if (read := written_as(key, made.whole)) is not None:
+                    self._audit(read.text, read.context, made.command, "written to a file")
 
     def _hand_on(self, made: _Text, context: Context | None) -> None:
         text, command = made.whole, made.command
