@@ -22,10 +22,11 @@ from skillkeep.auditor.engines import file_engines
 from skillkeep.auditor.engines.interface import Engine, SourceFile, SourceTree
 from skillkeep.auditor.interface import AuditOptions, EngineRun, LedgerEntry, Location, Observation
 from skillkeep.auditor.logins import kept_logins, not_by_program, own_logins
+from skillkeep.auditor.own_entries import own_entries
 from skillkeep.auditor.own_installers import own_installers, own_pages
 from skillkeep.auditor.own_keys import own_keys
 from skillkeep.auditor.own_schedules import told_schedules
-from skillkeep.auditor.own_settings import own_entries, self_hosted
+from skillkeep.auditor.own_settings import self_hosted
 from skillkeep.auditor.pages import looked_up_pages
 from skillkeep.auditor.patterns import forget_compiled
 from skillkeep.auditor.rulebook import Rulebook, default_rulebook
@@ -245,6 +246,10 @@ def _looked_up(tree: SourceTree) -> frozenset[str]:
     return looked_up_pages(_Texts({file.path: file for file in tree.files if not file.is_program}))
 
 
+def _pages(texts: Mapping[str, SourceFile]) -> Iterator[str]:
+    return (file.text or "" for path, file in texts.items() if path.lower().endswith(".md"))
+
+
 class _Texts(Mapping[str, str]):
     """Texts of files by path, each unpacked when it is asked for: those of a whole tree may not fit into memory."""
 
@@ -292,7 +297,7 @@ def _answer(audit: _Audit, tree: SourceTree, digest: str) -> dict[str, Any]:
         programs = (file.text or "" for file in texts.values() if file.is_program)
         own |= own_keys(collector.raws, collector.capabilities, text_of, programs)
         own |= told_schedules(collector.raws, texts.values, text_of)
-        own |= own_entries(collector.raws, collector.capabilities, named, text_of)
+        own |= own_entries(collector.raws, collector.capabilities, named, text_of, partial(_pages, texts))
         own |= own_installers(collector.raws, named)
         own |= own_pages(collector.raws, named, (file.text or "" for file in texts.values()))
     settled = settle(collector.raws, told | own, audit.rulebook, partial(_looked_up, tree))

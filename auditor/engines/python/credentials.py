@@ -92,7 +92,8 @@ class Credentials:
                 self._variable(call, call.args[0], scope)
             elif name in self._table["credential_calls"]:
                 what = self._table["credential_calls"][name]
-                self._site.report("code-credential-store", call, f"{name} reads {what}")
+                message, store = f"{name} reads {what}", what if name.startswith(f"{what}.") else ""
+                self._site.report("code-credential-store", call, message, subject=store)
             elif name in _WHOLE or (name in COPIERS and self._takes_environment(call, scope)):
                 self._site.report("code-environment-read", call, "every variable of the environment is read")
         self.paths(call, scope, names, harmless=harmless)

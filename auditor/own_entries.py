@@ -1,0 +1,153 @@
+"""Entries of password stores that are a tool's own: of its service, put there by itself, or told of by its pages."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+from skillkeep.auditor.collect import Raw
+from skillkeep.auditor.engines.network import host_of
+from skillkeep.auditor.engines.tables import table
+from skillkeep.auditor.interface import Capability
+from skillkeep.auditor.services import hosts_by_place, services
+
+__all__ = ["own_entries"]
+
+_READ = "code-credential-store"
+_SENT = "code-credential-sent"
+_ENTRY = re.compile(
+    r"\bpass show [\"']?(?P<pass>[\w-]{3,40})(?:/[\w-]{1,40}){0,4}(?=[\s\"')|;&]|$)"
+    r"|\bsecurity find-(?:generic|internet)-password\b[^\n|;&]{0,80}?[ ]-s "
+    r"[\"']?(?P<security>[\w-]{3,40})(?=[\s\"')|;&]|$)"
+    r"|\bsecret-tool lookup service [\"']?(?P<tool>[\w-]{3,40})(?=[\s\"')|;&]|$)"
+)
+_CHOOSING = re.compile(r"(?<=\s)-[a-ln-z]*s\b|(?<=\s)-l\b")
+_NAME = r"[\"'](?P<name>[\w .{}$<>-]{3,60})[\"']"
+_FOREIGN = re.compile(
+    r"(?i)safe storage|-credentials\b|gh:github|login\.keychain|find_?credentials|dump-keychain|search --all"
+)
+"""Names of other programs' entries, and what reads more than one."""
+_LISTS = re.compile(r"\b(?:bw|op)\b[\s\"',]+(?:list|export)\b")
+_VARIABLE = re.compile(
+    r"(?:\bget_password\(\s*|\s-s[\"', ]+|\slookup service [\"']?)"
+    r"(?:\$\{?(?P<shell>\w{1,40})|(?P<code>[A-Za-z_]\w{0,40})(?=\s*[,)\]]))"
+)
+_TOLD = {
+    "pass": r"\bpassword[- ]store\b|\bpass (?:show|insert)\b",
+    "security": r"\bkey-?chains?\b",
+    "secret-tool": r"\bkey-?rings?\b|\blibsecret\b|\bsecret-tool\b|\bkey-?chains?\b",
+    "keyring": r"\bkey-?rings?\b|\bkey-?chains?\b|\bcredential manager\b",
+    "op": r"\b1-?password\b",
+    "bw": r"\bbit-?warden\b",
+}
+"""How a page calls each store."""
+_STORED = {
+    "pass": (
+        re.compile(r"\bpass show [\"']?(?P<name>[\w/.-]{3,80})"),
+        re.compile(r"\bpass insert (?:-\w+ )*[\"']?(?P<name>[\w/.-]{3,80})"),
+    ),
+    "security": (
+        re.compile(rf"find-(?:generic|internet)-password\b[^\n|;&]{{0,80}}?-s[\"', ]+{_NAME}"),
+        re.compile(rf"add-(?:generic|internet)-password\b[^\n|;&]{{0,160}}?-s[\"', ]+{_NAME}"),
+    ),
+    "secret-tool": (
+        re.compile(r"\bsecret-tool lookup service [\"']?(?P<name>[\w-]{3,40})"),
+        re.compile(r"\bsecret-tool store\b[^\n|;&]{0,80}? service [\"']?(?P<name>[\w-]{3,40})"),
+    ),
+    "keyring": (
+        re.compile(rf"\bget_password\(\s*{_NAME}"),
+        re.compile(rf"\bset_password\(\s*{_NAME}"),
+    ),
+}
+"""Of each store how an entry is read and how one is put into it."""
+
+
+def own_entries(
+    raws: Sequence[Raw],
+    capabilities: Iterable[Capability],
+    named: frozenset[str],
+    text_of: Callable[[str], str],
+    pages: Callable[[], Iterable[str]],
+) -> frozenset[str]:
+    """Password stores of which only entries of the tool's own service are read, which go to that service alone.
+
+    `named` are words of the tool's own name and description, marked by ``=``. What is not seen to be sent may meet no
+    stranger among all hosts of the tool. What the same file puts there is its own, too, and so is the one entry that a
+    program asks for where `pages`, the texts of the tool's pages, tell of the store and nothing is seen to be sent.
+    """
+    listed = list(capabilities)
+    places = hosts_by_place(listed)
+    away = {each.value for each in listed if each.kind == "network" and not host_of(each.value).local}
+    found = set()
+    for store in _TOLD:
+        reads = [raw for raw in raws if raw.finding.rule == _READ and raw.subject == store]
+        if not reads:
+            continue
+        entries = {entry for raw in reads for entry in _entries(raw.finding.excerpt, store)}
+        sent = [raw for raw in raws if raw.finding.rule == _SENT and _is_of(raw, store)]
+        reached = [places.get((raw.finding.location.path, raw.finding.location.line), {"*"}) for raw in sent]
+        hosts = set().union(*reached) if sent else away
+        own = all(_is_own(entry, named, hosts) for entry in entries)
+        files = {path: text_of(path) for path in {raw.finding.location.path for raw in reads}}
+        own = own or all(_is_stored(raw, store, files[raw.finding.location.path]) for raw in reads)
+        one = not own and not sent and all(_asks_for_one(raw, store, files) for raw in reads)
+        if own or (one and _is_told(store, pages())):
+            found.add(store)
+    return frozenset(found)
+
+
+def _is_of(sent: Raw, store: str) -> bool:
+    return sent.subject == store or sent.finding.message.startswith(f"{store} ")
+
+
+def _is_told(store: str, pages: Iterable[str]) -> bool:
+    told = re.compile(_TOLD[store], re.IGNORECASE)
+    return any(told.search(text) for text in pages)
+
+
+def _asks_for_one(read: Raw, store: str, files: Mapping[str, str]) -> bool:
+    """True for one entry at a time, and where neither it nor another one of its file is known for somebody else's."""
+    shown, text = read.finding.excerpt, files[read.finding.location.path]
+    names = {match["name"] for pattern in _STORED.get(store, ())[:1] for match in pattern.finditer(f"{shown}\n{text}")}
+    names |= _entries(shown, store) - {""}
+    others = _FOREIGN.search(text) or _LISTS.search(text)
+    asked = {match[match.lastgroup or 0] for match in _VARIABLE.finditer(shown)}
+    looped = any(re.search(rf"\bfor\s+(?:\((?:const|let|var)\s+)?{name}\s+(?:in|of)\b", text) for name in asked)
+    return (
+        not others
+        and not looped
+        and not any(_is_of_others(name) for name in names if "$" not in name and "{" not in name)
+    )
+
+
+def _is_stored(read: Raw, store: str, text: str) -> bool:
+    """True where the file stores the entry that it reads, under a name that is nobody else's."""
+    if store not in _STORED:
+        return False
+    reading, storing = _STORED[store]
+    names = {match["name"] for match in reading.finditer(read.finding.excerpt)}
+    stored = {match["name"] for match in storing.finditer(text)} if names else set()
+    return bool(names) and names <= stored and not any(map(_is_of_others, names))
+
+
+def _is_of_others(entry: str) -> bool:
+    words = [word for word in re.split(r"[^A-Za-z0-9]+", entry.upper()) if word]
+    known = services()
+    return not words or {"SAFE", "STORAGE"} <= set(words) or any(known.is_shared(f"{word}_KEY") for word in words)
+
+
+def _entries(shown: str, store: str) -> set[str]:
+    """The services whose entries a command reads; one that nobody is named after where an entry is not written down."""
+    told = [match[match.lastgroup or 0] for match in _ENTRY.finditer(shown)]
+    asked = max(shown.count(f"{store} "), len(_CHOOSING.findall(shown)) if store == "security" else 0)
+    return set(told) if told and asked == len(told) else {""}
+
+
+def _is_own(entry: str, named: frozenset[str], hosts: set[str]) -> bool:
+    known = services()
+    words = [word for word in re.split(r"[-_]", entry.upper()) if word]
+    variable = "_".join((*words, "KEY"))
+    telling = set(words) - known.generic.union(table("shell")["names_of_nobody"])
+    if not telling or known.is_shared(variable) or not all(f"={word}" in named for word in words):
+        return False
+    return all(known.owns(variable, host) for host in hosts)
