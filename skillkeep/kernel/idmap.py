@@ -7,10 +7,12 @@ belongs to that user on disk. Needs root in the namespace that owns the file sys
 from __future__ import annotations
 
 import ctypes
+import errno
 import os
 import signal
 
 from skillkeep.kernel import mounts
+from skillkeep.kernel.errors import KernelError
 from skillkeep.kernel.id_maps import IdMap, write_maps
 from skillkeep.kernel.libc import guarded, syscall
 
@@ -19,6 +21,10 @@ __all__ = ["mapped_copy"]
 _NEW_USER = 0x10000000
 _AT_EMPTY_PATH, _AT_RECURSIVE = 0x1000, 0x8000
 _ATTR_IDMAP = 0x00100000
+_NO_MAP = (
+    "Its file system, or one mounted below it, does not know id-mapped mounts (a memory file system before Linux 6.3, "
+    "most network file systems): take a folder on the disk, or do not run as root."
+)
 
 
 def mapped_copy(layer: str, path: str, on_disk: tuple[int, int], seen_as: tuple[int, int]) -> int:
@@ -30,8 +36,16 @@ def mapped_copy(layer: str, path: str, on_disk: tuple[int, int], seen_as: tuple[
     namespace = _namespace(layer, IdMap(((on_disk[0], seen_as[0]),), ((on_disk[1], seen_as[1]),)))
     try:
         fd = mounts.copy_tree(layer, path)
-        attr = mounts.MountAttr(set=_ATTR_IDMAP, userns_fd=namespace)
-        syscall(layer, "mount_setattr", fd, b"", _AT_EMPTY_PATH | _AT_RECURSIVE, attr, ctypes.sizeof(attr))
+        try:
+            attr = mounts.MountAttr(set=_ATTR_IDMAP, userns_fd=namespace)
+            syscall(layer, "mount_setattr", fd, b"", _AT_EMPTY_PATH | _AT_RECURSIVE, attr, ctypes.sizeof(attr))
+        except KernelError as error:
+            os.close(fd)
+            if error.number == errno.EINVAL:
+                raise KernelError(
+                    layer, error.number, f"show the files of {path} as another owner's", _NO_MAP
+                ) from error
+            raise
         return fd
     finally:
         os.close(namespace)

@@ -39,6 +39,8 @@ _BYTES_PER_NAME = 4096
 _NO_MARKS = "Linux 6.6 lets an ordinary user do this; run it as root, or on a newer kernel."
 _NO_OVERLAY = "The kernel refuses this overlay: nested mounts below the folder, or no overlayfs here."
 _MOUNTED = "a mount at"
+_ESCAPED = str.maketrans({sign: f"\\{ord(sign):03o}" for sign in " \t\n\\"})
+"""How mountinfo writes a path."""
 _NO_MOUNTS = "An overlay would show what lies beneath it. Unmount it, or run the tool for real."
 
 
@@ -61,7 +63,7 @@ def overlay_copy(path: str, upper_bytes: int, seen_as: tuple[int, int] | None) -
     if not stat.S_ISDIR(state.st_mode):
         raise KernelError(LAYER, errno.ENOTDIR, path, "A dry run is for folders.")
     owner = (state.st_uid, state.st_gid)
-    lower = None if seen_as is None else mapped_copy(LAYER, path, owner, seen_as)
+    lower = None if seen_as is None else _mapped(path, owner, seen_as)
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     try:
         child = os.fork()
@@ -77,6 +79,18 @@ def overlay_copy(path: str, upper_bytes: int, seen_as: tuple[int, int] | None) -
     finally:
         if lower is not None:
             os.close(lower)
+
+
+def _mapped(path: str, owner: tuple[int, int], seen_as: tuple[int, int]) -> int:
+    """The lower layer, where root shows it as another owner's; what cannot be shown so may be a mount below it."""
+    try:
+        return mapped_copy(LAYER, path, owner, seen_as)
+    except KernelError:
+        try:
+            _refuse_mounts(f"{os.path.realpath(path)}/")
+        except KernelError as error:
+            raise KernelError(LAYER, error.number, error.detail, _NO_MOUNTS) from error
+        raise
 
 
 @dataclass(frozen=True)
@@ -163,6 +177,7 @@ def _build(lower: int, upper: _Upper) -> list[int]:
 
 def _refuse_mounts(below: str) -> None:
     """An overlay shows one file system alone: what lies beneath a mount, not what is mounted there."""
+    below = below.translate(_ESCAPED)
     for line in read_text("/proc/self/mountinfo").removesuffix("\n").split("\n"):
         place = line.split(" ")[4]
         if place.startswith(below):
