@@ -53,7 +53,7 @@ def code_blocks(text: str, first_line: int = 1) -> tuple[Fence, ...]:
 def cut_at_fences(block: Fence) -> list[Fence]:
     """`block` in pieces, without its lines that are fences and nothing else: no shell was ever meant to read those."""
     found: list[Fence] = []
-    rows = block.text.split("\n")
+    rows = block.text.removesuffix("\n").split("\n")  # no piece has a line more than it stands on
     begin, label, inside = 0, "", False
     for number, row in enumerate([*rows, "```"]):
         match = _FENCE_LINE.fullmatch(row)
