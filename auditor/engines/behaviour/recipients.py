@@ -18,7 +18,7 @@ from skillkeep.auditor.interface import Location
 from skillkeep.auditor.lazily import lazily
 from skillkeep.auditor.patterns import PatternSet, RarePattern
 
-__all__ = ["Recipient", "declared_sources", "named_nowhere", "recipients"]
+__all__ = ["Recipient", "declared_sources", "is_placeholder", "named_nowhere", "recipients"]
 
 _MOST: Final = 50
 _NAMED: Final = lazily(  # an address that has a name
@@ -143,6 +143,11 @@ def named_nowhere(found: Recipient, documents: Documents) -> bool:
             return False
         return not host.local and not documents.names(host.name)
     return True
+
+
+def is_placeholder(to: str) -> bool:
+    """True for what stands for a recipient of the user's own."""
+    return _placeholder().search(to) is not None
 
 
 @cache

@@ -53,7 +53,9 @@ LOCKS: Final = {
     "poetry.lock": (Ecosystem.PYPI, _PYTHON),
 }
 """By the file's name, lower-cased."""
-_HASH: Final = lazily(r"\bintegrity\b[\"']?[ \t]*:?[ \t]*[\"']?sha\d|#[0-9a-f]{40}\b|\bhash[ \t]*=[ \t]*\"sha\d|\bsha256:")
+_HASH: Final = lazily(
+    r"\bintegrity\b[\"']?[ \t]*:?[ \t]*[\"']?sha\d|#[0-9a-f]{40}\b|\bhash[ \t]*=[ \t]*\"sha\d|\bsha256:"
+)
 _HASHED_ELSEWHERE: Final = frozenset({"uv.lock", "poetry.lock"})  # each file of a package has its own hash there
 
 
