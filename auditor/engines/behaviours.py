@@ -9,6 +9,7 @@ from itertools import chain
 from typing import ClassVar
 
 from skillkeep.auditor.engines.behaviour.acts import CODE, Act, Acts, code_of
+from skillkeep.auditor.engines.behaviour.carried import carried
 from skillkeep.auditor.engines.behaviour.chains import chained
 from skillkeep.auditor.engines.behaviour.changed_pages import ANNOUNCED, changed_pages
 from skillkeep.auditor.engines.behaviour.configured import configured_copies, configured_payees
@@ -84,6 +85,8 @@ class BehaviourEngine(Engine):
             if (act.path, act.line) not in told:
                 told.add((act.path, act.line))
                 emit.finding("behaviour-data-to-stranger", Location(act.path, act.line), act.text, why)
+        for at, text, why in carried(tree, documents):
+            emit.finding("behaviour-data-to-stranger", at, text, why)
         for path, line, found_at, act in chain(listed(tree), listed_in_code(tree, emit.notes.get("spelled", ()))):
             message = f"{act.path} reads what this list names and sends something: {act.text.strip()[:60]}"
             emit.finding("behaviour-listed-secrets", Location(path, line), found_at, message)
