@@ -24,6 +24,7 @@ from skillkeep.auditor.engines.behaviour.scripts import scripts, spelled_out
 from skillkeep.auditor.engines.behaviour.strangers import READS, SENDS, is_remote, strangers
 from skillkeep.auditor.engines.behaviour.swapped_payees import ANNOUNCED as TAKES_PART
 from skillkeep.auditor.engines.behaviour.swapped_payees import pays, swapped_payees
+from skillkeep.auditor.engines.behaviour.trusted import trusted
 from skillkeep.auditor.engines.behaviour.unasked import loaded_by, unasked
 from skillkeep.auditor.engines.examples import example_severity
 from skillkeep.auditor.engines.installers import saves_installer
@@ -87,6 +88,8 @@ class BehaviourEngine(Engine):
                 emit.finding("behaviour-data-to-stranger", Location(act.path, act.line), act.text, why)
         for at, text, why in carried(tree, documents):
             emit.finding("behaviour-data-to-stranger", at, text, why)
+        for at, text, why in trusted(tree, documents):
+            emit.finding("undeclared-account", at, text, why)
         for path, line, found_at, act in chain(listed(tree), listed_in_code(tree, emit.notes.get("spelled", ()))):
             message = f"{act.path} reads what this list names and sends something: {act.text.strip()[:60]}"
             emit.finding("behaviour-listed-secrets", Location(path, line), found_at, message)
