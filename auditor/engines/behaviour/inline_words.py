@@ -28,9 +28,9 @@ _WORDS: Final = RarePattern(lazily(
     r"(?P<options>(?:\s{0,20},\s{0,40}[\"'][\w-]{1,20}[\"']){0,3}?)\s{0,20},\s{0,40}[\"'](?:-[a-zA-Z]{0,4}[cer]|--eval|eval|-EncodedCommand)[\"']"
     rf"\s{{0,20}},\s{{0,40}}(?:(?P<text>{_TEXT}(?:\s{{1,40}}{_TEXT}){{0,40}})|(?P<name>[A-Za-z_][\w.]{{0,60}}))"
 ))  # fmt: skip
-_XML: Final = RarePattern(lazily(
-    r"<string>[^<\n]{0,80}?(?P<program>python[\d.]{0,4}|node|ruby|perl|php|osascript|(?:ba|z)?sh)</string>"
-    r"(?P<options>(?:\s{0,40}<string>[\w-]{1,20}</string>){0,3}?)\s{0,40}<string>-[a-z]{0,3}[cer]</string>\s{0,40}<string>(?P<text>[^<]{3,4000})</string>"
+_UNIT: Final = RarePattern(lazily(  # a unit's command as a value
+    r"\bExec(?:Start|Stop|Reload)(?:Pre|Post)?[\"'\]]{1,2}[ \t]{0,9}(?:=>?|:|,)[ \t]{0,9}"
+    rf"(?:(?P<text>{_TEXT})|(?P<name>[A-Za-z_]\w{{0,60}})[ \t]{{0,9}}(?:[,}})\n;]|$))"
 ))  # fmt: skip
 _GIVEN: Final = (
     r"(?m)^[ \t]*(?:(?:const|let|var|static|final|local|export)[ \t]+){0,3}%s(?:[ \t]*:[^=\n]{1,40})?[ \t]*:?=[ \t]*"
@@ -48,13 +48,14 @@ _MOST: Final = 40
 
 def inline_programs(text: str) -> Iterator[Inline]:
     """What such lists in `text` hand over, spelled out or by a name that the same text gives a value; at most 40."""
-    for found in islice((each for pattern in (_WORDS, _XML) for each in pattern.finditer(text)), _MOST):
+    for found in islice((each for pattern in (_WORDS, _UNIT) for each in pattern.finditer(text)), _MOST):
         parts = found.groupdict()
         spelled = parts.get("text") or _value(text, (parts.get("name") or "").rpartition(".")[2])
         if spelled is None:
             continue
-        program = spelled if found.re.pattern.startswith("<") else _joined(spelled)
-        yield Inline(program, _language(found["program"], found["options"]), found.start())
+        program = parts.get("program")
+        language = _language(program, found["options"]) if program else Context.SHELL
+        yield Inline(_joined(spelled), language, found.start())
 
 
 def _language(program: str, options: str) -> Context:

@@ -45,7 +45,7 @@ _SPELLED: Final = tuple(
     map(
         lazily,
         (
-            _REDIRECTED + r"[\"'\]]{0,2}[ \t]{0,4}(?:=|:|,)[ \t]{0,4}[\"'`]?" + _URL,
+            _REDIRECTED + r"[\"'\]]{0,2}[ \t]{0,4}(?:=>?|:|,)[ \t]{0,4}[\"'`]?" + _URL,
             _SETTING + r"(?:=|[ \t]+)[\"']?" + _URL,
             _CLIENT + r"[ \t]*[=:][ \t]*[\"'`](?P<url>https?://[\w.:@/-]{3,200})",
             _PROVIDER + _URL,
@@ -54,8 +54,8 @@ _SPELLED: Final = tuple(
 )
 _NAMED: Final = (  # what is set begins with a name, which is given an address elsewhere
     lazily(
-        _REDIRECTED + r"[\"'\]]{0,2}[ \t]{0,4}(?:=|:|,)[ \t]{0,4}"
-        r"(?:f?[\"'`]?\$?\{?|[\"'][^\"'\n]{0,20}[\"'](?:[ \t]*%[ \t]*|\.format\()\(?)"
+        _REDIRECTED + r"[\"'\]]{0,2}[ \t]{0,4}(?:=>?|:|,)[ \t]{0,4}"
+        r"(?:f?[\"'`]?[$#]?\{?|[\"'][^\"'\n]{0,20}[\"'](?:[ \t]*%[ \t]*|\.format\()\(?)"
         r"(?P<given>[A-Za-z_]\w{0,40})(?![\w(.\[])"
     ),
     lazily(

@@ -11,6 +11,7 @@ from skillkeep.auditor.engines.behaviour.acts import code_of
 from skillkeep.auditor.engines.behaviour.coded import coded_commands
 from skillkeep.auditor.engines.behaviour.inline_words import inline_programs
 from skillkeep.auditor.engines.interface import Context, Segment, SourceFile
+from skillkeep.auditor.engines.units import UNIT, unit_commands
 from skillkeep.auditor.lazily import lazily
 from skillkeep.auditor.patterns import RarePattern
 
@@ -74,6 +75,9 @@ def scripts(file: SourceFile) -> Iterator[Script]:
         yield from _found(whole, _TERRAFORM, "a provisioner", Context.SHELL)
     elif name.endswith((".gradle", ".groovy", ".gradle.kts")) or name == "jenkinsfile":
         yield from _found(whole, _GROOVY, "the build", Context.SHELL)
+    elif UNIT.search(name):
+        for start, command in unit_commands(whole.text):
+            yield Script(whole, start, start + 1, command, Context.SHELL, "a unit")
     elif name.endswith((".gyp", ".gypi")):
         yield from (replace(found, context=Context.SHELL) for found in _found(whole, _GYP, "the build", None))
     elif name.endswith((".yml", ".yaml")):
@@ -81,15 +85,20 @@ def scripts(file: SourceFile) -> Iterator[Script]:
     elif name.endswith(".mk") or name in {"makefile", "gnumakefile"}:
         yield from _recipes(whole)
     for segment in code_of(file):
-        for inline in inline_programs(segment.text):
-            yield Script(segment, inline.start, inline.start + 1, inline.text, inline.context, "a list of words")
-        for start, command in coded_commands(segment.text) if segment.context is Context.TEXT else ():
-            yield Script(segment, start, start + 1, command, Context.SHELL, "numbers of characters")
-        for found in _found(segment, _JOB, "a scheduled job", None) if "CronTab(" in segment.text else ():
-            yield replace(found, text=_scheduled(found.text[1:-1]), context=Context.SHELL)
-        if segment.text.find("#!", 1) > 0:  # a script's own first line is none that it writes
-            yield from _found(segment, _HEREDOC, "a script it writes", None)
-            yield from _found(segment, _QUOTED, "a script it writes", None)
+        yield from _within(segment)
+
+
+def _within(segment: Segment) -> Iterator[Script]:
+    """What a program keeps for an interpreter, a shell or a list of jobs, and the scripts that it writes."""
+    for inline in inline_programs(segment.text):
+        yield Script(segment, inline.start, inline.start + 1, inline.text, inline.context, "a list of words")
+    for start, command in coded_commands(segment.text) if segment.context is Context.TEXT else ():
+        yield Script(segment, start, start + 1, command, Context.SHELL, "numbers of characters")
+    for found in _found(segment, _JOB, "a scheduled job", None) if "CronTab(" in segment.text else ():
+        yield replace(found, text=_scheduled(found.text[1:-1]), context=Context.SHELL)
+    if segment.text.find("#!", 1) > 0:  # a script's own first line is none that it writes
+        yield from _found(segment, _HEREDOC, "a script it writes", None)
+        yield from _found(segment, _QUOTED, "a script it writes", None)
 
 
 def _found(
