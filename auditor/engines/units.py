@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import re
 import shlex
 from collections.abc import Iterator
@@ -11,10 +10,9 @@ from typing import Final
 
 from skillkeep.auditor.lazily import lazily
 
-__all__ = ["UNIT", "unit_commands"]
+__all__ = ["is_unit", "unit_commands"]
 
-UNIT: Final = re.compile(r"(?i)\.(?:service|desktop|plist)$")
-"""Names of such files."""
+_ENDINGS: Final = (".service", ".desktop", ".plist")
 _EXEC: Final = lazily(
     r"^[ \t]*Exec(?:(?:Start|Stop|Reload|Condition)(?:Pre|Post)?)?[ \t]*=[ \t]*[-@:+!|]{0,4}"
     r"(?P<line>(?:[^\\\n]|\\\n|\\.)+)",
@@ -25,7 +23,13 @@ _ARGUMENTS: Final = lazily(
 )
 _PROGRAM: Final = lazily(r"<key>\s{0,40}Program\s{0,40}</key>\s{0,40}<string>(?P<words>[^<]{1,400})</string>")
 _WORD: Final = lazily(r"<string>([^<]{0,4000})</string>")
+_ENTITIES: Final = (("&lt;", "<"), ("&gt;", ">"), ("&quot;", '"'), ("&apos;", "'"), ("&#10;", "\n"), ("&amp;", "&"))
 _MOST: Final = 40
+
+
+def is_unit(name: str) -> bool:
+    """True for the name of a file that systemd, launchd or a desktop reads commands in."""
+    return name.lower().endswith(_ENDINGS)
 
 
 def unit_commands(text: str) -> Iterator[tuple[int, str]]:
@@ -33,8 +37,15 @@ def unit_commands(text: str) -> Iterator[tuple[int, str]]:
     for found in islice(_EXEC.finditer(text), _MOST):
         yield found.start("line"), found["line"].replace("\\\n", " ").strip()
     for found in islice(_ARGUMENTS.finditer(text), _MOST):
-        words = [html.unescape(word) for word in _WORD.findall(found["words"])]
+        words = [_plain(word) for word in _WORD.findall(found["words"])]
         if words:
             yield found.start("words"), shlex.join(words)
     for found in islice(_PROGRAM.finditer(text), _MOST):
-        yield found.start("words"), shlex.quote(html.unescape(found["words"]))
+        yield found.start("words"), shlex.quote(_plain(found["words"]))
+
+
+def _plain(text: str) -> str:
+    """What XML means by `text`."""
+    for entity, character in _ENTITIES if "&" in text else ():
+        text = text.replace(entity, character)
+    return text

@@ -10,9 +10,8 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import islice
-from typing import Final
+from typing import Final, NamedTuple
 
 from skillkeep.auditor.engines.behaviour.acts import Acts, code_of
 from skillkeep.auditor.engines.behaviour.documents import Documents
@@ -28,7 +27,7 @@ __all__ = ["Carried", "carried"]
 
 Carried = tuple[Location, str, str]  # where it is sent, that line, and what goes to whom
 
-_BUILDS: Final = re.compile(r"(?i)\.(?:targets|props|(?:cs|vb|fs)?proj)$|(?:^|/)(?:build|pom)\.xml$")
+_BUILDS: Final = lazily(r"(?i)\.(?:targets|props|(?:cs|vb|fs)?proj)$|(?:^|/)(?:build|pom)\.xml$")
 _COMMENT: Final = lazily(r"^[ \t]*(?://|#(?!!)|--|;|\*[ \t/])[^\n]*", re.MULTILINE)
 _JOINT: Final = lazily(
     r"[\"'`](?:[ \t]{0,4}(?:[,+&]|\.\.|<>)|[ \t]/|\)[ \t]?\.(?:join|resolve|appendingPathComponent)\()\s{0,40}[\"'`]"
@@ -73,8 +72,7 @@ _MOST: Final = 60
 _LONGEST: Final = 200_000
 
 
-@dataclass(frozen=True)
-class _Taken:
+class _Taken(NamedTuple):
     what: str
     variable: str = ""
 

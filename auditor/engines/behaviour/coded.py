@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from functools import cache
 from itertools import islice
@@ -27,7 +26,10 @@ _DECIMAL: Final = lazily(r"\\(\d{2,3})")
 _MOST: Final = 40
 _LONGEST: Final = 4_000
 _VARIED: Final = 6  # different characters that the shortest command has
-_STARTS: Final = re.compile(rb"(?:ba|z|da|k)?sh|/|curl|wget|nohup|eval|echo|python|perl|powershell|cmd|\(|export|cd ")
+_STARTS: Final = (
+    b"sh", b"bash", b"zsh", b"dash", b"ksh", b"/", b"curl", b"wget", b"nohup", b"eval", b"echo", b"python", b"perl",
+    b"powershell", b"cmd", b"(", b"export", b"cd ",
+)  # fmt: skip
 
 
 def coded_commands(text: str) -> Iterator[tuple[int, str]]:
@@ -45,7 +47,7 @@ def coded_commands(text: str) -> Iterator[tuple[int, str]]:
 def _command(data: bytes) -> str:
     for each in (data, data[::-1]):
         for plain in _readings(each):
-            text = plain.decode("ascii", "replace") if _STARTS.match(plain) else ""
+            text = plain.decode("ascii", "replace") if plain.startswith(_STARTS) else ""
             if text and is_whole_command(text):
                 return text
     return ""

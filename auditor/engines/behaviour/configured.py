@@ -16,7 +16,7 @@ from skillkeep.auditor.patterns import RarePattern
 
 __all__ = ["configured_copies", "configured_payees"]
 
-_SETTINGS: Final = re.compile(r"(?i)\.(?:json5?|ya?ml|toml|ini|cfg|conf|properties|env)$")
+_SETTINGS: Final = lazily(r"(?i)\.(?:json5?|ya?ml|toml|ini|cfg|conf|properties|env)$")
 _COPY: Final = RarePattern(lazily(  # a key that adds a recipient, and the first address below it
     r"(?i)(?:^|[\s{,\"'.-])(?:x-?)?(?:b?cc|bcc_?\w{1,20}|always_?(?:bcc|cc|copy)|envelope_?(?:to|rcpt)|journal(?:_?to)?)[\"']?"
     r"[ \t]*[:=]\s*(?:[\[{(-]\s*){0,3}(?:[\"']?(?:address|email)[\"']?[ \t]*[:=][ \t]*)?"

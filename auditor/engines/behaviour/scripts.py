@@ -11,7 +11,7 @@ from skillkeep.auditor.engines.behaviour.acts import code_of
 from skillkeep.auditor.engines.behaviour.coded import coded_commands
 from skillkeep.auditor.engines.behaviour.inline_words import inline_programs
 from skillkeep.auditor.engines.interface import Context, Segment, SourceFile
-from skillkeep.auditor.engines.units import UNIT, unit_commands
+from skillkeep.auditor.engines.units import is_unit, unit_commands
 from skillkeep.auditor.lazily import lazily
 from skillkeep.auditor.patterns import RarePattern
 
@@ -75,7 +75,7 @@ def scripts(file: SourceFile) -> Iterator[Script]:
         yield from _found(whole, _TERRAFORM, "a provisioner", Context.SHELL)
     elif name.endswith((".gradle", ".groovy", ".gradle.kts")) or name == "jenkinsfile":
         yield from _found(whole, _GROOVY, "the build", Context.SHELL)
-    elif UNIT.search(name):
+    elif is_unit(name):
         for start, command in unit_commands(whole.text):
             yield Script(whole, start, start + 1, command, Context.SHELL, "a unit")
     elif name.endswith((".gyp", ".gypi")):

@@ -19,8 +19,8 @@ __all__ = ["Trusted", "trusted"]
 
 Trusted = tuple[Location, str, str]  # where, that line, and who gets which rights
 
-_FILES: Final = re.compile(r"(?i)\.(?:tf|tf\.json|hcl|tofu|ya?ml|json|template|py|[cm]?[jt]s|sh|go|bicep)$")
-_HCL: Final = re.compile(r"(?i)\.(?:tf|hcl|tofu)$")
+_FILES: Final = lazily(r"(?i)\.(?:tf|tf\.json|hcl|tofu|ya?ml|json|template|py|[cm]?[jt]s|sh|go|bicep)$")
+_HCL: Final = lazily(r"(?i)\.(?:tf|hcl|tofu)$")
 _WORDS: Final = ("arn:aws", "roles/owner", "roles/editor", "azurerm_role_assignment", "_iam_")
 _DEFAULT: Final = lazily(
     r"\bvariable[ \t]+\"(?P<name>\w+)\"[ \t]*\{(?P<body>(?:[^{}]|\{[^{}]*\}){0,2000}?\bdefault[ \t]*=[ \t]*"

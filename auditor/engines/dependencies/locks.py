@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from skillkeep.auditor.engines.dependencies.model import Ecosystem
 from skillkeep.auditor.lazily import lazily
@@ -13,8 +12,7 @@ from skillkeep.auditor.lazily import lazily
 __all__ = ["LOCKS", "Taken", "taken"]
 
 
-@dataclass(frozen=True)
-class Taken:
+class Taken(NamedTuple):
     """One locked package: from which address, whether its content is fixed by a hash, and where the address stands."""
 
     ecosystem: Ecosystem
