@@ -12,7 +12,7 @@ from skillkeep.auditor.engines.behaviour.acts import CODE, Act, Acts, code_of
 from skillkeep.auditor.engines.behaviour.carried import carried
 from skillkeep.auditor.engines.behaviour.chains import chained
 from skillkeep.auditor.engines.behaviour.changed_pages import ANNOUNCED, changed_pages
-from skillkeep.auditor.engines.behaviour.configured import configured_copies, configured_payees
+from skillkeep.auditor.engines.behaviour.configured import configured_channels, configured_copies, configured_payees
 from skillkeep.auditor.engines.behaviour.documents import Documents
 from skillkeep.auditor.engines.behaviour.dropped import drops
 from skillkeep.auditor.engines.behaviour.handed import handed_over
@@ -101,7 +101,11 @@ class BehaviourEngine(Engine):
             rule = "announced-behaviour" if documents.says(TAKES_PART) else "tactic-payee-swapped"
             emit.finding(rule, at, text, "the payee that was given gives way to one that is written down")
         _handed(tree, emit)
-        sent_to: list[Recipient] = [*emit.notes.get("recipients", []), *configured_copies(tree)]
+        sent_to: list[Recipient] = [
+            *emit.notes.get("recipients", []),
+            *configured_copies(tree),
+            *configured_channels(tree),
+        ]
         for found in sent_to:
             if named_nowhere(found, documents):
                 rule = "undeclared-source" if found.what in {"a source", "a program"} else "undeclared-recipient"

@@ -49,7 +49,7 @@ _VARIABLE: Final = lazily(
     r"[ \t]*\(?[ \t]*[\"'](?P<name>[A-Z][A-Z0-9_]{3,60})[\"']"
 )
 _READS: Final = lazily(
-    r"\b(?:ReadFile|ReadAll\w*|ReadDir|read_to_string|read_to_end|readText|readBytes|readLines|readAllBytes|OpenRead"
+    r"\b(?:[rR]eadFile\w*|ReadAll\w*|ReadDir|read_to_string|read_to_end|readText|readBytes|readLines|readAllBytes|OpenRead"
     r"|CopyTo|CreateEntryFromFile|FileInputStream|newInputStream|withInputStream|withReader|slurp|file_get_contents|fopen"
     r"|readAsString(?:Sync)?|readAsBytes(?:Sync)?)\b|\bcontents\(atPath|\bvim\.fn\.readfile\(|\.(?:text|bytes)\b|\bopen\("
     r"|\b(?:fs::read|File::open|File\.(?:Copy|Open|ReadAll\w*|read)|os\.Open|io\.(?:open|lines)|Files\.\w+"
@@ -59,7 +59,7 @@ _CARRIES: Final = lazily(  # a header, a body or an address of a request that is
     r"\.(?:set|headers?|setRequestProperty|addHeader|setHeader|addRequestProperty|setValue|user_?[aA]gent|basic_?[aA]uth"
     r"|bearer_?[aA]uth|SetBasicAuth)\([^)\n]{0,80}[a-z_)]|\bHeaders?\.(?:Set|Add|Insert)\([^)\n]{1,80},"
     r"|\bnuget[ \t]+push\b"
-    r"|\.(?:Post|PostForm|Put|Patch|POST|PUT)\(|\boutputStream\b|\bdoOutput\b"
+    r"|\.(?:Post|PostForm|Put|Patch|POST|PUT)\(|\.open\([ \t]*\.(?:POST|PUT)\b|\boutputStream\b|\bdoOutput\b"
     r"|\.(?:body|json|form|multipart|send_string|send_bytes|send_json)\([ \t]*&?[a-z_]"
     r"|https?://[^\"'\s]{1,160}[?&/]\w*=?(?:\{|%[sv]|\$\{|\$\(|[\"'][ \t]*(?:\+|\.\.|<>))"
 )

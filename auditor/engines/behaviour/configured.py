@@ -14,7 +14,7 @@ from skillkeep.auditor.engines.interface import Context, Segment, SourceFile, So
 from skillkeep.auditor.lazily import lazily
 from skillkeep.auditor.patterns import RarePattern
 
-__all__ = ["configured_copies", "configured_payees"]
+__all__ = ["configured_channels", "configured_copies", "configured_payees"]
 
 _SETTINGS: Final = lazily(r"(?i)\.(?:json5?|ya?ml|toml|ini|cfg|conf|properties|env)$")
 _COPY: Final = RarePattern(lazily(  # a key that adds a recipient, and the first address below it
@@ -26,6 +26,13 @@ _MAILS: Final = RarePattern(lazily(
     r"(?i)send_?_?mail\b|sendMail\(|send_message\(|\bsmtplib\b|\bnodemailer\b|\bMail::|\bmail\(|\bmessages\(\)\.send\("
     r"|\bsend_?e?mail\w*\(|\bEmailMessage\b|\bPHPMailer\b|\bnet/smtp\b|\bJavaMail|\bSend-MailMessage\b|\b(?:msmtp|mutt|swaks)\b"
 ))  # fmt: skip
+_HOOK: Final = RarePattern(lazily(  # what opens one channel, and no more: whoever wrote it down reads there
+    r"https://(?:hooks\.slack\.com/services/T\w{3,}/B\w{3,}/\w{3,}|(?:\w{2,9}\.)?discord(?:app)?\.com/api/webhooks/\d{3,}/[\w-]{3,}"
+    r"|api\.telegram\.org/bot\d{3,}:[\w-]{3,}|\w{2,40}\.webhook\.office\.com/webhookb2/[\w@-]{6,})"
+))  # fmt: skip
+_SHOWN: Final = lazily(
+    r"(?i)example|sample|template|fixture|test|schema|X{3,}|0{5,}|1234567|abcdef|your|replace|token|secret"
+)
 _KEY: Final = lazily(r"[\"']?(?P<key>[A-Za-z_][\w-]{1,40})[\"']?[ \t]*[:=]")
 _LONGEST: Final = 1 << 16
 _MOST: Final = 40
@@ -49,6 +56,15 @@ def configured_copies(tree: SourceTree) -> Iterator[Recipient]:
             for found in copies:
                 at = whole.locate(found.start("to"), found.end("to"))
                 yield Recipient("an address", found["to"], at, found[0].strip()[:200])
+
+
+def configured_channels(tree: SourceTree) -> Iterator[Recipient]:
+    """Channels of a chat, with what opens them, that a tool has in its settings: the user's are the user's to enter."""
+    for file in islice(_settings(tree, "https://"), _MOST):
+        whole = Segment(file.path, Context.CONFIG, file.text or "", anchor=file.place)
+        for found in islice(_HOOK.finditer(whole.text) if not _SHOWN.search(file.known_as) else (), _MOST):
+            if not _SHOWN.search(found[0]):
+                yield Recipient("a channel", found[0], whole.locate(found.start(), found.end()), found[0][:200])
 
 
 def configured_payees(tree: SourceTree) -> Iterator[Swapped]:

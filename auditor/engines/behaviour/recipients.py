@@ -137,7 +137,7 @@ def named_nowhere(found: Recipient, documents: Documents) -> bool:
         return False
     if found.what == "an address":
         return not documents.names(found.to.rpartition("@")[2], exact=True)
-    if "://" in found.to:
+    if "://" in found.to and found.what != "a channel":
         host = host_of(found.to)
         if found.what == "a program" and _is_public(found.to):
             return False

@@ -42,7 +42,17 @@ _PYTHON: Final = lazily(
     r"(?:source[ \t]*=[ \t]*\{[ \t]*(?:registry|url)[ \t]*=[ \t]*\"|url[ \t]*=[ \t]*\")(?P<to>https?://[^\"\n]{4,500})\")",
     re.MULTILINE,
 )
+_BUN: Final = lazily(
+    r"^[ \t]+\"[^\"\n]{1,200}\": \[\"(?P<name>(?:@[\w.-]{1,60}/)?[\w.-]{1,100})@[^\"\n]{1,100}\"(?P<body>, "
+    r"\"(?P<to>https?://[^\"\n]{4,500})\"[^\n]{0,4000})",
+    re.MULTILINE,
+)
+_INDEX: Final = lazily(r"\"(?P<name>[\w.-]{1,100})\": \{[^{}]{0,4000}?\"index\": \"(?P<index>[\w.-]{1,60})\"")
+_SOURCE: Final = lazily(r"\{[^{}]{0,400}\"name\": \"(?P<name>[\w.-]{1,60})\"[^{}]{0,200}\}")
+_SOURCE_URL: Final = lazily(r"\"url\": \"(?P<to>https?://[^\"\n]{4,500})\"")
 LOCKS: Final = {
+    "bun.lock": (Ecosystem.NPM, _BUN),
+    "pipfile.lock": (Ecosystem.PYPI, _INDEX),
     "package-lock.json": (Ecosystem.NPM, _NPM),
     "npm-shrinkwrap.json": (Ecosystem.NPM, _NPM),
     "yarn.lock": (Ecosystem.NPM, _YARN),
@@ -52,14 +62,22 @@ LOCKS: Final = {
 }
 """By the file's name, lower-cased."""
 _HASH: Final = lazily(
-    r"\bintegrity\b[\"']?[ \t]*:?[ \t]*[\"']?sha\d|#[0-9a-f]{40}\b|\bhash[ \t]*=[ \t]*\"sha\d|\bsha256:"
+    r"\bintegrity\b[\"']?[ \t]*:?[ \t]*[\"']?sha\d|\"sha512-|#[0-9a-f]{40}\b|\bhash[ \t]*=[ \t]*\"sha\d|\bsha256:"
 )
-_HASHED_ELSEWHERE: Final = frozenset({"uv.lock", "poetry.lock"})  # each file of a package has its own hash there
+_HASHED_ELSEWHERE: Final = frozenset(
+    {"uv.lock", "poetry.lock", "pipfile.lock"}
+)  # each file of a package has its own hash there
 
 
 def taken(name: str, text: str) -> Iterator[Taken]:
     """Every package that the lock `name` (lower-cased) takes from an address that it tells."""
     ecosystem, pattern = LOCKS[name]
+    if pattern is _INDEX:
+        sources = {each["name"]: _SOURCE_URL.search(each[0]) for each in _SOURCE.finditer(text)}
+        for found in pattern.finditer(text):
+            if (source := sources.get(found["index"])) is not None:
+                yield Taken(ecosystem, found["name"], source["to"], True, found.start("index"))
+        return
     for found in pattern.finditer(text):
         hashed = name in _HASHED_ELSEWHERE or bool(_HASH.search(found["body"]))
         yield Taken(ecosystem, found["name"], found["to"], hashed, found.start("to"))

