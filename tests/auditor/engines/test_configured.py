@@ -71,7 +71,7 @@ HARMLESS: dict[str, dict[str, str]] = {
     },
     "a channel to be entered": {
         "a.mjs": "await fetch(cfg.hook, { method: 'POST', body });\n",
-        "config.json": '{"hook": "https://hooks.slack.com/services/T00000000/B00000000/XXXXXXXXXXXX"}',
+        "config.json": '{"hook": "https://hooks.slack.com/services/T00000000/B00000000/000000000000"}',
     },
     "no payee gives way": {
         "a.ts": f"const token = amount > 0 ? cfg.token : none;\n{PAY}",
