@@ -5,30 +5,32 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import cache
 from itertools import chain
 from typing import ClassVar
 
 from skillkeep.auditor.engines.behaviour.acts import CODE, Act, Acts, code_of
+from skillkeep.auditor.engines.behaviour.carried import carried
 from skillkeep.auditor.engines.behaviour.chains import chained
 from skillkeep.auditor.engines.behaviour.changed_pages import ANNOUNCED, changed_pages
+from skillkeep.auditor.engines.behaviour.configured import configured_channels, configured_copies, configured_payees
 from skillkeep.auditor.engines.behaviour.documents import Documents
 from skillkeep.auditor.engines.behaviour.dropped import drops
 from skillkeep.auditor.engines.behaviour.handed import handed_over
 from skillkeep.auditor.engines.behaviour.listed import listed, listed_in_code
 from skillkeep.auditor.engines.behaviour.places import unnamed_places
 from skillkeep.auditor.engines.behaviour.recipients import Recipient, declared_sources, named_nowhere, recipients
+from skillkeep.auditor.engines.behaviour.redirected import may_redirect, redirects
 from skillkeep.auditor.engines.behaviour.scripts import scripts, spelled_out
 from skillkeep.auditor.engines.behaviour.strangers import READS, SENDS, is_remote, strangers
 from skillkeep.auditor.engines.behaviour.swapped_payees import ANNOUNCED as TAKES_PART
 from skillkeep.auditor.engines.behaviour.swapped_payees import pays, swapped_payees
+from skillkeep.auditor.engines.behaviour.trusted import trusted
 from skillkeep.auditor.engines.behaviour.unasked import loaded_by, unasked
 from skillkeep.auditor.engines.examples import example_severity
 from skillkeep.auditor.engines.installers import saves_installer
 from skillkeep.auditor.engines.interface import Context, Emitter, Engine, Segment, SourceFile, SourceTree
 from skillkeep.auditor.engines.network import host_of
 from skillkeep.auditor.interface import Capability, Location, Severity
-from skillkeep.auditor.patterns import PatternSet
 from skillkeep.auditor.services import services
 from skillkeep.auditor.syntax.comments import with_bare
 
@@ -39,30 +41,6 @@ _ADDRESS = re.compile(r"https?://[\w.-]{4,200}")
 _BUILDS = re.compile(
     r"(?i)(?:^|/)(?:[\w.-]*dockerfile[\w.-]*|containerfile|makefile|justfile|[\w.-]+\.(?:mk|tf|gradle|def))$"
 )
-_REDIRECTED = (
-    r"\b(?P<name>(?:ANTHROPIC|OPENAI|CLAUDE|GEMINI|GOOGLE_GEMINI|AZURE_OPENAI|CODEX)_(?:BASE_URL|API_BASE|API_URL|BEDROCK_BASE_URL)"
-    r"|(?:HTTPS?|ALL)_PROXY|(?:https?|all)_proxy|PIP_(?:EXTRA_)?INDEX_URL|UV_(?:DEFAULT_|EXTRA_)?INDEX(?:_URL)?"
-    r"|(?:openai|anthropic|litellm)\.(?:base_url|api_base)|NPM_CONFIG_REGISTRY|npm_config_registry|GOPROXY|HF_ENDPOINT|YARN_REGISTRY)"
-)
-_SETTING = (
-    r"\b(?P<name>(?:npm|yarn|pnpm)[ \t]+config[ \t]+set[ \t]+(?:-\S+[ \t]+)*(?:https?-)?proxy"
-    r"|git[ \t]+config[ \t]+(?:-\S+[ \t]+)*https?\.proxy|pip3?[ \t]+config[ \t]+set[ \t]+(?:-\S+[ \t]+)*\w+\.proxy"
-    r"|netsh[ \t]+winhttp[ \t]+set[ \t]+proxy|networksetup[ \t]+-set\w*webproxy[ \t]+(?:\"[^\"\n]{1,40}\"|\S+))"
-)
-_CLIENT = (
-    r"\bapi_?[kK]ey[\"']?[ \t]*[=:][^,\n]{0,60}?\b(?P<name>[A-Z][A-Z0-9_]{2,60}_(?:KEY|TOKEN))\b"
-    r"[^,\n]{0,40},\s{0,40}base_?(?:url|URL)\b"
-)
-_REDIRECT = re.compile(
-    _REDIRECTED + r"[\"'\]]{0,2}[ \t]{0,4}(?:=|:|,)[ \t]{0,4}[\"'`]?(?P<url>(?:https?|socks5h?)://[\w.:@/-]{3,200})"
-)
-_REDIRECTS = (
-    _REDIRECT,
-    re.compile(_SETTING + r"(?:=|[ \t]+)[\"']?(?P<url>(?:https?|socks5h?)://[\w.:@/-]{3,200})"),
-    re.compile(_CLIENT + r"[ \t]*[=:][ \t]*[\"'`](?P<url>https?://[\w.:@/-]{3,200})"),
-)
-
-
 _PASSWORDS = re.compile(r"\bgetpass\b")  # a function whose answer is a password
 
 
@@ -75,7 +53,7 @@ class BehaviourEngine(Engine):
     def scan_file(self, file: SourceFile, emit: Emitter) -> None:
         """Find what is fetched and started in one file, and note its acts for the tree."""
         for segment in with_bare(code_of(file)):
-            if not file.depth and _redirects().candidates(segment.text.encode("utf-8", "replace")):
+            if not file.depth and may_redirect(segment.text):
                 emit.notes.setdefault("redirects", set()).add(file.path)
             _note_acts(file, segment, emit)
             emit.notes.setdefault("recipients", []).extend(recipients(segment))
@@ -108,18 +86,26 @@ class BehaviourEngine(Engine):
             if (act.path, act.line) not in told:
                 told.add((act.path, act.line))
                 emit.finding("behaviour-data-to-stranger", Location(act.path, act.line), act.text, why)
+        for at, text, why in carried(tree, documents):
+            emit.finding("behaviour-data-to-stranger", at, text, why)
+        for at, text, why in trusted(tree, documents):
+            emit.finding("undeclared-account", at, text, why)
         for path, line, found_at, act in chain(listed(tree), listed_in_code(tree, emit.notes.get("spelled", ()))):
             message = f"{act.path} reads what this list names and sends something: {act.text.strip()[:60]}"
             emit.finding("behaviour-listed-secrets", Location(path, line), found_at, message)
         for at, text in emit.notes.get("pages", ()):
             rule = "announced-behaviour" if documents.says(ANNOUNCED) else "tactic-agent-pages"
             emit.finding(rule, at, text, "every page that is there already is changed")
-        swapped = emit.notes.get("payees", ())
+        swapped = [*emit.notes.get("payees", ()), *configured_payees(tree)]
         for at, text in swapped if swapped and pays(tree) else ():
             rule = "announced-behaviour" if documents.says(TAKES_PART) else "tactic-payee-swapped"
             emit.finding(rule, at, text, "the payee that was given gives way to one that is written down")
         _handed(tree, emit)
-        sent_to: list[Recipient] = emit.notes.get("recipients", [])
+        sent_to: list[Recipient] = [
+            *emit.notes.get("recipients", []),
+            *configured_copies(tree),
+            *configured_channels(tree),
+        ]
         for found in sent_to:
             if named_nowhere(found, documents):
                 rule = "undeclared-source" if found.what in {"a source", "a program"} else "undeclared-recipient"
@@ -226,23 +212,12 @@ def _redirected(tree: SourceTree, documents: Documents, emit: Emitter) -> None:
     """A script points the agent, a package manager or all traffic at a host that no document names."""
     for file in tree.files:
         for segment in code_of(file) if file.path in emit.notes.get("redirects", ()) else ():
-            for found in chain.from_iterable(each.finditer(segment.text) for each in _REDIRECTS):
-                host = host_of(found["url"]).name
-                if (
-                    is_remote(host)
-                    and not documents.names(host, exact=True)
-                    and not services().owns(found["name"], host)
-                    and (found.re is not _REDIRECTS[2] or services().is_shared(found["name"]))
-                ):
-                    at = segment.locate(found.start("name"), found.end("url"))
-                    message = f"{found['name']} is set to {host}, which no document names"
-                    emit.finding("behaviour-redirected-traffic", at, found[0].strip(), message, segment=segment)
-
-
-@cache
-def _redirects() -> PatternSet:
-    """What `_REDIRECTS` begin with: most files are told by one pass of an automaton."""
-    return PatternSet([_REDIRECTED, _SETTING, _CLIENT])
+            for found in redirects(segment.text):
+                host = host_of(found.url).name
+                if is_remote(host) and not documents.names(host, exact=True) and not services().owns(found.name, host):
+                    at = segment.locate(found.start, found.end)
+                    message = f"{found.name} is set to {host}, which no document names"
+                    emit.finding("behaviour-redirected-traffic", at, found.text, message, segment=segment)
 
 
 def _unasked(tree: SourceTree, acts: list[Act], starters: dict[str, str], emit: Emitter) -> None:

@@ -6,15 +6,17 @@ import re
 from collections.abc import Callable, Iterator
 from typing import ClassVar, Final
 
+from skillkeep.auditor.engines.behaviour.documents import Documents
 from skillkeep.auditor.engines.dependencies import other_files, python_files
 from skillkeep.auditor.engines.dependencies.advisories import advice_on
 from skillkeep.auditor.engines.dependencies.commands import commands, told
+from skillkeep.auditor.engines.dependencies.locks import LOCKS, Taken, taken
 from skillkeep.auditor.engines.dependencies.lookalike import imitated
 from skillkeep.auditor.engines.dependencies.model import Ecosystem, Named, normal
 from skillkeep.auditor.engines.interface import Context, Emitter, Engine, Segment, SourceFile, SourceTree
 from skillkeep.auditor.engines.network import host_of
 from skillkeep.auditor.engines.tables import table
-from skillkeep.auditor.interface import Severity
+from skillkeep.auditor.interface import Location, Severity
 
 __all__ = ["ENGINE", "DependencyEngine"]
 
@@ -31,7 +33,6 @@ _FILES: Final[dict[str, Callable[[str], Iterator[Named]]]] = {
     "go.mod": other_files.go_mod,
     "cargo.toml": other_files.cargo_toml,
 }
-_LOCKS: Final = frozenset({"package-lock.json", "npm-shrinkwrap.json"})
 _COMMIT: Final = re.compile(r"[@#][0-9a-f]{40}\b|[@#=]v?\d+(?:\.\d+)+$|/archive/[0-9a-f]{40}\.|/releases/download/")
 _MOST: Final = 1_000
 _IMPORTING: Final = (Context.PYTHON, Context.JAVASCRIPT, Context.TYPESCRIPT)
@@ -53,12 +54,13 @@ class DependencyEngine(Engine):
                 emit.incomplete(file.path, f"more than {_MOST} packages, the rest was not looked up")
                 return
             _judge(package, segment, emit)
-        if file.whole and file.text is not None and file.known_as.rpartition("/")[2].lower() in _LOCKS:
+        if file.whole and file.text is not None and file.known_as.rpartition("/")[2].lower() in LOCKS:
             _lock(file, emit)
 
     def scan_tree(self, tree: SourceTree, emit: Emitter) -> None:
         """Whose place look-alikes take, and what the user's advisories say of every package, when there are any."""
         _in_place_of_another(tree, emit)
+        _swapped(tree, emit)
         if not tree.options.advisories:
             return
         named = [found for file in tree.files for found in _packages(file)]
@@ -151,13 +153,34 @@ def _source(package: Named, report: Callable[..., None]) -> None:
 
 def _lock(file: SourceFile, emit: Emitter) -> None:
     whole = Segment(file.path, Context.CONFIG, file.text or "", anchor=file.place)
+    packages = list(taken(file.known_as.rpartition("/")[2].lower(), whole.text))
     told_hosts: set[str] = set()
-    for address, start in other_files.package_lock(whole.text):
+    for each in packages:
+        address = each.address
         host = host_of(address.removeprefix("git+")).name
-        if address.startswith(("http", "git")) and host not in told_hosts and not _is_known(address):
+        if not address.startswith(("http", "git")) or _is_known(address):
+            continue
+        at = whole.locate(each.start, each.start + len(address))
+        if host not in told_hosts:
             told_hosts.add(host)
-            at = whole.locate(start, start + len(address))
             emit.finding("dependency-lock-host", at, address[:200], f"the lock takes packages from {host}")
+        if _is_popular_name(each.ecosystem, each.name) and (not each.hashed or _is_mixed(packages)):
+            emit.notes.setdefault("swapped", []).append((host, each, at))
+
+
+def _is_mixed(packages: list[Taken]) -> bool:
+    """True for a lock of which other packages come from where everybody gets them: no mirror of all of them."""
+    return any(_is_known(each.address) for each in packages)
+
+
+def _swapped(tree: SourceTree, emit: Emitter) -> None:
+    """A lock takes a package that everybody knows from a host that no document names."""
+    found: list[tuple[str, Taken, Location]] = emit.notes.get("swapped", [])
+    documents = Documents(tree.files) if found else None
+    for host, package, at in found:
+        if documents is not None and not documents.names(host, exact=True):
+            message = f"{package.name}, which its own registry has, comes from {host}, which no document names"
+            emit.finding("dependency-lock-swapped", at, package.address[:200], message, subject=package.name)
 
 
 def _is_known(address: str) -> bool:
@@ -170,10 +193,14 @@ def _registries() -> frozenset[str]:
 
 
 def _is_popular(package: Named) -> bool:
+    return _is_popular_name(package.ecosystem, package.name)
+
+
+def _is_popular_name(ecosystem: Ecosystem, name: str) -> bool:
     names = table("popular")
-    scope = package.name.partition("/")[0].removeprefix("@") if package.name.startswith("@") else ""
-    known = names["scopes"] if scope else names.get(str(package.ecosystem), ())
-    return (scope or normal(package.ecosystem, package.name)) in known
+    scope = name.partition("/")[0].removeprefix("@") if name.startswith("@") else ""
+    known = names["scopes"] if scope else names.get(str(ecosystem), ())
+    return (scope or normal(ecosystem, name)) in known
 
 
 ENGINE = DependencyEngine()

@@ -6,6 +6,7 @@ import re
 from typing import Final, NamedTuple
 
 from skillkeep.auditor.engines.interface import Context
+from skillkeep.auditor.engines.units import is_unit, unit_commands
 from skillkeep.auditor.engines.values import HOLE
 
 __all__ = ["Written", "is_agents_page", "written_as"]
@@ -46,6 +47,8 @@ def written_as(name: str, text: str) -> Written | None:
     if started := _run_at_start(name, text):
         message = f"every start of Python runs what is written to {name.replace(HOLE, '…')[:120]}"
         return Written(started, Context.PYTHON, message)
+    if is_unit(name):
+        return Written("".join(f"{command}\n" for _, command in unit_commands(text)), Context.SHELL)
     context = _language(name)
     return Written(text, context) if context is not None else None
 

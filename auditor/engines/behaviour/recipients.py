@@ -18,7 +18,7 @@ from skillkeep.auditor.interface import Location
 from skillkeep.auditor.lazily import lazily
 from skillkeep.auditor.patterns import PatternSet, RarePattern
 
-__all__ = ["Recipient", "declared_sources", "named_nowhere", "recipients"]
+__all__ = ["Recipient", "declared_sources", "is_placeholder", "named_nowhere", "recipients"]
 
 _MOST: Final = 50
 _NAMED: Final = lazily(  # an address that has a name
@@ -137,12 +137,17 @@ def named_nowhere(found: Recipient, documents: Documents) -> bool:
         return False
     if found.what == "an address":
         return not documents.names(found.to.rpartition("@")[2], exact=True)
-    if "://" in found.to:
+    if "://" in found.to and found.what != "a channel":
         host = host_of(found.to)
         if found.what == "a program" and _is_public(found.to):
             return False
         return not host.local and not documents.names(host.name)
     return True
+
+
+def is_placeholder(to: str) -> bool:
+    """True for what stands for a recipient of the user's own."""
+    return _placeholder().search(to) is not None
 
 
 @cache

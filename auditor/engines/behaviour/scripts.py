@@ -8,7 +8,10 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from skillkeep.auditor.engines.behaviour.acts import code_of
+from skillkeep.auditor.engines.behaviour.coded import coded_commands
+from skillkeep.auditor.engines.behaviour.inline_words import inline_programs
 from skillkeep.auditor.engines.interface import Context, Segment, SourceFile
+from skillkeep.auditor.engines.units import is_unit, unit_commands
 from skillkeep.auditor.lazily import lazily
 from skillkeep.auditor.patterns import RarePattern
 
@@ -39,10 +42,6 @@ _TASK: Final = lazily(
     re.MULTILINE,
 )
 _GYP: Final = lazily(r"<!@?\((?P<body>(?:[^\"\\\n]|\\.){3,4000}?)\)[ \t]{0,9}[\"']")
-_SHELL_WORDS: Final = RarePattern(re.compile(  # a list that starts a shell, wherever it stands
-    r"[\"'](?:/(?:usr/)?bin/)?(?:ba|z|da|k)?sh[\"'],\s{0,20}[\"']-[a-z]{0,3}c[\"'],\s{0,20}"
-    r"(?P<body>\"(?:[^\"\\\n]|\\.){3,4000}\"|'(?:[^'\\\n]|\\.){3,4000}')"
-))  # fmt: skip
 _STRING: Final = lazily(r"\"((?:[^\"\\\n]|\\.)*)\"")
 _ASSIGNED: Final = lazily(r"(?:^|[;\s])(\w{1,40})=([\"']?)([\w:/.@%+-]{1,200})\2(?=[\s;]|$)", re.MULTILINE)
 _MAKE_SET: Final = lazily(
@@ -76,6 +75,9 @@ def scripts(file: SourceFile) -> Iterator[Script]:
         yield from _found(whole, _TERRAFORM, "a provisioner", Context.SHELL)
     elif name.endswith((".gradle", ".groovy", ".gradle.kts")) or name == "jenkinsfile":
         yield from _found(whole, _GROOVY, "the build", Context.SHELL)
+    elif is_unit(name):
+        for start, command in unit_commands(whole.text):
+            yield Script(whole, start, start + 1, command, Context.SHELL, "a unit")
     elif name.endswith((".gyp", ".gypi")):
         yield from (replace(found, context=Context.SHELL) for found in _found(whole, _GYP, "the build", None))
     elif name.endswith((".yml", ".yaml")):
@@ -83,13 +85,20 @@ def scripts(file: SourceFile) -> Iterator[Script]:
     elif name.endswith(".mk") or name in {"makefile", "gnumakefile"}:
         yield from _recipes(whole)
     for segment in code_of(file):
-        for found in _found(segment, _SHELL_WORDS, "a list of words", None):
-            yield replace(found, text=found.text[1:-1], context=Context.SHELL)
-        for found in _found(segment, _JOB, "a scheduled job", None) if "CronTab(" in segment.text else ():
-            yield replace(found, text=_scheduled(found.text[1:-1]), context=Context.SHELL)
-        if segment.text.find("#!", 1) > 0:  # a script's own first line is none that it writes
-            yield from _found(segment, _HEREDOC, "a script it writes", None)
-            yield from _found(segment, _QUOTED, "a script it writes", None)
+        yield from _within(segment)
+
+
+def _within(segment: Segment) -> Iterator[Script]:
+    """What a program keeps for an interpreter, a shell or a list of jobs, and the scripts that it writes."""
+    for inline in inline_programs(segment.text):
+        yield Script(segment, inline.start, inline.start + 1, inline.text, inline.context, "a list of words")
+    for start, command in coded_commands(segment.text) if segment.context is Context.TEXT else ():
+        yield Script(segment, start, start + 1, command, Context.SHELL, "numbers of characters")
+    for found in _found(segment, _JOB, "a scheduled job", None) if "CronTab(" in segment.text else ():
+        yield replace(found, text=_scheduled(found.text[1:-1]), context=Context.SHELL)
+    if segment.text.find("#!", 1) > 0:  # a script's own first line is none that it writes
+        yield from _found(segment, _HEREDOC, "a script it writes", None)
+        yield from _found(segment, _QUOTED, "a script it writes", None)
 
 
 def _found(

@@ -12,8 +12,9 @@ from skillkeep.auditor.engines.behaviour.given import body_below, names_given, w
 from skillkeep.auditor.engines.interface import Context, Segment, SourceTree
 from skillkeep.auditor.interface import Location
 from skillkeep.auditor.lazily import lazily
+from skillkeep.auditor.patterns import RarePattern
 
-__all__ = ["ANNOUNCED", "Swapped", "pays", "swapped_payees"]
+__all__ = ["ANNOUNCED", "FIXED", "Swapped", "pays", "swapped_payees"]
 
 Swapped = tuple[Location, str]  # where another payee is chosen, and that text
 
@@ -24,7 +25,7 @@ _PAYEE: Final = (
     r"(?:to|payee|recipient|receiver|beneficiary|dest|destination|iban|account|acct|addr|address|wallet)"
     r"(?:_?(?:[aA]ddr(?:ess)?|[aA]ccount|[iI]ban|[wW]allet))?"
 )
-_FIXED: Final = lazily(  # an address or an account that is written down
+FIXED: Final = lazily(  # an address or an account that is written down
     r"\b0x[0-9a-fA-F]{6,64}n?\b|[\"'`](?:bc1[a-z0-9]{25,62}|[1-9A-HJ-NP-Za-km-z]{32,44})[\"'`]"
     r"|[\"'`][A-Z]{2}\d{2}[ A-Z0-9]{10,34}[\"'`]|[\"'`](?:acct|ba|merchant|payee|iban|wallet)[_-]\w{6,40}[\"'`]"
 )
@@ -41,23 +42,24 @@ _CHOSEN: Final = (  # ``test ? got : payee`` and ``got if test else payee``; wha
     re.compile(rf"[ \t]if[ \t](?P<test>[^\n]{{3,120}}?)[ \t]else[ \t]+(?:\w+\.){{0,3}}{_PAYEE}\b(?![\w(.])"),
 )
 _BEFORE: Final = lazily(r"=|\breturn\b|\(|,")
+_NAME: Final = lazily(r"[A-Za-z_]\w{0,40}")
 _LONGEST: Final = 160
-_PAYS: Final = lazily(
+_PAYS: Final = RarePattern(lazily(
     r"(?i)sendTransaction|send_?raw_?transaction|writeContract|sendUserOperation|build_transaction|\btransfer(?:Checked)?[\"'(]"
     r"|\b(?:payouts?|transfers?|payments?)\.create\(|/(?:payouts?|transfers?|payments?)\b|\bpain\.001|\bsepa\b|\bwithdraw\("
     r"|\bcreate_?(?:payout|transfer|payment)\("
-)
+))  # fmt: skip
 _LANGUAGES: Final = frozenset({Context.PYTHON, Context.JAVASCRIPT, Context.TYPESCRIPT})
 _MOST: Final = 40
 
 
-def swapped_payees(segment: Segment) -> Iterator[Swapped]:
-    """Every place of `segment` where a payee that was given gives way to one that is written down."""
+def swapped_payees(segment: Segment, fixed: re.Pattern[str] = FIXED) -> Iterator[Swapped]:
+    """Every place of `segment` where a payee that was given gives way to one that is written down, as `fixed` is."""
     text = segment.text
-    if segment.context not in _LANGUAGES or not _FIXED.search(text):
+    if segment.context not in _LANGUAGES or not fixed.search(text):
         return
     given = names_given(text)
-    places = chain(_returned(text, given), _set(text, given), _chosen(text, given))
+    places = chain(_returned(text, given, fixed), _set(text, given, fixed), _chosen(text, given, fixed))
     for start, end in dict.fromkeys(islice(places, _MOST)):
         yield segment.locate(start, end), text[start:end].strip()[:200]
 
@@ -67,44 +69,50 @@ def pays(tree: SourceTree) -> bool:
     return any(_PAYS.search(segment.text) for file in tree.files for segment in code_of(file))
 
 
-def _returned(text: str, given: dict[str, str]) -> Iterator[tuple[int, int]]:
+def _returned(text: str, given: dict[str, str], fixed: re.Pattern[str]) -> Iterator[tuple[int, int]]:
     """A function that returns the payee it was given, and another one under a condition."""
     for function in islice(_FUNCTION.finditer(text), _MOST):
         body = body_below(text, function.start(), function.end())
         if not re.search(rf"\breturn[ \t]+{function['payee']}[ \t]*(?:;|\}}|$)", body, re.MULTILINE):
             continue
-        for test, inner in _conditions(body):
+        for test, inner in _conditions(body, given):
             returned = _RETURNED.search(inner)
-            if returned and _is_other(returned["got"], test["test"], given, function["payee"]):
+            if returned and _is_other(returned["got"], test["test"], given, function["payee"], fixed):
                 start = text.find(test[0], function.start())
                 yield start, start + len(test[0])
 
 
-def _set(text: str, given: dict[str, str]) -> Iterator[tuple[int, int]]:
-    for test, inner in _conditions(text):
+def _set(text: str, given: dict[str, str], fixed: re.Pattern[str]) -> Iterator[tuple[int, int]]:
+    for test, inner in _conditions(text, given):
         put = _SET.search(inner, len(test[0]) if "=" not in test["test"] else 0)
-        if put and _is_other(put["got"], test["test"].partition("=" + put["got"])[0], given, ""):
+        if put and _is_other(put["got"], test["test"].partition("=" + put["got"])[0], given, "", fixed):
             yield test.span()
 
 
-def _chosen(text: str, given: dict[str, str]) -> Iterator[tuple[int, int]]:
+def _chosen(text: str, given: dict[str, str], fixed: re.Pattern[str]) -> Iterator[tuple[int, int]]:
     for found in chain.from_iterable(islice(pattern.finditer(text), _MOST) for pattern in _CHOSEN):
         start = max(text.rfind("\n", 0, found.start()) + 1, found.start() - _LONGEST)
         before, parts = text[start : found.start()], found.groupdict()
         got, test = parts.get("got") or _BEFORE.split(before)[-1], parts.get("test") or before
-        if _is_other(got, test, given, ""):
+        if _is_other(got, test, given, "", fixed):
             yield start, found.end()
 
 
-def _conditions(text: str) -> Iterator[tuple[re.Match[str], str]]:
+def _conditions(text: str, given: dict[str, str]) -> Iterator[tuple[re.Match[str], str]]:
     """The conditions of `text` that ask for an amount, a count, a date or chance, with what stands below them."""
     for test in islice(_CONDITION.finditer(text), _MOST):
-        if _CHANCE.search(test["test"]):
+        if _CHANCE.search(_asked(test["test"], given)):
             yield test, body_below(text, test.start(), test.end())
 
 
-def _is_other(got: str, test: str, given: dict[str, str], payee: str) -> bool:
+def _asked(test: str, given: dict[str, str]) -> str:
+    """A condition, and what the last name in it is given: ``if (hop)`` asks what ``hop = amount > 400`` says."""
+    names = _NAME.findall(test)
+    return f"{test} {given.get(names[-1], '')}" if names else test
+
+
+def _is_other(got: str, test: str, given: dict[str, str], payee: str, fixed: re.Pattern[str]) -> bool:
     """True where `got` leads to an address that is written down, and not to the `payee` that was given."""
-    if not _CHANCE.search(test) or (payee and re.search(rf"\b{payee}\b", got)):
+    if not _CHANCE.search(_asked(test, given)) or (payee and re.search(rf"\b{payee}\b", got)):
         return False
-    return bool(_FIXED.search(with_given(got, given)))
+    return bool(fixed.search(with_given(got, given)))

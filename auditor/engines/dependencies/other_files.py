@@ -1,4 +1,4 @@
-"""Packages named by package.json and its locks, Gemfile, go.mod and Cargo.toml."""
+"""Packages named by package.json, Gemfile, go.mod and Cargo.toml."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from skillkeep.auditor.engines.dependencies.model import Ecosystem, Named, source_of
 
-__all__ = ["cargo_toml", "gemfile", "go_mod", "package_json", "package_lock"]
+__all__ = ["cargo_toml", "gemfile", "go_mod", "package_json"]
 
 _NPM_KEYS: Final = ("dependencies", "devDependencies", "optionalDependencies", "peerDependencies")
 _GEM: Final = re.compile(r"^[ \t]*gem[ \t(]+['\"]([\w.-]+)['\"]([^\n]*)", re.MULTILINE)
@@ -18,7 +18,6 @@ _GEM_VERSION: Final = re.compile(r"^[ \t]*,[ \t]*['\"]([^'\"]+)['\"]")
 _GEM_SOURCE: Final = re.compile(r"\b(?:git|github|source|gist):?[ \t]*(?:=>)?[ \t]*['\"]([^'\"]+)['\"]")
 _REQUIRE: Final = re.compile(r"^[ \t]*(?:require[ \t]+)?([\w.-]+\.[\w.-]+/[\w./~-]+)[ \t]+(v[\w.+-]+)", re.MULTILINE)
 _REPLACE: Final = re.compile(r"^[ \t]*(?:replace[ \t]+)?(\S+)(?:[ \t]+v\S+)?[ \t]+=>[ \t]+(\S+\.\S+/\S+)", re.MULTILINE)
-_LOCKED: Final = re.compile(r"\"resolved\"\s*:\s*\"([^\"]{1,500})\"")
 
 
 def package_json(text: str) -> Iterator[Named]:
@@ -31,12 +30,6 @@ def package_json(text: str) -> Iterator[Named]:
                 start = max(0, text.find(f'"{name}"'))
                 address = source_of(value, shorthand=True)
                 yield Named(Ecosystem.NPM, str(name), "" if address else value, start, start + len(name) + 2, address)
-
-
-def package_lock(text: str) -> Iterator[tuple[str, int]]:
-    """Addresses in an npm or yarn lock that a package is taken from, with their offset."""
-    for found in _LOCKED.finditer(text):
-        yield found[1], found.start(1)
 
 
 def gemfile(text: str) -> Iterator[Named]:

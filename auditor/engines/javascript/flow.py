@@ -191,10 +191,10 @@ class Flow:
                 into.labels |= _UNSEEN
 
     def _member(self, node: Node, scope: Scope, into: _Summary) -> list[Node]:
-        if self._of_paths(self.resolver.value(node, scope), into):
-            return []
-        target = node.child_by_field_name("object")
         index = node.child_by_field_name("index")
+        if self._of_paths(self.resolver.value(node, scope), into):
+            return [] if index is None else [index]  # a name that goes through all of them reads all of them
+        target = node.child_by_field_name("object")
         if target is not None and target.type in {"this", *_NAMES}:
             name = self._program.name(node.child_by_field_name("property") or target)
             stored = index is None and name in self._program.properties

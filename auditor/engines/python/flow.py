@@ -215,7 +215,7 @@ class Flow:
             stack.append(node.slice)
 
     def _one_variable(self, node: ast.Call | ast.Subscript, scope: Scope, into: _Summary) -> bool:
-        """True when `node` reads exactly one variable of the environment."""
+        """True when `node` reads one variable of the environment, though its name may go through all of them."""
         if isinstance(node, ast.Subscript):
             chooser = node.slice if "os.environ" in self._names.resolve(node.value, scope) else None
         else:
@@ -224,6 +224,8 @@ class Flow:
         if chooser is None:
             return False
         names = texts_of(self._folder.fold(chooser, scope))
+        if not names:
+            self._read(chooser, scope, into)
         into.labels.update(f"secret:{name}" for name in names if secrets().variable(name))
         into.labels.update(f"connection:{name}" for name in names if secrets().connection(name))
         return True

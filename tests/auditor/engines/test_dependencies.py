@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from skillkeep.auditor.audit import audit_tree
 from skillkeep.auditor.engines.dependencies import other_files, python_files
 from skillkeep.auditor.engines.dependencies.advisories import version_key
 from skillkeep.auditor.engines.dependencies.commands import commands, told
+from skillkeep.auditor.engines.dependencies.locks import LOCKS, taken
 from skillkeep.auditor.engines.dependencies.lookalike import imitated
 from skillkeep.auditor.engines.dependencies.model import Ecosystem
 from skillkeep.auditor.engines.tables import table
@@ -165,11 +167,12 @@ def test_versions_are_ordered() -> None:
 READERS = [
     python_files.requirements, python_files.pyproject, python_files.pipfile, python_files.inline_metadata,
     python_files.setup_cfg, python_files.setup_py, other_files.package_json, other_files.gemfile, other_files.go_mod,
-    other_files.cargo_toml, commands, told, other_files.package_lock,
+    other_files.cargo_toml, commands, told, *(partial(taken, name) for name in LOCKS),
 ]  # fmt: skip
 PIECES = [
     "pip install ", "npx ", "-", "--from", "a", "==1", "@", "git+https://x", "\n", " ", '"', "'", "{", "[", "]", "}",
     "dependencies", "=", ":", "`", "# /// script\n", "# ///", "install_requires =", "gem '", "\t", "\\", ",", "<", "$",
+    '"node_modules/a": {', '"a": {},', '"resolved": "https://a"', "a@1:\n", 'name = "a"\n', "[[package]]\n",
 ]  # fmt: skip
 
 

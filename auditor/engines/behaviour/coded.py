@@ -1,0 +1,66 @@
+"""Commands that a program keeps as the numbers of their characters, in languages whose values no engine works out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+from itertools import islice
+from typing import Final
+
+from skillkeep.auditor.engines.whole_commands import is_whole_command
+from skillkeep.auditor.lazily import lazily
+from skillkeep.auditor.patterns import RarePattern
+
+__all__ = ["coded_commands"]
+
+_NUMBER: Final = r"(?:0[xX][0-9a-fA-F]{1,2}|\d{1,3})(?:u8)?"
+_CALL: Final = r"\w{0,12}[cC][hH][rR]\w{0,8}[ \t]{0,2}\([ \t]{0,2}"
+_LISTED: Final = RarePattern(lazily(rf"(?:{_NUMBER}\s{{0,9}}[,;]\s{{0,40}}){{11,}}{_NUMBER}"))
+_CALLED: Final = lazily(
+    rf"(?:{_CALL}{_NUMBER}[ \t]{{0,2}}\)[ \t]{{0,9}}(?:\.\.?|[+&,]|<>|\|\|)[ \t_]{{0,9}}\n?[ \t]{{0,40}}){{11,}}"
+    rf"{_CALL}{_NUMBER}"
+)
+_ESCAPED: Final = RarePattern(lazily(r"(?:\\\d{2,3}){12,}"))
+_DIGITS: Final = lazily(r"0[xX][0-9a-fA-F]{1,2}|(?<![\dxX])\d{1,3}(?!\d)")
+_DECIMAL: Final = lazily(r"\\(\d{2,3})")
+_MOST: Final = 40
+_LONGEST: Final = 4_000
+_VARIED: Final = 6  # different characters that the shortest command has
+_STARTS: Final = (
+    b"sh", b"bash", b"zsh", b"dash", b"ksh", b"/", b"curl", b"wget", b"nohup", b"eval", b"echo", b"python", b"perl",
+    b"powershell", b"cmd", b"(", b"export", b"cd ",
+)  # fmt: skip
+
+
+def coded_commands(text: str) -> Iterator[tuple[int, str]]:
+    """Where numbers stand that are a whole command, and that command: plain, turned round, shifted or masked."""
+    for pattern in (_LISTED, _ESCAPED, *([_CALLED] if "chr" in text or "Chr" in text else ())):
+        for found in islice(pattern.finditer(text), _MOST):
+            digits = _DECIMAL.findall(found[0]) if pattern is _ESCAPED else _DIGITS.findall(found[0])
+            values = [int(digit, 16 if digit[:2] in {"0x", "0X"} else 10) for digit in digits]
+            if len(values) <= _LONGEST and max(values) < 256 and len(set(values)) >= _VARIED:
+                command = _command(bytes(values))
+                if command:
+                    yield found.start(), command
+
+
+def _command(data: bytes) -> str:
+    for each in (data, data[::-1]):
+        for plain in _readings(each):
+            text = plain.decode("ascii", "replace") if plain.startswith(_STARTS) else ""
+            if text and is_whole_command(text):
+                return text
+    return ""
+
+
+def _readings(data: bytes) -> Iterator[bytes]:
+    """`data` as it is, behind each mask of one byte, and with each number taken off its characters."""
+    yield data
+    yield from map(data.translate, _tables())
+
+
+@cache
+def _tables() -> tuple[bytes, ...]:
+    masked = [bytes(value ^ key for value in range(256)) for key in range(1, 256)]
+    moved = [bytes((value + key) % 256 for value in range(256)) for key in (*range(1, 32), *range(225, 256))]
+    return (*masked, *moved)

@@ -1,0 +1,91 @@
+"""Traffic that a program sends elsewhere: an agent's, a package manager's, all of it, by a variable or a setting."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+from itertools import chain
+from typing import Final, NamedTuple
+
+from skillkeep.auditor.engines.behaviour.given import names_given, with_given
+from skillkeep.auditor.lazily import lazily
+from skillkeep.auditor.patterns import PatternSet
+from skillkeep.auditor.services import services
+
+__all__ = ["Redirect", "may_redirect", "redirects"]
+
+
+class Redirect(NamedTuple):
+    """What is set (`name`) to which address, and where that stands."""
+
+    name: str
+    url: str
+    start: int
+    end: int
+    text: str
+
+
+_REDIRECTED: Final = (
+    r"\b(?P<name>(?:ANTHROPIC|OPENAI|CLAUDE|GEMINI|GOOGLE_GEMINI|AZURE_OPENAI|CODEX)_(?:BASE_URL|API_BASE|API_URL|BEDROCK_BASE_URL)"
+    r"|(?:HTTPS?|ALL)_PROXY|(?:https?|all)_proxy|PIP_(?:EXTRA_)?INDEX_URL|UV_(?:DEFAULT_|EXTRA_)?INDEX(?:_URL)?"
+    r"|(?:openai|anthropic|litellm)\.(?:base_url|api_base)|NPM_CONFIG_REGISTRY|npm_config_registry|GOPROXY|HF_ENDPOINT|YARN_REGISTRY)"
+)
+_SETTING: Final = (
+    r"\b(?P<name>(?:npm|yarn|pnpm)[ \t]+config[ \t]+set[ \t]+(?:-\S+[ \t]+)*(?:https?-)?proxy"
+    r"|git[ \t]+config[ \t]+(?:-\S+[ \t]+)*https?\.proxy|pip3?[ \t]+config[ \t]+set[ \t]+(?:-\S+[ \t]+)*\w+\.proxy"
+    r"|netsh[ \t]+winhttp[ \t]+set[ \t]+proxy|networksetup[ \t]+-set\w*webproxy[ \t]+(?:\"[^\"\n]{1,40}\"|\S+))"
+)
+_CLIENT: Final = (
+    r"\bapi_?[kK]ey[\"']?[ \t]*[=:][^,\n]{0,60}?\b(?P<name>[A-Z][A-Z0-9_]{2,60}_(?:KEY|TOKEN))\b"
+    r"[^,\n]{0,40},\s{0,40}base_?(?:url|URL)\b"
+)
+_PROVIDER: Final = r"(?s)\b(?P<name>model_providers)\b.{0,300}?(?:\b|\\n)base_url[ \t]*=[ \t]*\\{0,2}[\"']"
+_URL: Final = r"(?P<url>(?:https?|socks5h?)://[\w.:@/-]{3,200})"
+_SPELLED: Final = tuple(
+    map(
+        lazily,
+        (
+            _REDIRECTED + r"[\"'\]]{0,2}[ \t]{0,4}(?:=>?|:|,)[ \t]{0,4}[\"'`]?" + _URL,
+            _SETTING + r"(?:=|[ \t]+)[\"']?" + _URL,
+            _CLIENT + r"[ \t]*[=:][ \t]*[\"'`](?P<url>https?://[\w.:@/-]{3,200})",
+            _PROVIDER + _URL,
+        ),
+    )
+)
+_NAMED: Final = (  # what is set begins with a name, which is given an address elsewhere
+    lazily(
+        _REDIRECTED + r"[\"'\]]{0,2}[ \t]{0,4}(?:=>?|:|,)[ \t]{0,4}"
+        r"(?:f?[\"'`]?[$#]?\{?|[\"'][^\"'\n]{0,20}[\"'](?:[ \t]*%[ \t]*|\.format\()\(?)"
+        r"(?P<given>[A-Za-z_]\w{0,40})(?![\w(.\[])"
+    ),
+    lazily(
+        _PROVIDER
+        + r"(?:%s|\{[^}\n]{0,40}\}|\$\{[^}\n]{0,40}\})[^\n]{0,200}?%[ \t]*\(?(?P<given>[A-Za-z_]\w{0,40})(?![\w(.\[])"
+    ),
+    lazily(_PROVIDER + r"\$?\{(?P<given>[A-Za-z_]\w{0,40})\}"),
+)
+_ADDRESS: Final = lazily(_URL)
+
+
+def may_redirect(text: str) -> bool:
+    """False when `redirects` finds nothing: most files are told by one pass of an automaton."""
+    return bool(_words().candidates(text.encode("utf-8", "replace")))
+
+
+@cache
+def _words() -> PatternSet:
+    return PatternSet([_REDIRECTED, _SETTING, _CLIENT, r"\bmodel_providers\b"])
+
+
+def redirects(text: str) -> Iterator[Redirect]:
+    """Every setting of `text` that is given an address, spelled out or by a name that the text gives one."""
+    for pattern in _SPELLED:
+        for found in pattern.finditer(text):
+            if pattern is not _SPELLED[2] or services().is_shared(found["name"]):
+                yield Redirect(found["name"], found["url"], found.start("name"), found.end("url"), found[0].strip())
+    given = names_given(text)
+    for found in chain.from_iterable(pattern.finditer(text) for pattern in _NAMED) if given else ():
+        told = given.get(found["given"])
+        url = _ADDRESS.search(with_given(told, given)) if told else None
+        if url:
+            yield Redirect(found["name"], url["url"], found.start("name"), found.end("given"), found[0].strip())
