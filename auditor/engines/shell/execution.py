@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from skillkeep.auditor.engines.interface import Context
-from skillkeep.auditor.engines.quoted import is_weakness
+from skillkeep.auditor.engines.quoted import is_argument, is_weakness
 from skillkeep.auditor.engines.shell.appended import appended
 from skillkeep.auditor.engines.shell.archives import UNPACKING, unpack
 from skillkeep.auditor.engines.shell.calls import program_name
@@ -43,6 +43,9 @@ _CONTEXTS: Final[dict[str, Context | None]] = {
 _STANDARD_INPUT: Final = frozenset({"-", "/dev/stdin", "/proc/self/fd/0", "/dev/fd/0"})
 _ORIGINS: Final = frozenset({"download", "decoded"})
 _INSTALLING: Final = frozenset({"dpkg", "rpm", "installer", "msiexec", "apt", "apt-get", "dnf", "yum"})
+_ASSIGNS: Final = re.compile(  # ``eval "$name=\"$value\""`` puts a value into a variable
+    rf"(?:[A-Za-z_]\w*|{HOLE})=(?:\"[^\"`()]*\"|'[^'()`]*'|[\w.:/-]*)"
+)
 _PUBLIC_KEY: Final = re.compile(r"(?:~|/home/[\w.-]+|/root|/Users/[\w.-]+)/\.ssh/[\w*.-]+\.pub")
 _UNKNOWN: Final = "NOT_KNOWN"  # the variable that stands for what is not known in a text handed back
 _PROGRAM: Final = re.compile(r"[^\W_][\w.+-]*|[\w+-][\w.+-]*[^\W_][\w.+-]*")
@@ -369,7 +372,8 @@ class Execution:
         if text.strip(HOLE + " \"'"):
             self._hand_on(text, Context.SHELL, call, "eval")
         if HOLE in text:
-            known = self._settings.is_printed(call, labels) or is_weakness(text)
+            known = self._settings.is_printed(call, labels) or is_weakness(text) or is_argument(text)
+            known = known or _ASSIGNS.fullmatch(text) is not None
             severity = Severity.WARN if known else None
             self._running.unknown(
                 call, labels, "shell-eval", "eval runs text that is made at run time", severity=severity
