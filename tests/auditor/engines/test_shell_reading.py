@@ -7,7 +7,6 @@ from support.audited import audited
 
 from skillkeep.auditor.interface import Verdict
 
-
 READ_WHOLE = [
     'log() { if [ "$V" = true ]; then RUN; fi }\nlog hi\n',
     'q=""\nq="${q:+${q}&}a=$1"\nRUN\n',
