@@ -315,9 +315,13 @@ class Execution:
             if isinstance(piece, Substitution) and piece.process:
                 self._fed_by(call, piece, word)
                 return
-        for text, word in zip(call.arguments, call.words, strict=False):
-            if operands and text == operands[0]:
+        before = ""
+        for text, word in zip(call.arguments, call.words, strict=False) if operands else ():
+            if text == operands[0]:
                 self._running.filled(call, word)
+                if not before.startswith("-"):
+                    break  # what follows is given to the script, whose own name may be as unknown
+            before = text
         for word in scripts_of(call):
             for text in self._site.scope.each(word):
                 self._site.made.run(self._site.name(text, word), context)
