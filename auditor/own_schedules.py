@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from skillkeep.auditor.collect import Raw
 from skillkeep.auditor.declared import without_comments
 from skillkeep.auditor.engines.interface import Context, SourceFile
+from skillkeep.auditor.lazily import lazily
 
 __all__ = ["JOBS", "told_schedules"]
 
@@ -29,7 +30,7 @@ _BROUGHT = re.compile(
     r"|(?:curl|wget)[^\n]{0,200}(?:&&|;)[^\n]{0,60}\b(?:ba|z)?sh\b",
     re.IGNORECASE,
 )
-_PRINTED = re.compile(r"(?m)^[ \t]*echo[ \t]+(?:-[en]+[ \t]+)?(?:\"[^\"`$\n]*\"|'[^'\n]*')[ \t]*$")  # for a reader
+_PRINTED = lazily(r"(?m)^[ \t]*echo[ \t]+(?:-[en]+[ \t]+)?(?:\"[^\"`$\n]*\"|'[^'\n]*')[ \t]*$")  # for a reader
 
 
 def told_schedules(

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from posixpath import dirname, normpath
 
 from skillkeep.auditor.collect import Raw
+from skillkeep.auditor.lazily import lazily
 from skillkeep.auditor.services import services
 
 __all__ = ["set_variables"]
@@ -16,7 +17,7 @@ _READ = "code-credential-env"
 _SENT = "code-credential-sent"
 _VALUABLE = frozenset({"PRIVATE", "PASSWORD", "PASSWD", "ROOT", "MASTER", "SIGNING", "ENCRYPTION", "ADMIN"})
 _SHELLS = (".sh", ".bash", ".zsh")
-_SOURCED = re.compile(
+_SOURCED = lazily(
     r"(?m)^[ \t]*(?:source|\.)[ \t]+[\"']?[^\s;&|#]{0,3}[^\n;&|#]{0,80}?/(?P<tail>[\w./-]{1,80}\.(?:ba|z)?sh)\b"
 )
 _VALUE = r"(?P<value>\"[^\"\n]*\"?|'[^'\n]*'|[^\s\"';&|]+)"

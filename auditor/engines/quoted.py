@@ -9,6 +9,7 @@ from typing import Final
 
 from skillkeep.auditor.engines.tables import table
 from skillkeep.auditor.engines.values import HOLE
+from skillkeep.auditor.lazily import lazily
 
 __all__ = ["is_argument", "is_known_program", "is_weakness"]
 
@@ -76,9 +77,9 @@ _HANDED_ON: Final = re.compile(  # what is unknown gets a name, or tells where t
 _WRITTEN: Final = re.compile(r">{1,2}\s*([\w./~$\"'{}-]{3,})")
 _SEPARATORS: Final = frozenset("|;&()\n{}!")
 _SCRIPT: Final = re.compile(r"[\"']?[^\s\"'|;&]*/[\w-]+\.(?:py|js|mjs|cjs|ts|sh|rb)[\"']?")
-_INSTALLED: Final = re.compile(rf"[\"']?[^\s\"'|;&]*{HOLE}[^\s\"'|;&]*/(?:bin|Scripts)/(?P<name>[\w.+-]+)[\"']?")
+_INSTALLED: Final = lazily(rf"[\"']?[^\s\"'|;&]*{HOLE}[^\s\"'|;&]*/(?:bin|Scripts)/(?P<name>[\w.+-]+)[\"']?")
 _SETTING: Final = re.compile(r"(?P<name>\w+)=")
-_LOADING: Final = re.compile(
+_LOADING: Final = lazily(
     r"LD_\w+|DYLD_\w+|\w*PATH|\w*OPTIONS|\w*OPT|\w*FLAGS|\w*STARTUP|BASH_ENV|ENV|IFS|\w*SHELL|\w*PAGER|\w*EDITOR"
     r"|GIT_\w+|\w*COMMAND|PERL\w+|RUBY\w+"
 )

@@ -22,6 +22,7 @@ from skillkeep.auditor.engines.shell.running import Running
 from skillkeep.auditor.engines.shell.settings import Settings
 from skillkeep.auditor.engines.shell.site import FED_PUBLIC_KEY, Call, ShellSite
 from skillkeep.auditor.interface import Severity
+from skillkeep.auditor.lazily import lazily
 
 __all__ = ["Execution"]
 
@@ -43,7 +44,7 @@ _CONTEXTS: Final[dict[str, Context | None]] = {
 _STANDARD_INPUT: Final = frozenset({"-", "/dev/stdin", "/proc/self/fd/0", "/dev/fd/0"})
 _ORIGINS: Final = frozenset({"download", "decoded"})
 _INSTALLING: Final = frozenset({"dpkg", "rpm", "installer", "msiexec", "apt", "apt-get", "dnf", "yum"})
-_ASSIGNS: Final = re.compile(  # ``eval "$name=\"$value\""`` puts a value into a variable
+_ASSIGNS: Final = lazily(  # ``eval "$name=\"$value\""`` puts a value into a variable
     rf"(?:[A-Za-z_]\w*|{HOLE})=(?:\"[^\"`()]*\"|'[^'()`]*'|[\w.:/-]*)"
 )
 _PUBLIC_KEY: Final = re.compile(r"(?:~|/home/[\w.-]+|/root|/Users/[\w.-]+)/\.ssh/[\w*.-]+\.pub")

@@ -11,6 +11,7 @@ from skillkeep.auditor.engines.interface import Context
 from skillkeep.auditor.engines.shell.model import Script
 from skillkeep.auditor.engines.shell.statements import Statements
 from skillkeep.auditor.engines.shell.words import TooDeepError
+from skillkeep.auditor.lazily import lazily
 from skillkeep.auditor.syntax import Syntax, UnparsedError, parse
 
 __all__ = ["Reading", "TooDeepError", "UnparsedError", "read_shell"]
@@ -26,11 +27,11 @@ _FOREIGN: Final = re.compile(r"[^\0-\x7f]")
 _BOTH_WAYS: Final = re.compile(r"(?<=[\s\d])<>(?=[ \t]*[\"']?[/$])")
 _BASE: Final = re.compile(r"(?<![\w$#])\d{1,2}#(?=[\w$])")
 _OFFSET: Final = re.compile(r"(\$\{\w+(?:\[[@*]\])?:)\$(?=\w+[:}])")
-_AMPERSAND: Final = re.compile(r"(\$\{\w+:[+=-][^{}\n]{0,60}\$\{\w+\})&(?=\})")  # ends a command for the grammar
-_REFUSAL: Final = re.compile(r"(?<=:\?)(?:\\.|[^{}$`\"\\\n]){1,200}(?=\})")  # what ``${1:?usage: a <b>}`` says
-_BRACKETS: Final = re.compile(r"(\$\{\w+:[+=-](?:[\w -]*\w| ))\((\$\w+|[\w -]+)\)(?=\})")
-_ENDED: Final = re.compile(r"\b(fi|done|esac) (?=\}[ \t]*$)", re.MULTILINE)  # no semicolon is needed there
-_HERE_STRING: Final = re.compile(r"(?<=\s)\d(?=<<<)")
+_AMPERSAND: Final = lazily(r"(\$\{\w+:[+=-][^{}\n]{0,60}\$\{\w+\})&(?=\})")  # ends a command for the grammar
+_REFUSAL: Final = lazily(r"(?<=:\?)(?:\\.|[^{}$`\"\\\n]){1,200}(?=\})")  # what ``${1:?usage: a <b>}`` says
+_BRACKETS: Final = lazily(r"(\$\{\w+:[+=-](?:[\w -]*\w| ))\((\$\w+|[\w -]+)\)(?=\})")
+_ENDED: Final = lazily(r"\b(fi|done|esac) (?=\}[ \t]*$)", re.MULTILINE)  # no semicolon is needed there
+_HERE_STRING: Final = lazily(r"(?<=\s)\d(?=<<<)")
 _MAKE_DOLLAR: Final = re.compile(r"\$\$(?=[\w({])")
 
 
