@@ -60,5 +60,5 @@ def _own_words(named: frozenset[str], marks: str = "=") -> frozenset[str]:
 
 def _is_shown(raw: Raw) -> bool:
     finding = raw.finding
-    plain = all(step.startswith(("fence", "inline")) for step in finding.provenance)
+    plain = all(step.startswith(("fence", "inline", "command line")) for step in finding.provenance)
     return plain and finding.location.path.lower().endswith(_PAGES)

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from skillkeep.auditor.collect import Raw
 from skillkeep.auditor.declared import without_comments
 from skillkeep.auditor.engines.interface import Context, SourceFile
+from skillkeep.auditor.lazily import lazily
 
 __all__ = ["JOBS", "told_schedules"]
 
@@ -19,7 +20,7 @@ JOBS = frozenset({"crontab", "schtasks", "scheduled-job"})
 
 _TOLD = re.compile(
     r"\bcron(?:tab|[ -]?jobs?|s)?\b|\bschedul(?:e|es|ed|er|ing) (?:task|job|run|check|updat|backup|report)"
-    r"|\btask scheduler\b|\bscheduled? tasks?\b|\bas a cron\b|定时任务|计划任务|定期执行|クーロン|定期実行",
+    r"|\btask scheduler\b|\bscheduled? tasks?\b|\bas a cron\b|定时任务|计划任务|任务计划|定期执行|クーロン|定期実行",
     re.IGNORECASE,
 )
 _BROUGHT = re.compile(
@@ -29,6 +30,7 @@ _BROUGHT = re.compile(
     r"|(?:curl|wget)[^\n]{0,200}(?:&&|;)[^\n]{0,60}\b(?:ba|z)?sh\b",
     re.IGNORECASE,
 )
+_PRINTED = lazily(r"(?m)^[ \t]*echo[ \t]+(?:-[en]+[ \t]+)?(?:\"[^\"`$\n]*\"|'[^'\n]*')[ \t]*$")  # for a reader
 
 
 def told_schedules(
@@ -39,7 +41,7 @@ def told_schedules(
     `pages` are the tool's files of text, `text_of` a path; both are read when there is such a finding.
     """
     making = {raw.finding.location.path for raw in raws if raw.subject.lower() in JOBS}
-    if not making or any(_BROUGHT.search(text_of(path)) for path in making):
+    if not making or any(_BROUGHT.search(_PRINTED.sub("", text_of(path))) for path in making):
         return frozenset()
     if not any(_tells(page) for page in pages()):
         return frozenset()

@@ -23,6 +23,9 @@ _ADDRESSES = (
     "SERVER",
     "INSTANCE",
     "SITE",
+    "API_HOST",
+    "WEBHOOK",
+    "WEBHOOK_URL",
 )
 
 

@@ -22,11 +22,13 @@ from skillkeep.auditor.engines import file_engines
 from skillkeep.auditor.engines.interface import Engine, SourceFile, SourceTree
 from skillkeep.auditor.interface import AuditOptions, EngineRun, LedgerEntry, Location, Observation
 from skillkeep.auditor.logins import kept_logins, not_by_program, own_logins
+from skillkeep.auditor.own_accounts import own_accounts
 from skillkeep.auditor.own_entries import own_entries
 from skillkeep.auditor.own_installers import own_installers, own_pages
 from skillkeep.auditor.own_keys import own_keys
 from skillkeep.auditor.own_schedules import told_schedules
 from skillkeep.auditor.own_settings import self_hosted
+from skillkeep.auditor.own_variables import set_variables
 from skillkeep.auditor.pages import looked_up_pages
 from skillkeep.auditor.patterns import forget_compiled
 from skillkeep.auditor.rulebook import Rulebook, default_rulebook
@@ -296,9 +298,11 @@ def _answer(audit: _Audit, tree: SourceTree, digest: str) -> dict[str, Any]:
         own |= self_hosted(collector.raws, collector.capabilities, text_of)
         programs = (file.text or "" for file in texts.values() if file.is_program)
         own |= own_keys(collector.raws, collector.capabilities, text_of, programs)
+        own |= set_variables(collector.raws, text_of)
         own |= told_schedules(collector.raws, texts.values, text_of)
         own |= own_entries(collector.raws, collector.capabilities, named, text_of, partial(_pages, texts))
         own |= own_installers(collector.raws, named)
+        own |= own_accounts(collector.raws, told | own)
         own |= own_pages(collector.raws, named, (file.text or "" for file in texts.values()))
     settled = settle(collector.raws, told | own, audit.rulebook, partial(_looked_up, tree))
     findings, left_out = listed(settled)

@@ -81,11 +81,14 @@ class BehaviourEngine(Engine):
         _tampered(tree, acts, emit)
         for rule, act, message in chained(acts, documents):
             emit.finding(rule, Location(act.path, act.line), act.text, message)
-        told: set[tuple[str, int]] = set()
-        for act, _, why in strangers(tree, acts, documents):
-            if (act.path, act.line) not in told:
-                told.add((act.path, act.line))
-                emit.finding("behaviour-data-to-stranger", Location(act.path, act.line), act.text, why)
+        sends: dict[tuple[str, int], tuple[Act, str, bool]] = {}
+        for act, why, account in strangers(tree, acts, documents):
+            known = sends.setdefault((act.path, act.line), (act, why, account))
+            if known[2] and not account:
+                sends[act.path, act.line] = (act, why, False)
+        for (path, line), (act, why, account) in sends.items():
+            subject = f"account:{path}:{line}" if account else ""
+            emit.finding("behaviour-data-to-stranger", Location(path, line), act.text, why, subject=subject)
         for at, text, why in carried(tree, documents):
             emit.finding("behaviour-data-to-stranger", at, text, why)
         for at, text, why in trusted(tree, documents):

@@ -9,6 +9,7 @@ from typing import Final
 
 from skillkeep.auditor.engines.tables import table
 from skillkeep.auditor.engines.values import HOLE
+from skillkeep.auditor.lazily import lazily
 
 __all__ = ["is_argument", "is_known_program", "is_weakness"]
 
@@ -32,7 +33,7 @@ _RUNNING: Final = frozenset(  # besides interpreters: they run what they are giv
     | {"su", "runuser", "script", "expect", "nsenter", "chroot", "crontab", "make"}
 )
 _STARTS: Final = re.compile(  # it names a program that the one before it starts
-    rf"(?:\b(?:exec|sudo|nohup|time|then|do|else)|-exec(?:dir)?|-ok)\s+[\"']?[^\s\"';&]*{HOLE}"
+    rf"(?:(?<![\w-])(?:exec|sudo|nohup|time|then|do|else)|-exec(?:dir)?|-ok)\s+[\"']?[^\s\"';&]*{HOLE}"
 )
 _STARTERS: Final = frozenset(
     {
@@ -76,6 +77,14 @@ _HANDED_ON: Final = re.compile(  # what is unknown gets a name, or tells where t
 _WRITTEN: Final = re.compile(r">{1,2}\s*([\w./~$\"'{}-]{3,})")
 _SEPARATORS: Final = frozenset("|;&()\n{}!")
 _SCRIPT: Final = re.compile(r"[\"']?[^\s\"'|;&]*/[\w-]+\.(?:py|js|mjs|cjs|ts|sh|rb)[\"']?")
+_INSTALLED: Final = lazily(rf"[\"']?[^\s\"'|;&]*{HOLE}[^\s\"'|;&]*/(?:bin|Scripts)/(?P<name>[\w.+-]+)[\"']?")
+_SETTING: Final = re.compile(r"(?P<name>\w+)=")
+_LOADING: Final = lazily(
+    r"LD_\w+|DYLD_\w+|\w*PATH|\w*OPTIONS|\w*OPT|\w*FLAGS|\w*STARTUP|BASH_ENV|ENV|IFS|\w*SHELL|\w*PAGER|\w*EDITOR"
+    r"|GIT_\w+|\w*COMMAND|PERL\w+|RUBY\w+"
+)
+_SOURCING: Final = frozenset({"source", "."})
+_LOOKUPS: Final = frozenset({"which", "where", "whereis"})
 _PYTHONS: Final = frozenset({"python", "python3"})
 _MODULES: Final = frozenset({"http.server", "json.tool", "venv"})  # they run nothing that they are given
 _RUNNERS: Final = frozenset({"python", "python3", "node", "bash", "sh", "ruby"})  # of a script that is a file
@@ -144,9 +153,20 @@ def _handing() -> frozenset[str]:
 
 def _is_plain(words: list[str], *, fed: bool) -> bool:
     """True for a command whose program is written down and runs nothing that it is given, but a script by its name."""
-    if HOLE in words[0]:
-        return not fed and bool(_SCRIPT.fullmatch(words[0]))
+    while len(words) > 1 and (setting := _SETTING.match(words[0])):
+        if HOLE in words[0] and _LOADING.fullmatch(setting["name"]):
+            return False
+        words = words[1:]
     running = table("shell")["interpreters"].keys() | _RUNNING
+    if HOLE in words[0]:
+        installed = _INSTALLED.fullmatch(words[0])
+        if not installed or len(words) < 2 or fed:
+            return not fed and bool(_SCRIPT.fullmatch(words[0]))
+        words = [installed["name"], *words[1:]]
+    if words[0] in _LOOKUPS or words[:2] == ["command", "-v"]:
+        return True  # it tells where a program is, and starts none
+    if words[0] in _SOURCING:
+        return not fed and len(words) > 1 and HOLE not in words[1]
     names = [word.strip("\"'").rpartition("/")[2] for word in words]
     skipped = 2 if names[:2] == ["start", "/b"] or names[:2] == ["start", "b"] else 1 if names[0] == "nohup" else 0
     if 0 < skipped < len(words):

@@ -17,7 +17,7 @@ __all__ = ["LOGIN_OF", "Persistence", "Secrets", "secrets", "subject_of", "table
 LOGIN_OF = "login_of_"  # begins what `Secrets.path` says of a file that is kept for one service alone
 
 _LONGEST_PATH = 4096
-_NO_SECRET = (".pub", ".ssh/known_hosts", ".ssh/authorized_keys")
+_NO_SECRET = (".pub", ".ssh/known_hosts", ".ssh/authorized_keys", ".ssh/authorized_keys2")
 
 
 @cache

@@ -20,7 +20,7 @@ from skillkeep.auditor.services import services
 
 __all__ = ["READS", "SENDS", "Stranger", "is_remote", "strangers"]
 
-Stranger = tuple[Act, Capability, str]  # the sending act, the host it goes to, and why it is a stranger
+Stranger = tuple[Act, str, bool]  # the sending act, why its host is a stranger, and whether it may be an account
 
 _REACH: Final = 6  # lines between a request and the address that the parser saw
 _LOGIN: Final = "login_address"  # what is read and where it goes stand in one expression
@@ -58,13 +58,14 @@ def strangers(tree: SourceTree, acts: Sequence[Act], documents: Documents) -> It
             if documents.silent and not private:
                 continue
             if read is not None:
-                yield act, each, f"what {read.text.strip()[:40]} reads goes to {each.value}, which no document names"
+                why = f"what {read.text.strip()[:40]} reads goes to {each.value}, which no document names"
+                yield act, why, False
             elif act.kind != "send":
                 continue
             elif documents.promise:
-                yield act, each, f'it says "{documents.promise[:60]}", and sends something to {each.value}'
+                yield act, f'it says "{documents.promise[:60]}", and sends something to {each.value}', False
             else:
-                yield act, each, f"something is sent to {each.value}, which no document names"
+                yield act, f"something is sent to {each.value}, which no document names", True
 
 
 def _is_expected(tree: SourceTree, act: Act, acts: Sequence[Act], host: str) -> bool:

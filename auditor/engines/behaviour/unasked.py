@@ -37,6 +37,9 @@ _ENDINGS: Final = (
     "/__init__.py",
     ".sh",
 )
+_MODES: Final = re.compile(
+    r"(?<![\w./-])chmod[ \t]+(?:-\w+[ \t]+)?[ugoa]*[+=]?[rwx\d]+[ \t][^;&|\n\"'`$()]*"
+)  # starts nothing
 _AGENT_ASKS: Final = re.compile(r"\.(?:py|sh|ps1|rb|(?:c|m)?[jt]s)$")
 
 
@@ -113,7 +116,7 @@ def _shown(file: SourceFile, line: int, end_line: int) -> str:
 
 def _in_command(command: str, folder: str, files: dict[str, SourceFile]) -> Iterator[str]:
     """Files of the tree that words of a command line name, seen from the setting's folder and above it."""
-    for word in dict.fromkeys(_WORD.findall(command)):
+    for word in dict.fromkeys(_WORD.findall(_MODES.sub(" ", command))):
         if "/" in word or _AGENT_ASKS.search(word):
             plain = word.replace("\\", "/").lstrip("/") if word.startswith("/") else word.replace("\\", "/")
             for base in dict.fromkeys((folder, posixpath.dirname(folder), "")):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 from typing import TYPE_CHECKING, Final
 
-from skillkeep.auditor.engines.javascript.inner import inner_nodes
+from skillkeep.auditor.engines.javascript.inner import inner_nodes, saying
 from skillkeep.auditor.engines.javascript.scopes import Scope
 from skillkeep.auditor.engines.javascript.texts import (
     BYTE_ENCODINGS,
@@ -69,8 +69,8 @@ class Calls:
         found = [value for path in callee.paths if (value := self._of_path(path, arguments, scope)) is not None]
         found += [self.applied(function, arguments, scope) for function in callee.functions]
         if receiver is not None and (made := self._on_receiver(method, receiver, arguments, scope)) is not None:
-            plain = set(receiver.suffixed(f".{method}()"))  # says no more than that a method was called
-            found = [each for each in found if not (plain and plain.issuperset(each.paths) and _is_path(each))]
+            plain = {*receiver.suffixed(f".{method}()"), f"text.{method}()"}  # no more than that a method was called
+            found = [each for each in found if not (plain.issuperset(each.paths) and _is_path(each))]
             found.append(made)
         return union(found) if found else UNKNOWN
 
@@ -229,7 +229,7 @@ class Calls:
         known = self._returned.get(function.node.id)
         if known is None:
             self._returned[function.node.id] = UNKNOWN  # while it is found out, for functions that call themselves
-            known = union([self._resolver.value(node, function) for node in function.returns] or [UNKNOWN])
+            known = union([self._resolver.value(node, function) for node in saying(function.returns)] or [UNKNOWN])
             self._returned[function.node.id] = known
         return known
 
@@ -251,7 +251,7 @@ class Calls:
         names.frame, names.frame_depth = frame, function.depth
         self._frames += 1
         try:
-            return union([self._resolver.value(node, function) for node in function.returns])
+            return union([self._resolver.value(node, function) for node in saying(function.returns)])
         finally:
             self._frames -= 1
             names.frame, names.frame_depth = outer, depth

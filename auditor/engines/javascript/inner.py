@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from skillkeep.auditor.syntax.grammars import Node
 
-__all__ = ["inner_nodes"]
+__all__ = ["inner_nodes", "saying"]
+
+_NOTHING: Final = frozenset({"null", "undefined"})
 
 
 def inner_nodes(node: Node) -> list[Node]:
     """Its named children without comments, which the grammar puts among them wherever they stand."""
     return [child for child in node.named_children if child.type != "comment"]
+
+
+def saying(nodes: Iterable[Node | None]) -> list[Node]:
+    """The alternatives that are a value: ``found ? "pbcopy" : null`` stands for one text, as null is never run."""
+    return [node for node in nodes if node is not None and node.type not in _NOTHING]

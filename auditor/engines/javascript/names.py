@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from skillkeep.auditor.engines.javascript.inner import inner_nodes
+from skillkeep.auditor.engines.javascript.inner import inner_nodes, saying
 from skillkeep.auditor.engines.javascript.scopes import ANY, INSIDE, Binding, Scope, is_getter
 from skillkeep.auditor.engines.javascript.values import UNKNOWN, Value, joined, text_value, union
 
@@ -101,7 +101,7 @@ class Names:
         values: list[Value] = []
         loose = False
         for binding in bindings:
-            if binding.kind in {"none", "class"}:
+            if binding.kind in {"none", "class"} or (binding.kind == "value" and not saying([binding.node])):
                 continue
             if binding.kind == "part":
                 values = self._pushed(values, binding)

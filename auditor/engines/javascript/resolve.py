@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Hashable, Iterable, Sequence
 from typing import TYPE_CHECKING, Final
 
 from skillkeep.auditor.engines.javascript.calls import Calls
-from skillkeep.auditor.engines.javascript.inner import inner_nodes
+from skillkeep.auditor.engines.javascript.inner import inner_nodes, saying
 from skillkeep.auditor.engines.javascript.names import Names
 from skillkeep.auditor.engines.javascript.scopes import FUNCTIONS, Scope
 from skillkeep.auditor.engines.javascript.texts import HOLE, NUMBERS, arithmetic, number_of, string_value, unescape
@@ -32,6 +33,8 @@ _WRAPPERS: Final = frozenset(
 )  # fmt: skip
 _LINKS: Final = frozenset({"member_expression", "subscript_expression", "call_expression"}) | _WRAPPERS
 _MOST_ITEMS: Final = 20_000
+_PROGRAM: Final = re.compile(r"(?:[\w.~-]*/)*(?P<name>[A-Za-z][\w-]{1,40})")
+_PLACE_OF_PROGRAM: Final = re.compile(r"process\.env\.\w*(?:BIN|CLI|PATH|EXE|PROGRAM|EXECUTABLE)$")
 _A_NUMBER: Final = text_value("10", number=True)  # stands for one that is not known
 
 
@@ -180,7 +183,7 @@ class Resolver:
             return self.calls.made(node, self.value(node.child_by_field_name("constructor"), scope), scope)
         if kind == "ternary_expression":
             branches = (node.child_by_field_name("consequence"), node.child_by_field_name("alternative"))
-            return union(self.value(branch, scope) for branch in branches)
+            return union([self.value(branch, scope) for branch in saying(branches)] or [UNKNOWN])
         if kind == "sequence_expression":
             return self.value(inner[-1], scope) if (inner := inner_nodes(node)) else UNKNOWN
         if kind == "assignment_expression":
@@ -253,10 +256,16 @@ class Resolver:
         operator = _operator(node)
         if operator == "+":
             return self._sum(node, scope)
-        left = self.value(node.child_by_field_name("left"), scope)
-        right = self.value(node.child_by_field_name("right"), scope)
-        if operator in {"||", "??", "&&"}:
-            return union((left, right)) if operator != "&&" else right
+        first, second = node.child_by_field_name("left"), node.child_by_field_name("right")
+        left, right = self.value(first, scope), self.value(second, scope)
+        if operator in {"||", "??"}:
+            return (
+                right
+                if not saying([first])
+                else union((_program_or(left, right), right) if saying([second]) else [left])
+            )
+        if operator == "&&":
+            return right
         return self._number(operator, left, right)
 
     def _number(self, operator: str, left: Value, right: Value) -> Value:
@@ -289,6 +298,14 @@ class Resolver:
     def texts(self, nodes: Sequence[Node], scope: Scope) -> list[str | None]:
         """The one text of each expression, or None."""
         return [self.value(node, scope).text for node in nodes]
+
+
+def _program_or(left: Value, right: Value) -> Value:
+    """``process.env.ACME_PATH || "acme"``: the variable tells where that very program lies."""
+    named = right.text is not None and _PROGRAM.fullmatch(right.text)
+    if not named or left.texts or not left.paths or not all(map(_PLACE_OF_PROGRAM.match, left.paths)):
+        return left
+    return Value(left.paths, (f"{HOLE}/bin/{named['name']}",))
 
 
 def _as_text(value: Value) -> Value:

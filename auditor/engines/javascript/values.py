@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["MOST", "UNKNOWN", "Value", "joined", "text_value", "union"]
 
 MOST: Final = 32  # alternatives of one kind
+_MOST_TEXTS: Final = 160  # that something may say: a function that runs commands has as many callers
 _LONGEST_PATH: Final = 2_000
 
 
@@ -108,4 +109,4 @@ def joined(parts: Iterable[Value]) -> Value:
 
 def _bounded(texts: list[str]) -> tuple[str, ...]:
     """Past the limit a hole stands for the rest."""
-    return tuple(texts) if len(texts) <= MOST else (*texts[: MOST - 1], HOLE)
+    return tuple(texts) if len(texts) <= _MOST_TEXTS else (*texts[: _MOST_TEXTS - 1], HOLE)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Sequence
+from itertools import product
 from typing import TYPE_CHECKING, Any, Final
 
 from skillkeep.auditor.engines.python.functions import (
@@ -20,13 +22,17 @@ from skillkeep.auditor.engines.python.values import HOLE, MAX_ITEMS, UNKNOWN, On
 if TYPE_CHECKING:
     from skillkeep.auditor.engines.python.folding import Folder
 
-__all__ = ["HOME_VARIABLES", "fold_call"]
+__all__ = ["HOME_VARIABLES", "fold_call", "program_of"]
 
 HOME_VARIABLES: Final = frozenset({"HOME", "USERPROFILE"})
 _KEYWORDS: Final = frozenset({"encoding", "byteorder", "errors"})
 _FILLED: Final = frozenset({"os.path.join", "pathlib.Path"})
 _MOST_RETURNS: Final = 4
 _NESTED: Final = 3
+_MOST_LISTS: Final = 32
+_PROGRAM: Final = re.compile(r"[A-Za-z][\w-]{1,40}")
+_PLACE_OF_PROGRAM: Final = re.compile(r"\w*(?:BIN|CLI|PATH|EXE|PROGRAM|EXECUTABLE)")
+_ENVIRONMENT: Final = frozenset({"os.getenv", "os.environ.get"})
 _MANY_NUMBERS: Final = 6
 _OF_NUMBERS: Final = frozenset({"builtins.bytes", "builtins.bytearray"})
 
@@ -112,7 +118,25 @@ def _reduce(folder: Folder, node: ast.Call, scope: Scope) -> Value:
 
 def _environment(folder: Folder, node: ast.Call, scope: Scope) -> Value:
     name = folder.fold(node.args[0], scope) if node.args else UNKNOWN
-    return "~" if isinstance(name, str) and name in HOME_VARIABLES else UNKNOWN
+    if isinstance(name, str) and name in HOME_VARIABLES:
+        return "~"
+    return _program_or(name, folder.fold(node.args[1], scope)) if len(node.args) > 1 else UNKNOWN
+
+
+def program_of(folder: Folder, node: ast.BoolOp, scope: Scope) -> Value:
+    """``os.getenv("ACME_BIN") or "acme"``."""
+    first, second = node.values[0], node.values[-1]
+    if len(node.values) != 2 or not isinstance(first, ast.Call) or len(first.args) != 1:
+        return UNKNOWN
+    read = not _ENVIRONMENT.isdisjoint(folder.names.resolve(first.func, scope))
+    return _program_or(folder.fold(first.args[0], scope), folder.fold(second, scope)) if read else UNKNOWN
+
+
+def _program_or(variable: Value, default: Value) -> Value:
+    """``getenv("ACME_PATH", "acme")``: that program, or where the variable tells that it lies."""
+    if not isinstance(variable, str) or not isinstance(default, str) or not _PROGRAM.fullmatch(default):
+        return UNKNOWN
+    return one_of([default, f"{HOLE}/bin/{default}"]) if _PLACE_OF_PROGRAM.fullmatch(variable) else UNKNOWN
 
 
 def _table(folder: Folder, node: ast.Call, scope: Scope) -> Value:
@@ -179,9 +203,7 @@ def _method(folder: Folder, function: ast.Attribute, node: ast.Call, scope: Scop
         return UNKNOWN
     arguments = _arguments(folder, node, scope)
     if function.attr == "join" and arguments and isinstance(arguments[0], tuple):
-        arguments[0] = tuple(HOLE if isinstance(item, Unknown) else item for item in arguments[0])
-        if any(isinstance(item, OneOf) for item in arguments[0]):
-            return UNKNOWN
+        arguments[0] = _each_list(arguments[0])
     if function.attr in {"format", "joinpath"}:
         arguments = [HOLE if isinstance(item, Unknown) else item for item in arguments]
     if function.attr == "format" and node.keywords:
@@ -189,6 +211,20 @@ def _method(folder: Folder, function: ast.Attribute, node: ast.Call, scope: Scop
     if function.attr == "joinpath" and isinstance(base, Unknown):
         base = HOLE
     return lift(method, base, *arguments)
+
+
+def _each_list(items: tuple[Value, ...]) -> Value:
+    """A list for each combination of what its items can be, with holes for what is not known or too much."""
+    size = 1
+    spread: list[tuple[Value, ...]] = []
+    for item in items:
+        several = item.values if isinstance(item, OneOf) else (HOLE if isinstance(item, Unknown) else item,)
+        if isinstance(item, OneOf) and not item.complete:
+            several = (*several, HOLE)
+        size *= len(several)
+        spread.append(several if size <= _MOST_LISTS else (HOLE,))
+        size = size if size <= _MOST_LISTS else size // len(several)
+    return one_of(list(product(*spread)))
 
 
 def _named_format(folder: Folder, base: Value, arguments: list[Value], node: ast.Call, scope: Scope) -> Value:

@@ -312,22 +312,22 @@ class Execution:
             self._site.report(rule, call, f"{name} can run code that the file chooses")
 
     def _import(self, call: ast.Call, scope: Scope, name: str, where: list[int | str], rule: str) -> None:
-        value, layers = self._judged(self._site.argument(call, where), scope)
-        if is_whole(value):
+        argument = self._site.argument(call, where)
+        value, layers = self._judged(argument, scope)
+        told = told_texts(self._site, argument, scope)
+        if is_whole(value) or (told and HOLE not in "".join(told)):
             if layers:
                 message = f"the name of the imported module is hidden by {layers[0]}"
                 self._site.report("python-hidden-import", call, message)
             return
-        labels = self._flow.labels(self._site.argument(call, where), scope)
+        labels = self._flow.labels(argument, scope)
         if "download" in labels:
             self._site.report("python-downloaded-execution", call, f"{name} imports what came from the network")
             return
-        probing = any(first <= call.lineno <= last for first, last in self._site.found.import_guards)
-        harmless = probing and not labels
+        harmless = not labels and any(one <= call.lineno <= last for one, last in self._site.found.import_guards)
         message = f"{name.removeprefix('builtins.')} imports a module chosen at run time"
-        shown = (
-            None if rule == "python-chosen-import" else example_severity(self._site.segment, self._site.excerpt(call))
-        )
+        chosen = rule == "python-chosen-import"
+        shown = None if chosen else example_severity(self._site.segment, self._site.excerpt(call))
         self._site.report(rule, call, message, severity=Severity.WARN if harmless else shown)
 
     def _hidden(self, call: ast.Call, name: str) -> None:

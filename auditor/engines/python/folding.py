@@ -8,7 +8,7 @@ import string
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final
 
-from skillkeep.auditor.engines.python.application import HOME_VARIABLES, fold_call
+from skillkeep.auditor.engines.python.application import HOME_VARIABLES, fold_call, program_of
 from skillkeep.auditor.engines.python.callers import arguments_for
 from skillkeep.auditor.engines.python.names import Names
 from skillkeep.auditor.engines.python.operators import binary, compare
@@ -291,6 +291,8 @@ class Folder:
         return one_of([self.fold(node.body, scope), self.fold(node.orelse, scope)])
 
     def _either(self, node: ast.BoolOp, scope: Scope) -> Value:
+        if not isinstance(known := program_of(self, node, scope), Unknown):
+            return known
         return one_of([self.fold(value, scope) for value in node.values])
 
     def _unary(self, node: ast.UnaryOp, scope: Scope) -> Value:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from skillkeep.auditor.engines.interface import Context
-from skillkeep.auditor.engines.quoted import is_weakness
+from skillkeep.auditor.engines.quoted import is_argument, is_weakness
 from skillkeep.auditor.engines.shell.appended import appended
 from skillkeep.auditor.engines.shell.archives import UNPACKING, unpack
 from skillkeep.auditor.engines.shell.calls import program_name
@@ -22,6 +22,7 @@ from skillkeep.auditor.engines.shell.running import Running
 from skillkeep.auditor.engines.shell.settings import Settings
 from skillkeep.auditor.engines.shell.site import FED_PUBLIC_KEY, Call, ShellSite
 from skillkeep.auditor.interface import Severity
+from skillkeep.auditor.lazily import lazily
 
 __all__ = ["Execution"]
 
@@ -43,6 +44,9 @@ _CONTEXTS: Final[dict[str, Context | None]] = {
 _STANDARD_INPUT: Final = frozenset({"-", "/dev/stdin", "/proc/self/fd/0", "/dev/fd/0"})
 _ORIGINS: Final = frozenset({"download", "decoded"})
 _INSTALLING: Final = frozenset({"dpkg", "rpm", "installer", "msiexec", "apt", "apt-get", "dnf", "yum"})
+_ASSIGNS: Final = lazily(  # ``eval "$name=\"$value\""`` puts a value into a variable
+    rf"(?:[A-Za-z_]\w*|{HOLE})=(?:\"[^\"`()]*\"|'[^'()`]*'|[\w.:/-]*)"
+)
 _PUBLIC_KEY: Final = re.compile(r"(?:~|/home/[\w.-]+|/root|/Users/[\w.-]+)/\.ssh/[\w*.-]+\.pub")
 _UNKNOWN: Final = "NOT_KNOWN"  # the variable that stands for what is not known in a text handed back
 _PROGRAM: Final = re.compile(r"[^\W_][\w.+-]*|[\w+-][\w.+-]*[^\W_][\w.+-]*")
@@ -312,9 +316,13 @@ class Execution:
             if isinstance(piece, Substitution) and piece.process:
                 self._fed_by(call, piece, word)
                 return
-        for text, word in zip(call.arguments, call.words, strict=False):
-            if operands and text == operands[0]:
+        before = ""
+        for text, word in zip(call.arguments, call.words, strict=False) if operands else ():
+            if text == operands[0]:
                 self._running.filled(call, word)
+                if not before.startswith("-"):
+                    break  # what follows is given to the script, whose own name may be as unknown
+            before = text
         for word in scripts_of(call):
             for text in self._site.scope.each(word):
                 self._site.made.run(self._site.name(text, word), context)
@@ -369,7 +377,8 @@ class Execution:
         if text.strip(HOLE + " \"'"):
             self._hand_on(text, Context.SHELL, call, "eval")
         if HOLE in text:
-            known = self._settings.is_printed(call, labels) or is_weakness(text)
+            known = self._settings.is_printed(call, labels) or is_weakness(text) or is_argument(text)
+            known = known or _ASSIGNS.fullmatch(text) is not None
             severity = Severity.WARN if known else None
             self._running.unknown(
                 call, labels, "shell-eval", "eval runs text that is made at run time", severity=severity

@@ -11,6 +11,11 @@ from skillkeep.auditor.engines.shell.site import Call, ShellSite
 
 __all__ = ["code_option", "interpreter_of", "scripts_of"]
 
+_COMMAND: Final = re.compile(r"-c(?:o(?:m(?:m(?:a(?:nd?)?)?)?)?)?", re.IGNORECASE)  # PowerShell takes any beginning
+_POWERSHELLS: Final = frozenset({"powershell", "pwsh"})
+_VALUED: Final = re.compile(
+    r"-(?!f)\w+", re.IGNORECASE
+)  # an option, but ``-File``, after which a script is given its own
 _BEFORE_A_WORD: Final = frozenset({"-O", "+O", "-o", "+o", "--rcfile", "--init-file"})  # what follows is no script
 _LEADING: Final = frozenset({"run", "exec", "x", "test", "watch", "tsx"})  # ``deno run script``
 _ONE_LINERS: Final = frozenset({"perl", "ruby", "lua", "luajit", "raku"})
@@ -37,13 +42,15 @@ def _named(name: str, table: dict[str, Any]) -> dict[str, Any] | None:
 def code_option(call: Call, options: list[str]) -> int | None:
     """Index of the code among the arguments; ``-c`` may hide in ``-lc`` or ``-xec``."""
     for index, argument in enumerate(call.arguments[:-1]):
-        if argument in options:
+        if argument in options or (call.name in _POWERSHELLS and _COMMAND.fullmatch(argument)):
             return index + 1
         clustered = len(argument) > 2 and argument[0] == "-" and argument[1] != "-"
         if clustered and "-c" in options and argument[1:].isalpha() and argument.endswith("c"):
             return index + 1
         if clustered and call.name in _ONE_LINERS and _FLAGS.fullmatch(argument) and f"-{argument[-1]}" in options:
             return index + 1
+        if call.name in _POWERSHELLS and index and _VALUED.fullmatch(call.arguments[index - 1]):
+            continue
         if call.name in _SWITCHING or (index and call.arguments[index - 1] in _BEFORE_A_WORD):
             continue
         if not argument.startswith(("-", "+")) and argument not in {"pipefail"}:

@@ -11,6 +11,7 @@ from skillkeep.auditor.engines.interface import Context
 from skillkeep.auditor.engines.shell.model import Script
 from skillkeep.auditor.engines.shell.statements import Statements
 from skillkeep.auditor.engines.shell.words import TooDeepError
+from skillkeep.auditor.lazily import lazily
 from skillkeep.auditor.syntax import Syntax, UnparsedError, parse
 
 __all__ = ["Reading", "TooDeepError", "UnparsedError", "read_shell"]
@@ -26,6 +27,11 @@ _FOREIGN: Final = re.compile(r"[^\0-\x7f]")
 _BOTH_WAYS: Final = re.compile(r"(?<=[\s\d])<>(?=[ \t]*[\"']?[/$])")
 _BASE: Final = re.compile(r"(?<![\w$#])\d{1,2}#(?=[\w$])")
 _OFFSET: Final = re.compile(r"(\$\{\w+(?:\[[@*]\])?:)\$(?=\w+[:}])")
+_AMPERSAND: Final = lazily(r"(\$\{\w+:[+=-][^{}\n]{0,60}\$\{\w+\})&(?=\})")  # ends a command for the grammar
+_REFUSAL: Final = lazily(r"(?<=:\?)(?:\\.|[^{}$`\"\\\n]){1,200}(?=\})")  # what ``${1:?usage: a <b>}`` says
+_BRACKETS: Final = lazily(r"(\$\{\w+:[+=-](?:[\w -]*\w| ))\((\$\w+|[\w -]+)\)(?=\})")
+_ENDED: Final = lazily(r"\b(fi|done|esac) (?=\}[ \t]*$)", re.MULTILINE)  # no semicolon is needed there
+_HERE_STRING: Final = lazily(r"(?<=\s)\d(?=<<<)")
 _MAKE_DOLLAR: Final = re.compile(r"\$\$(?=[\w({])")
 
 
@@ -75,6 +81,11 @@ def _as_bash(text: str, name: str) -> str:
     text = _BOTH_WAYS.sub("< ", text) if "<>" in text else text
     text = _BASE.sub(_blank, text) if "((" in text else text
     text = _OFFSET.sub(r"\1 ", text) if ":$" in text else text
+    text = _AMPERSAND.sub(r"\1+", text) if "}&}" in text else text
+    text = _REFUSAL.sub(_plain, text) if ":?" in text else text
+    text = _BRACKETS.sub(r"\1[\2]", text) if ")}" in text else text
+    text = _ENDED.sub(r"\1;", text) if " }" in text else text
+    text = _HERE_STRING.sub(" ", text) if "<<<" in text else text
     return _ZSH_FILE.sub("<(", text) if "=(" in text else text
 
 
@@ -82,6 +93,10 @@ def _unbraced(found: re.Match[str]) -> str:
     """``{curl,address}`` where a command is due, which the grammar takes for a block."""
     before = found.string[max(found.start() - 40, 0) : found.start()].rstrip(" \t")
     return f" {found[1].replace(',', ' ')} " if not before or before[-1] in "\n;&|(`" else found[0]
+
+
+def _plain(found: re.Match[str]) -> str:
+    return re.sub(r"\W", " ", found[0])
 
 
 def _blank(found: re.Match[str]) -> str:

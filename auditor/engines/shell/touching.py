@@ -13,6 +13,7 @@ from skillkeep.auditor.engines.shell.named_keys import leaves_rest, named_key
 from skillkeep.auditor.engines.shell.narrowing import asks_for_one
 from skillkeep.auditor.engines.shell.site import Call, ShellSite
 from skillkeep.auditor.engines.tables import LOGIN_OF, secrets, subject_of
+from skillkeep.auditor.lazily import lazily
 
 __all__ = ["Touching", "is_network_device"]
 
@@ -24,6 +25,11 @@ _AGENTS: Final = frozenset({"an agent's own credentials", f"{LOGIN_OF}env"})  # 
 _SOURCING: Final = frozenset({"source", "."})
 _SEARCHING: Final = frozenset({"grep", "rg", "sed", "awk"})
 _KEEPING: Final = frozenset({"grep", "rg", "git", "sh", "bash"})  # they are given the text of a device's name
+_EXPORTED: Final = lazily(
+    r"\bexport[ \t]+[\"']?\$\((?:cat[ \t]+[^\s|()]+|e?grep[ \t]+-[vE]{1,2}[ \t]+(?:'[^'\n]*'|\"[^\"\n]*\"|\S+)"
+    r"[ \t]+[^\s|()]+)[ \t]*(?:\|[ \t]*(?:e?grep|sed)[ \t]+[^|()\n$`;&]+)*"
+    r"\|[ \t]*xargs(?:[ \t]+-\w+(?:[ \t]+'\\\\n')?)?[ \t]*\)"
+)
 _RECURSIVE: Final = re.compile(r"-[A-Za-z]*[rR]")
 
 
@@ -123,6 +129,10 @@ class Touching:
                 "code-credential-mention", word, f"{call.name} takes in what the agent keeps in {text[-40:]}"
             )
             return _NOTHING
+        if self._is_exported(call):
+            shown = f"what the agent keeps in {text[-40:]} becomes the environment, as with source"
+            self._site.report("code-credential-mention", word, shown)
+            return _NOTHING
         if leaves_rest(call, text):
             self._site.report("code-credential-mention", word, f"{call.name} leaves one line out of {text[-40:]}")
             return frozenset({f"secret:{text[-60:]}"})
@@ -134,6 +144,12 @@ class Touching:
         self._site.capability("env", name, word)
         self._site.report("code-credential-env", word, f"reads {name} from what the agent keeps", subject=name)
         return frozenset({f"secret:{name}"})
+
+    def _is_exported(self, call: Call) -> bool:
+        """``export $(grep -v '^#' file | xargs)``: variables, which are judged where they are used."""
+        text, at = self._site.segment.text, call.command.start
+        first = text.rfind("\n", 0, at) + 1
+        return any(found.start() < at < found.end() for found in _EXPORTED.finditer(text, first, first + 400))
 
     def _is_put_back(self, call: Call, text: str) -> bool:
         """``mv new file`` gives a file what was left of itself."""

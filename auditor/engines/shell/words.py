@@ -244,10 +244,12 @@ class Words:
         rest = children[place + 1 :]
         if place:
             return Variable(name, children[0].type if children[0].type == "!" and not rest else "?")
-        if not rest or rest[0].type in _CHECKS:
-            return Variable(name)
-        operator = rest[0].type
         end = node.end_byte - 1
+        if not rest or rest[0].type in _CHECKS:
+            said = self.mixed(rest[1:], rest[0].end_byte, end) if rest else None
+            runs = said is not None and any(isinstance(piece, Substitution) for piece in said.pieces)
+            return Variable(name, "?", (said,)) if said is not None and runs else Variable(name)
+        operator = rest[0].type
         if operator in _DEFAULTS:
             return Variable(name, default=self.mixed(rest[1:], rest[0].end_byte, end))
         operands: list[Word] = []

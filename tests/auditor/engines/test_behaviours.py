@@ -157,3 +157,17 @@ def test_acts_are_the_same_whichever_is_asked_for_first() -> None:
     assert {"home", "send"} <= wanted <= acts.possible
     assert other.those(sorted(wanted, reverse=True)) == acts.all()
     assert set(Acts(segment).chained()) <= set(acts.all())
+
+
+def test_a_hook_that_only_makes_a_script_runnable_does_not_start_it() -> None:
+    package = '{{"name": "a", "scripts": {{"postinstall": "{command}"}}}}\n'
+
+    def unasked(command: str) -> bool:
+        files = {"package.json": package.format(command=command), "scripts/go.py": SENDS}
+        return "behaviour-unasked-send" in rules(audited(files))
+
+    assert not unasked("chmod +x scripts/go.py")
+    assert not unasked("chmod -R 755 scripts/go.py")
+    both = ("chmod +x scripts/go.py && scripts/go.py", "chmod +x $(python3 scripts/go.py)")
+    for command in (*both, "chmod +x `python3 scripts/go.py`", "python3 scripts/go.py", "./chmod +x scripts/go.py"):
+        assert unasked(command), command
