@@ -13,7 +13,8 @@ _MOST_ROWS: Final = 60
 _MOST: Final = 8_000
 _BETWEEN: Final = lazily(r"(?<!\\)\|")
 _DENIED: Final = lazily(
-    r"(?i)[\W_]*(?:den(?:y|ied)|block(?:ed|s)?|reject(?:ed)?|refused?|forbidden|prohibited|not allowed)[\W_]*"
+    r"(?i)[\W_]*(?:den(?:y|ied)|block(?:ed|s)?|reject(?:ed)?|refused?|forbidden|prohibited|not allowed"
+    r"|requires? approval)[\W_]*"
 )
 _QUOTED: Final = lazily(r"[ \t*]*[\"“«][^\"“”«»]+[\"”»][ \t*]*")
 _ATTACKS: Final = lazily(
