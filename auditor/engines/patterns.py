@@ -160,7 +160,7 @@ def _report(found: _Found, emit: Emitter) -> None:
     shown_start, shown_end = hit.groups.get("at", (hit.start, hit.end))
     shown = data[shown_start:shown_end].decode(errors="replace")
     start = _characters(segment, data, shown_start)
-    if (rule.orders or rule.reports in _SPOKEN) and _is_no_order(rule, segment, data, hit):
+    if (rule.orders or _speaks(rule)) and _is_no_order(rule, segment, data, hit):
         return
     at = segment.locate(start, start + len(shown))
     value = _group(data, hit, "value")
@@ -186,13 +186,18 @@ def _report(found: _Found, emit: Emitter) -> None:
         emit.finding(rule.reports, at, shown.strip(), segment=segment, subject=subject, severity=severity)
 
 
+def _speaks(rule: Owner) -> bool:
+    """True for a rule whose words alone are the finding, wherever they stand."""
+    return not isinstance(rule, CapabilityRule) and rule.reports in _SPOKEN
+
+
 def _is_no_order(rule: Owner, segment: Segment, data: bytes, hit: Hit) -> bool:
     """True where the words around a match say that nobody is to do what it says."""
     matched = data[hit.start : hit.end].decode(errors="replace")
     start = _characters(segment, data, hit.start)
     if rule.orders and (is_forbidden(segment.text, start, matched) or is_told_of(segment.text, start, matched)):
         return True
-    if rule.reports in _SPOKEN and is_named_phrase(segment.text, start, matched):
+    if _speaks(rule) and is_named_phrase(segment.text, start, matched):
         return True
     return rule.orders and segment.context in _SEARCHING and is_alternative(segment.text, start, matched)
 
