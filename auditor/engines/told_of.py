@@ -50,6 +50,9 @@ _FIELD_OF: Final = lazily(  # "extract the email address from stored credentials
     r"(?:e-?mail(?:[ \t]+address)?|user[ -]?name|account[ \t]+(?:id|name)|expir\w+)"
     r"[ \t]+(?:out[ \t]+of|from)[ \t]"
 )
+_ACCESS: Final = lazily(r"(?i)\W*(?P<what>access[ \t]+to[ \t]|(?:access|reads)[ \t]*\()")
+_OF_ACCESS: Final = lazily(r"(?i)\b(?:credential|file|secret|key|system)s?[ \t]+$")  # "credential access (~/.ssh)"
+_ITEM_BEGINS: Final = lazily(r"(?:^|\n)[ \t]*[-*+•][ \t]+$")
 _NAMED: Final = lazily(r"[\"“][^\"“”\n]{3,48}[\"”]")  # a phrase that a guard looks for
 _PHRASES: Final = lazily(
     r"(?i)\b(?:phrases|patterns|overrides?|injections?|exfiltration)\b[^\n\"“”:]{0,80}"
@@ -68,6 +71,11 @@ _MOST_ITEMS: Final = 12
 _PATH: Final = lazily(r"[^\s`\"'()<>,;|]+")
 _KEYS: Final = lazily(r"\b[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)*_(?:KEY|TOKEN)\b")
 _ONE_ALONE: Final = lazily(r"(?i)\bonly\b")
+_LISTED: Final = lazily(
+    r"(?i)[ \t]*\"\w*(?:secret|den(?:y|ied)|block|forbid|pattern|danger|sensitive|suspicious)\w*\"[ \t]*:"
+    r"[ \t]*\[[^\[\]]*\],?[ \t]*$"
+)
+_LISTING: Final = 7  # quotes of a name and three texts
 _CODE: Final = frozenset("|(")
 
 
@@ -80,7 +88,7 @@ def is_told_of(text: str, start: int, matched: str) -> bool:
         return told and _ADDRESS.search(_line(text, begin)) is None
     if _is_in_ban(text, begin):
         return True
-    if _FIELD_OF.match(matched):
+    if _FIELD_OF.match(matched) or _is_noun(matched, text[max(0, begin - _REACH) : begin]):
         return True
     if _PUTS.match(matched):
         return _GOT_AT.search(matched) is not None or _SEE.search(matched) is not None
@@ -90,10 +98,13 @@ def is_told_of(text: str, start: int, matched: str) -> bool:
 
 
 def is_alternative(text: str, start: int, matched: str) -> bool:
-    """True for one of the texts that a line of a program or of settings searches for: ``(one|two|three)``."""
+    """True for one of the texts that a line of a program or of settings searches for: ``(one|two|three)``, or lists as
+    what is kept from an agent: ``"denied": ["one", "two", "three"]``."""
     begin = start + len(matched) - len(matched.lstrip())
     end = begin + len(matched.strip())
     line = _line(text, begin)
+    if text[begin - 1 : begin] == '"' and _LISTED.match(line) and line.count('"') > _LISTING:
+        return True
     return (
         (text[begin] in _CODE or text[begin - 1 : begin] in _CODE)
         and text[end : end + 1] in {"|", ")"}
@@ -148,6 +159,13 @@ def _is_in_ban(text: str, begin: int) -> bool:
             return False
         line = text.rfind("\n", 0, line - 1) + 1
     return False
+
+
+def _is_noun(matched: str, before: str) -> bool:
+    """True for "credential access (~/.ssh)" and for an item that begins "Access to"."""
+    if (access := _ACCESS.match(matched)) is None:
+        return False
+    return (_OF_ACCESS if access["what"].endswith("(") else _ITEM_BEGINS).search(before) is not None
 
 
 def _is_all_harm(text: str, at: int) -> bool:

@@ -31,8 +31,10 @@ _CONTENTS: Final = frozenset({"data", "files", "talk"})  # what an address may b
 _GUARDED: Final = frozenset({"login_ask"})  # "only send your key to" asks nobody
 _GUARD: Final = re.compile(r"\b(?:only|never|do not|don't|must not)(?: ever)? $")
 _NOBODY: Final = re.compile(  # what stands where the reader's own address belongs
-    r"(?:recipient|attendee|reviewer|user|you|your[.-]?\w*|their[.-]?\w*|alice|someone|name|email|jane|john)(?:[.-]?doe)?\d?"
+    r"(?:recipient|attendee|reviewer|user|you|your[.-]?\w*|their[.-]?\w*|alice|someone|name|email|jane|john|me|test|demo)"
+    r"(?:[.-]?doe)?\d?"
     r"@(?:example\.(?:com|org|net)|(?:your-?)?(?:company|domain|email)\.com)"
+    r"|(?:[a-z]{2,6} ){0,3}(?:https?://)?(?:(?:www|staging)\.)?example\.(?:com|org|net)(?:/[\w-]*)?"
     r"|(?:s3|gs)://(?:[<{$]|your[-_]).*"
     r"|~/\.(?:local|cargo|bun|deno|volta)/bin(?:/[\w.-]+)?"  # nor does a folder of programs hold anybody's keys
 )
