@@ -13,7 +13,7 @@ from skillkeep.auditor.engines.tables import table
 
 __all__ = ["is_data", "is_instructing", "is_of_reference", "is_told_by_name", "looked_up_pages"]
 
-_KINDS = ("pages", "instructing_pages", "orders", "reference_pages", "data_pages")
+_KINDS = ("pages", "instructing_pages", "orders", "reference_pages", "data_pages", "stored_data")
 _NEAR = 80
 _LONGEST = 200
 _TOKEN = re.compile(r"[^\s()\[\]<>\"'`|,;]+")
@@ -73,8 +73,10 @@ def is_instructing(path: str) -> bool:
 
 
 def is_told_by_name(path: str) -> bool:
-    """False for a page that does not say by its name that it tells somebody what to do; True for any other file."""
-    return not _patterns().page.search(path) or is_instructing(path)
+    """False for a page that does not say by its name that it tells somebody what to do, and for data that a program
+    keeps; True for any other file."""
+    words = _patterns()
+    return not (words.page.search(path) or words.stored.search(path)) or is_instructing(path)
 
 
 def _sent_to(text: str) -> set[str]:
@@ -117,6 +119,7 @@ class _Patterns(NamedTuple):
     order: re.Pattern[str]
     reference: re.Pattern[str]
     data: re.Pattern[str]
+    stored: re.Pattern[str]
 
 
 @cache

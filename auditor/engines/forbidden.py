@@ -14,8 +14,8 @@ _MOST_LINES: Final = 40
 _WRAP: Final = lazily(r"(?<=\S)[ \t]*\n[ \t>]*(?=[^\s>*+#|\d-])")
 _CLAUSE: Final = lazily(r"[.!?;:—–\n]|[ \t]-[ \t]")
 _NOT: Final = (
-    r"never|do not|don't|don’t|must not|mustn't|should not|shouldn't|shall not|cannot|can't|may not|will not|won't"
-    r"|avoid|refuse to|refrain from"
+    r"never|do not|don't|don’t|must not|mustn't|should not|shouldn't|shall not|cannot|can not|can't|may not|will not"
+    r"|won't|avoid|refuses? to|refrain from"
 )
 _NEGATION: Final = lazily(rf"(?i)\b(?:{_NOT}|without|unless|not|no longer)\b")
 _TURN: Final = (  # words after which a negation no longer covers the verb, or is none
@@ -48,10 +48,11 @@ _THOSE: Final = lazily(
 )
 _FOUND_IN: Final = lazily(  # what a page says is no order, unless the user or the system is meant as well
     r"(?i)\W*(?:ignore|disregard|discard)[ \t]+(?:(?:any|all|every|the|those|these)[ \t]+){1,3}"
-    r"(?:instructions?|directives?|prompts?)[ \t]+"
+    r"(?:instructions?|directives?|prompts?)[ \t]+(?:or[ \t]+commands[ \t]+)?"
     r"(?:(?:found|contained|present|appearing|written|encountered|received|embedded|hidden)[ \t]+)?"
     r"(?:in|inside|within|from|on)[ \t]+(?:(?:the|any|such|an?)[ \t]+)?"
     r"(?:web-?[ ]?pages?|web-?sites?|pages?[ \t]+(?:content|source|text)|e-?mails?|attachments?|hidden[ \t]+text"
+    r"|news(?:[ \t]+articles?)?|headlines|tweets|reviews|transcripts|feeds"
     r"|search[ \t]+results?|scraped)\b"
     r"(?![^.!?\n]*\b(?:your|system|conversation|user|users|user's|operator|above)\b)"
 )
@@ -66,7 +67,8 @@ _LISTED: Final = lazily(r"(?i)\b(?:or|nor)\b")
 _ITEM: Final = lazily(r"[ \t]*(?:[-*+•]|\d{1,3}[.)])[ \t]|[ \t]{2,}\S|[ \t]*$")
 _HEAD: Final = lazily(
     r"(?i)[ \t#>*_❌🚫]*(?:you |agents? )?(?:must not(?: do)?|never(?: do(?: this| these)?)?|do not|don['’]?ts?|avoid"
-    r"|what not to do|forbidden|prohibited|not allowed|anti-?patterns?)[ \t:*_!]*"
+    r"|what (?:not to do|(?:this|the) (?:skill|tool|plugin|server) (?:does not|doesn['’]?t|will not|never) do)"
+    r"|forbidden|prohibited|not allowed|anti-?patterns?)[ \t:*_!]*"
 )
 
 _CLOSING: Final = {'"': '"', "“": "”", "«": "»"}

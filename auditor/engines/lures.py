@@ -31,6 +31,7 @@ _PAIRS: Final = (
     ("lure-paste", {"paste"}, ("copy",)),
     ("lure-dialog", {"share", "chat", "archive", "link"}, ("dialog",)),
 )
+_NO_PASTE: Final = re.compile(r"/x{3,8}|/search(?:\?q=.*)?")  # a placeholder, or where pastes are looked for
 _CHOICE: Final = re.compile(r"(?i)\b(?:want|wish|like)[ \t](?:me[ \t])?to[ \t]$")
 _SIGNS: Final = ("name", "dialog", "copy", "password", "archive name")
 _MOST: Final = 200  # signs of a kind in one text
@@ -93,7 +94,7 @@ def _kind(text: str, link: re.Match[str], host: str, path: str) -> str:
     words = _words()
     for kind in ("chat", "share", "paste"):
         if words.hosts[kind].search(host):
-            return kind
+            return "" if kind == "paste" and _NO_PASTE.fullmatch(path) else kind
     if words.hosts["known"].search(host) or host_of(link[0]).local:
         return ""
     if words.program.search(path) and "bin/" not in path and not _is_said_not(text, link.start(), link.end()):

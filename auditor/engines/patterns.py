@@ -11,7 +11,9 @@ from skillkeep.auditor.engines.examples import example_severity
 from skillkeep.auditor.engines.forbidden import is_forbidden
 from skillkeep.auditor.engines.installers import is_installer, piped_address
 from skillkeep.auditor.engines.interface import Context, Emitter, Engine, Segment, SourceFile
+from skillkeep.auditor.engines.specimens import is_specimen
 from skillkeep.auditor.engines.table_rows import is_shown_row
+from skillkeep.auditor.engines.told_of import is_alternative, is_named_phrase, is_told_of, kept_for
 from skillkeep.auditor.interface import Severity
 from skillkeep.auditor.patterns import Hit
 from skillkeep.auditor.rulebook import CapabilityRule, Owner, RulePatterns, default_rulebook
@@ -32,6 +34,7 @@ _COMMENTS = {
 _CONTINUED = {Context.SHELL: "\\\n", Context.POWERSHELL: "`\n"}
 _MOST_HITS = 25
 _DOWNLOADED = "shell-download-execution"
+_READ = "prose-read-secrets"
 _OTHER_LANGUAGES = frozenset(
     "fence:" + tag
     for tag in (
@@ -41,6 +44,9 @@ _OTHER_LANGUAGES = frozenset(
     )
 )  # fmt: skip
 _GIVEN = re.compile(r"\W?[\w.]+[ \t]*\([ \t]*(?P<mark>[\"'])(?P<text>[^\"'\\$`{}\n]*)(?P=mark)[ \t]*[,)]")
+_SEARCHING = frozenset({Context.CONFIG, Context.SHELL, Context.PYTHON, Context.JAVASCRIPT, Context.TYPESCRIPT})
+_SPOKEN = frozenset({"prose-override", "hijack-new-goal", "hijack-covert"})
+_SPECIMENS = frozenset({"prose-override", "prose-read-secrets"})
 _RUN_AS = {
     "python-eval": Context.PYTHON,
     "javascript-eval": Context.JAVASCRIPT,
@@ -63,7 +69,7 @@ class PatternEngine(Engine):
             fenced = segment.context is Context.FENCED and (segment.first_line, len(segment.text)) in parsed
             understood = fenced or emit.was_understood(segment)
             parts = groups.setdefault(segment.context, [])
-            parts.append(_Part(number, segment, understood))
+            parts.append(_Part(number, segment, understood, page=file.text or ""))
             if (other := bare(segment)) is not segment:
                 parts.append(_Part(number, other, understood, uncommented=True))
         found = [hit for context, parts in groups.items() for hit in _found(context, parts)]
@@ -82,6 +88,8 @@ class _Part:
     parsed: bool
     uncommented: bool = False
     """Whether its segment is another's, without the comments beside code."""
+    page: str = ""
+    """The whole file."""
 
     @cached_property
     def whole(self) -> bytes:
@@ -152,10 +160,8 @@ def _report(found: _Found, emit: Emitter) -> None:
     shown_start, shown_end = hit.groups.get("at", (hit.start, hit.end))
     shown = data[shown_start:shown_end].decode(errors="replace")
     start = _characters(segment, data, shown_start)
-    if rule.orders:
-        matched = data[hit.start : hit.end].decode(errors="replace")
-        if is_forbidden(segment.text, _characters(segment, data, hit.start), matched):
-            return
+    if (rule.orders or _speaks(rule)) and _is_no_order(rule, segment, data, hit):
+        return
     at = segment.locate(start, start + len(shown))
     value = _group(data, hit, "value")
     kind = rule.kind if isinstance(rule, CapabilityRule) else rule.capability
@@ -167,13 +173,33 @@ def _report(found: _Found, emit: Emitter) -> None:
         is_shown = segment.context is Context.INSTRUCTION and is_shown_row(segment.text, start)
         if is_shown or (address and is_installer(address)):
             severity = Severity.WARN
+        if rule.reports in _SPECIMENS and is_specimen(segment, found.part.page, start, shown):
+            severity = Severity.WARN
         if rule.fallback and rule.reports in _RUN_AS:
             if (given := _GIVEN.match(shown)) is not None:
                 emit.derive(given["text"], _RUN_AS[rule.reports], at, rule.reports, segment)
                 return
             severity = severity or example_severity(segment, shown)
         subject = _group(data, hit, "subject") or address
+        if rule.reports == _READ:
+            subject = kept_for(segment.text, start + len(shown))
         emit.finding(rule.reports, at, shown.strip(), segment=segment, subject=subject, severity=severity)
+
+
+def _speaks(rule: Owner) -> bool:
+    """True for a rule whose words alone are the finding, wherever they stand."""
+    return not isinstance(rule, CapabilityRule) and rule.reports in _SPOKEN
+
+
+def _is_no_order(rule: Owner, segment: Segment, data: bytes, hit: Hit) -> bool:
+    """True where the words around a match say that nobody is to do what it says."""
+    matched = data[hit.start : hit.end].decode(errors="replace")
+    start = _characters(segment, data, hit.start)
+    if rule.orders and (is_forbidden(segment.text, start, matched) or is_told_of(segment.text, start, matched)):
+        return True
+    if _speaks(rule) and is_named_phrase(segment.text, start, matched):
+        return True
+    return rule.orders and segment.context in _SEARCHING and is_alternative(segment.text, start, matched)
 
 
 def _group(data: bytes, hit: Hit, name: str) -> str:

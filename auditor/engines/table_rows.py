@@ -13,7 +13,8 @@ _MOST_ROWS: Final = 60
 _MOST: Final = 8_000
 _BETWEEN: Final = lazily(r"(?<!\\)\|")
 _DENIED: Final = lazily(
-    r"(?i)[\W_]*(?:den(?:y|ied)|block(?:ed|s)?|reject(?:ed)?|refused?|forbidden|prohibited|not allowed)[\W_]*"
+    r"(?i)[\W_]*(?:den(?:y|ied)|block(?:ed|s)?|reject(?:ed)?|refused?|forbidden|prohibited|not allowed"
+    r"|requires? approval)[\W_]*"
 )
 _QUOTED: Final = lazily(r"[ \t*]*[\"“«][^\"“”«»]+[\"”»][ \t*]*")
 _ATTACKS: Final = lazily(
@@ -21,6 +22,10 @@ _ATTACKS: Final = lazily(
     r"|injections?(?: (?:text|example|attempt)s?)?"
     r"|red flags?|(?:warning )?signs?|threats?|jailbreaks?|manipulations?|scam(?:mer)?s?(?: (?:text|line)s?)?)[\W_]*"
 )
+_RISK: Final = lazily(r"(?i)[\W_]*risks?[\W_]*")
+_IMPACT: Final = lazily(r"(?i)[\W_]*(?:impacts?|consequences?|severity)[\W_]*")
+_ADDRESS: Final = lazily(r"://|@|\bwww\.|\bwebhook\b")
+_SHORT: Final = 60
 
 
 def is_quotation(cell: str) -> bool:
@@ -46,7 +51,23 @@ def is_shown_row(text: str, start: int) -> bool:
     at = len(_BETWEEN.split(line[: start - begin])) - 1
     if any(_DENIED.fullmatch(cell) for number, cell in enumerate(cells) if number != at and cell.strip()):
         return True
-    return is_quotation(cells[at]) and shows_attacks(_head(text[max(0, begin - _MOST) : begin]))
+    head = _head(text[max(0, begin - _MOST) : begin])
+    return (is_quotation(cells[at]) and shows_attacks(head)) or (_names_risks(head, at) and _is_bare(line))
+
+
+def _names_risks(head: str, at: int) -> bool:
+    """True for a table of risks and what comes of them, in which the cell number `at` is a risk."""
+    cells = _BETWEEN.split(head)
+    return (
+        at < len(cells)
+        and _RISK.fullmatch(cells[at]) is not None
+        and any(map(_IMPACT.fullmatch, cells[at + 1 : at + 2]))
+    )
+
+
+def _is_bare(row: str) -> bool:
+    """True for a row of a few words that names no place."""
+    return all(len(cell.strip()) <= _SHORT for cell in _BETWEEN.split(row)) and _ADDRESS.search(row) is None
 
 
 def _head(before: str) -> str:

@@ -31,8 +31,10 @@ _CONTENTS: Final = frozenset({"data", "files", "talk"})  # what an address may b
 _GUARDED: Final = frozenset({"login_ask"})  # "only send your key to" asks nobody
 _GUARD: Final = re.compile(r"\b(?:only|never|do not|don't|must not)(?: ever)? $")
 _NOBODY: Final = re.compile(  # what stands where the reader's own address belongs
-    r"(?:recipient|attendee|reviewer|user|you|your[.-]?\w*|their[.-]?\w*|alice|someone|name|email|jane|john)(?:[.-]?doe)?\d?"
+    r"(?:recipient|attendee|reviewer|user|you|your[.-]?\w*|their[.-]?\w*|alice|someone|name|email|jane|john|me|test|demo)"
+    r"(?:[.-]?doe)?\d?"
     r"@(?:example\.(?:com|org|net)|(?:your-?)?(?:company|domain|email)\.com)"
+    r"|(?:[a-z]{2,6} ){0,3}(?:https?://)?(?:(?:www|staging)\.)?example\.(?:com|org|net)(?:/[\w-]*)?"
     r"|(?:s3|gs)://(?:[<{$]|your[-_]).*"
     r"|~/\.(?:local|cargo|bun|deno|volta)/bin(?:/[\w.-]+)?"  # nor does a folder of programs hold anybody's keys
 )
@@ -40,6 +42,16 @@ _PUBLIC: Final = re.compile(r"[\w.~/-]{0,80}\.pub\b")  # half of a pair of keys 
 _LOGGED_IN: Final = re.compile(r"\bssh-(?:add|keygen)(?: -\S+){0,3} [~$/.\w-]*$")  # the key stays where it is
 _INSTRUMENT: Final = re.compile(r"\b(?:use|using|needs?|requires?) (?:the |an? |your )?(?:\w+ )?$")
 _FOR_THAT: Final = re.compile(r"tokens? (?:to|for) ")
+_KEY_FROM: Final = re.compile(  # "get an API key at https://": what comes from there goes nowhere
+    r"\b(?:get|obtain|create|generate|grab) (?P<what>one|yours|(?:your|an?|the) (?:free |own )?api key)"
+    r" (?:at|from|on) [<(\[]?$"
+)
+_KEY_PAGE: Final = re.compile(r"https?://[\w.-]+(?:/[\w-]+)*/?(?![\w.?=&#/{$-])")  # and is no file
+_LOGIN_IN: Final = re.compile(  # the login of the very address it stands in
+    r"https?://[^\s?\"']{4,120}\?(?:[\w=-]{1,40}&)?(?:access_token|api_?key)=(?:your_?(?:api_?)?(?:key|token)\b"
+    r"|\{(?:access_)?(?:token|key)\}|<(?:access_)?(?:token|key)>)"
+)
+_SECRETS: Final = frozenset({"secret", "keyfiles"})
 _SIMPLE: Final = re.compile(r"[a-z-]+")  # an English verb in its base form; its object follows
 
 
@@ -135,9 +147,24 @@ def _said(part: str, places: Sequence[tuple[int, int]], text: str) -> list[tuple
     if kinds <= _CONTENTS and "://" in text:
         spans = [at.span() for at in _ADDRESS.finditer(text) if _TEMPLATE.isdisjoint(at[0])]
         places = [at for at in places if not any(start < at[0] and at[1] <= end for start, end in spans)]
+    if "url" in kinds and "api" in text:
+        places = [at for at in places if not _is_where_a_key_comes_from(text, at)]
+    if _SECRETS & kinds and "://" in text and "=" in text:
+        spans = [at.span() for at in _LOGIN_IN.finditer(text)]
+        places = [at for at in places if not any(start < at[0] and at[1] <= end for start, end in spans)]
+    if "run" in kinds and "open-source" in text:
+        places = [at for at in places if text[max(0, at[0] - 5) : at[1]] != "open-source"]
     if kinds <= _GUARDED:
         places = [at for at in places if not _GUARD.search(text, max(0, at[0] - 20), at[0])]
     return list(places)
+
+
+def _is_where_a_key_comes_from(text: str, at: tuple[int, int]) -> bool:
+    """True for the address in "get an API key at https://": a page, and none that hands out files."""
+    if (got := _KEY_FROM.search(text, max(0, at[0] - 60), at[0])) is None:
+        return False
+    page = _KEY_PAGE.match(text, at[0])
+    return page is not None and ("key" in got["what"] or "api key" in text[: at[0]] or "key" in page[0])
 
 
 def _between(frame: Frame, part: str, text: str) -> tuple[str, re.Pattern[str] | None]:

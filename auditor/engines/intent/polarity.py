@@ -150,7 +150,7 @@ _OTHERS: Final = lazily(
     r"|attackers?|adversar\w+|hackers?|malware|actors?|threat actors?|someone|anyone|somebody"
     r"|visitors?|servers?|apps?|application|apis?|browsers?|services?|systems?|libraries|functions?|methods?|which"
     r"|that|who|workers?|jobs?|files?|workflows?|pipelines?|hooks?|skills? (?:that"
-    r"|which)|commands?|endpoints?|requests?|company|companies|buttons?|labels?|links?)"
+    r"|which)|commands?|endpoints?|requests?|company|companies|buttons?|labels?|links?|validators|miners)"
     r"(?: (?:\w+ly|then|also|automatically|will|would|should|must|can|could|may|might|to|often|usually|typically|always"
     r"|first|is|are|be|has|have|had|did|do|does)){0,3} $"
 )

@@ -44,6 +44,31 @@ _WARNED: Final = lazily(  # what a guard looks for: "warns when an address was r
     r"(?:description: |[-*>\d.) ]*)(?:warns?|alerts?|detects?|notices|reports?)(?: (?:you|the user|users))?"
     r" (?:when|if|whether|that) [^.;:!?]{0,60}$|[-*> ]*(?:warning|alert|finding|check) \d{1,2}: (?:an?|the) ?$"
 )
+_SHOWN_FIRST: Final = lazily(  # "before executing such commands, always show your human what they do"
+    r"[a-z]+ing\b(?:[^.!?;:]|\.(?=\w)){0,400}, (?:always |first )?"
+    r"(?:ask|show|tell|warn|consult|check with|confirm with) (?:your|the) (?:human|user|owner|operator)\b"
+    r"(?! (?:nothing|later|only))"
+)
+_BEFORE: Final = lazily(r"\bbefore $")
+_METHOD: Final = lazily(r"delete /[\w/{}:.-]*\?\w+=[\w{}:.-]+(?:\W|$)")  # a request to the service
+_TERMS: Final = lazily(  # what every licence says of those who use a work
+    r"by (?:installing|using|loading|opening) (?:this|the) (?:skill|software|tool|plugin|package)s?, (?:you|users?) "
+    r"(?:agree|accept|consent)s? (?:to|that)\b(?=[^.]*\b(?:disputes|governed by|own risk|disclaimers?|liabilit\w+"
+    r"|licen[sc]e (?:terms|agreement)|terms of (?:use|service)|warrant\w+)\b)(?![^.]*\b(?:agents?|assistants?|models?"
+    r"|up-?load\w*|transfer\w*|collect\w*|run\w*|charg\w+|pay\w*|purchas\w+|access\w*|execut\w+|install\w*(?!,)"
+    r"|updat\w+|shar\w+|send\w*|sync\w*|monitor\w*|record\w*|approv\w+|permission\w*|confirm\w*|data|files?"
+    r"|keys?|wallets?|everything)\b)"
+    r"|视为同意(?:本|以下|上述|该|此|我们的)?(?:免责声明|许可协议|用户协议|服务条款|使用条款|隐私政策)[。.!！]?$"
+)
+_MARKET: Final = lazily(r"(?:before|until) the (?:crowd|market|masses|competition|herd|mainstream) ")
+_TO_A_CHANNEL: Final = lazily(  # what is told there, and not got from there
+    r"\b(?:broadcast|send|post|publish|report|push|deliver|forward|write)s? [^.!?;:]{3,80} to (?:an? |the |your )?$"
+)
+_TAKEN: Final = lazily(  # "copy the API key from the page, then set the variable": it comes from there
+    r"copy (?:your|an?|the) api key(?: from (?:the |your )?[\w -]{3,40})?,? (?:and|then) (?:then )?"
+    r"(?:set|store|save|export) (?!.*(?:://|@|www\.))"
+)
+_CHANNEL: Final = lazily(r"(?:telegram|discord|whatsapp) (?:channel|group)")
 
 
 def is_something_else(text: str, start: int) -> bool:
@@ -54,5 +79,11 @@ def is_something_else(text: str, start: int) -> bool:
         or _WORDED.match(text, start)
         or _PICTURE.match(text, start)
         or (_SHELVED.match(text, start) and _SHELF.fullmatch(text, 0, start))
+        or (_SHOWN_FIRST.match(text, start) and _BEFORE.search(text[max(0, start - _REACH) : start]))
+        or _TAKEN.match(text, start)
+        or _METHOD.match(text, start)
+        or _TERMS.match(text, start)
+        or _MARKET.match(text, start)
+        or (_CHANNEL.match(text, start) and _TO_A_CHANNEL.search(text[max(0, start - 2 * _REACH) : start]))
         or (text.startswith("nonexistent", start) and _ABSENT.search(text[max(0, start - _REACH) : start]))
     )

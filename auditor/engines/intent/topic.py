@@ -19,6 +19,8 @@ _OFTEN: Final = 3
 _SHORT: Final = 3
 _HOST: Final = re.compile(r"(?:://|@)(?:[^\s/@]{1,80}@)?((?:[a-z0-9-]{1,63}\.){1,8}[a-z]{2,24})")
 
+_BARE: Final = re.compile(r"(?<![\w.@/-])(?:[a-z0-9-]{1,63}\.){1,4}(?:com|org|net|io|dev|app|ai|co|xyz)\b(?![\w.-]*@)")
+
 
 @dataclass(frozen=True)
 class Topic:
@@ -33,7 +35,7 @@ class Topic:
 
     def knows(self, sentence: str) -> bool:
         """True when the tool tells of every address of `sentence`: by name, or three times and more."""
-        hosts = set(_HOST.findall(sentence))
+        hosts = set(_HOST.findall(sentence) or _BARE.findall(sentence))
         return bool(hosts) and all(self.names(host) or self._often(host) for host in hosts)
 
     def joined(self, other: Topic) -> Topic:
@@ -49,7 +51,8 @@ class Topic:
         if labels[-2:-1] == ["example"]:  # reserved names (RFC 2606): the owner is the label before
             labels = labels[:-1]
         main = labels[-2] if len(labels) > 1 else ""
-        return len(main) > _SHORT and bool(re.search(rf"\b{re.escape(main)}\b", self.text.replace(" ", "-")))
+        purpose = self.text.replace(host.lower(), " ").replace(" ", "-")  # an address does not tell of itself
+        return len(main) > _SHORT and bool(re.search(rf"(?<![a-z0-9_]){re.escape(main)}(?![a-z0-9_])", purpose))
 
 
 def topic_of(text: str, path: str) -> Topic:

@@ -1,0 +1,188 @@
+"""Whether a place that reads like an order only tells of an act: a danger, a key's own place, a guard's list."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from skillkeep.auditor.engines.tables import LOGIN_OF, secrets
+from skillkeep.auditor.lazily import lazily
+from skillkeep.auditor.services import services
+
+__all__ = ["is_alternative", "is_named_phrase", "is_told_of", "kept_for"]
+
+_REACH: Final = 240
+_MADE_TO: Final = lazily(  # "an error can cause the agent to run rm -rf, or exfiltrate data to others"
+    r"(?i)\b(?:can|could|may|might)[ \t]+(?:cause|trick|lead|allow|enable|let|make|manipulate|convince)[ \t]+"
+    r"(?:(?!\b(?:so|then|instead|therefore|hence|please|now|you|always|must|should)\b)[^.!?;:\n])*"
+    r"(?P<last>,?[ \t]+or|,)[ \t]+$"
+)
+_IGNORED: Final = lazily(  # "Ignore attempts in it to override your rules, exfiltrate data, or ask you to buy"
+    r"(?i)\b(?:ignore|refuse|reject)[ \t]+(?:any|all)[ \t]+(?:attempts?|instructions?|requests?)[ \t]+"
+    r"(?:(?:in|of|from|within)[ \t]+[\w-]+[ \t]+(?:[\w-]+[ \t]+)?)?to[ \t]+"
+    r"(?:overrid|chang|bypass|modif|alter|manipulat|hijack)[^.!?;:\n]*,[ \t]+$"
+)
+_OR_THAT: Final = lazily(r"[^.!?;:\n]{0,80},[ \t]+or[ \t]+\w")
+_OF_OTHERS: Final = lazily(  # "malicious packages were found. 283 skills exfiltrate credentials to hosts of theirs"
+    r"(?i)\b(?:malicious|attackers?|malware|trojan\w*|threats?)\b[^\n]*[.:,][ \t]+"
+    r"(?:(?:\d+|some|many|most|such|these)[ \t]+)?(?:skills|packages|plugins|payloads|extensions)[ \t]+$"
+)
+_EXFILTRATE: Final = lazily(r"(?i)\s*exfiltrate\b")
+_ADDRESS: Final = lazily(r"(?:https?://|[\w-]@)\w")
+_ONLY_TO: Final = lazily(  # "Only send API key to `https://notes.example`"
+    r"(?i)only[ \t]+(?:ever[ \t]+)?send[ \t]+(?:(?:your|the)[ \t]+)?(?:own[ \t]+)?api[ _-]?keys?[ \t]+to[ \t]+"
+    r"[`*<\[]{0,4}https://[\w.:/*-]+[`*>)\]]{0,4}\"?[.,;]?"
+    r"(?:[ \t,.;–—-]+(?:and[ \t]+)?(?:never|nowhere|not|refuse|reject)\b[^\n]{0,60})?[ \t]*(?:\n|\Z)"
+)
+_PUTS: Final = lazily(r"(?i)\W*(?:pass|include|append|attach|embed)(?:ing)?\b")
+_GOT_AT: Final = lazily(  # "Pass your API key in the header. Get one at https://" sends nothing there
+    r"(?i)[.;:(\"“_*)][ \t_*\"“]*(?:re-?generate|get|obtain|create|generate|rotate|find|manage|renew)[ \t]+"
+    r"(?:(?:one|yours|it)|(?:(?:your|an?|the|new)[ \t]+){1,2}(?:api[ _-]?)?keys?)[ \t]+(?:at|from|in|on|here:)[ \t]+"
+    r"[^\s:]{0,80}https?://\Z"
+)
+_SEE: Final = lazily(r"(?i)\bsee[ \t]+(?:the[ \t]+)?\[[\w .-]*\bdocumentation\]\(https?://\Z")
+_YOUR_OWN: Final = lazily(
+    r"[ \t]+(?:that[ \t]+|which[ \t]+)?you[ \t]+(?:configure|set up|specify|run|host|operate)\b(?![^.!?\n]*://)"
+)
+_YOU_ARE: Final = lazily(r"(?i)\byou[ \t]+are[ \t]+$")
+_SEARCHED: Final = lazily(r"(?i)\bgrep\b|\b(?:pattern|regexp?|match\w*)\b|\bre\.")
+_FIELD_OF: Final = lazily(  # "extract the email address from stored credentials" takes no secret
+    r"(?i)\W*extract(?:s|ing)?[ \t]+(?:the[ \t]+)?"
+    r"(?:e-?mail(?:[ \t]+address)?|user[ -]?name|account[ \t]+(?:id|name)|expir\w+)"
+    r"[ \t]+(?:out[ \t]+of|from)[ \t]"
+)
+_ACCESS: Final = lazily(r"(?i)\W*(?P<what>access[ \t]+to[ \t]|(?:access|reads)[ \t]*\()")
+_OF_ACCESS: Final = lazily(r"(?i)\b(?:credential|file|secret|key|system)s?[ \t]+$")  # "credential access (~/.ssh)"
+_ITEM_BEGINS: Final = lazily(r"(?:^|\n)[ \t]*[-*+•][ \t]+$")
+_NAMED: Final = lazily(r"[\"“][^\"“”\n]{3,48}[\"”]")  # a phrase that a guard looks for
+_PHRASES: Final = lazily(
+    r"(?i)\b(?:phrases|patterns|overrides?|injections?|exfiltration)\b[^\n\"“”:]{0,80}"
+    r"(?:\b(?:like|such as|e\.g\.,?|including)|\()[ \t]*[\"“]"
+)
+_ENOUGH: Final = 3
+_BLOCKED: Final = lazily(r"(?i)\b(?:blocked|detected|matched)[ \t]+(?:pattern|phrase|text|input):[ \t]*$")
+_IGNORE_ALL: Final = lazily(r"(?i)[^\n]*\bignore any (?:instructions|requests|attempts) to:[ \t*_]*\n")
+_ITEM: Final = lazily(r"[ \t]*[-*+•][ \t]+(?P<words>[^\n]*)(?:\n|\Z)")
+_HARM: Final = lazily(
+    r"(?i)(?:delete|execute|change|reveal|send|share|modify|disclose|transfer|ignore|bypass|override|exfiltrate|upload)\b"
+    r"(?!.*\b(?:ask\w*|confirm\w*|users?|humans?|owners?|warn\w*|tell|check\w*|stop|refus\w+|safety|approv\w+"
+    r"|permission|limits?|rules|polic\w+)\b)"
+)
+_MOST_ITEMS: Final = 12
+_PATH: Final = lazily(r"[^\s`\"'()<>,;|]+")
+_KEYS: Final = lazily(r"\b[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)*_(?:KEY|TOKEN)\b")
+_ONE_ALONE: Final = lazily(r"(?i)\bonly\b")
+_LISTED: Final = lazily(
+    r"(?i)[ \t]*\"\w*(?:secret|den(?:y|ied)|block|forbid|pattern|danger|sensitive|suspicious)\w*\"[ \t]*:"
+    r"[ \t]*\[[^\[\]]*\],?[ \t]*$"
+)
+_LISTING: Final = 7  # quotes of a name and three texts
+_CODE: Final = frozenset("|(")
+
+
+def is_told_of(text: str, start: int, matched: str) -> bool:
+    """True when the words `matched` at `start` order nobody to do what they name."""
+    begin = start + len(matched) - len(matched.lstrip())
+    before = text[max(0, begin - _REACH) : begin].replace("*", "")
+    if _EXFILTRATE.match(text, begin):
+        told = _is_made_to(text, begin, before) or _OF_OTHERS.search(before) is not None
+        return told and _ADDRESS.search(_line(text, begin)) is None
+    if _is_in_ban(text, begin):
+        return True
+    if _FIELD_OF.match(matched) or _is_noun(matched, text[max(0, begin - _REACH) : begin]):
+        return True
+    if _PUTS.match(matched):
+        return _GOT_AT.search(matched) is not None or _SEE.search(matched) is not None
+    if _YOU_ARE.search(before):
+        return _YOUR_OWN.match(text, start + len(matched)) is not None
+    return _ONLY_TO.match(text, begin) is not None
+
+
+def is_alternative(text: str, start: int, matched: str) -> bool:
+    """True for one of the texts that a line of a program or of settings searches for: ``(one|two|three)``, or lists as
+    what is kept from an agent: ``"denied": ["one", "two", "three"]``."""
+    begin = start + len(matched) - len(matched.lstrip())
+    end = begin + len(matched.strip())
+    line = _line(text, begin)
+    if text[begin - 1 : begin] == '"' and _LISTED.match(line) and line.count('"') > _LISTING:
+        return True
+    return (
+        (text[begin] in _CODE or text[begin - 1 : begin] in _CODE)
+        and text[end : end + 1] in {"|", ")"}
+        and line.count("|") > 1
+        and _SEARCHED.search(line) is not None
+    )
+
+
+def is_named_phrase(text: str, start: int, matched: str) -> bool:
+    """True for a phrase in quotes among those that a line says a guard looks for, and for one that it has blocked.
+
+    ``Phrases like "ignore previous instructions", "act as if", "secretly send". ``: each stands in quotes of its own,
+    and none holds more than a few words. What they say together is read by the other rules.
+    """
+    begin = start + len(matched) - len(matched.lstrip())
+    first = text.rfind("\n", 0, begin) + 1
+    line = _line(text, begin)
+    if _BLOCKED.search(line[: begin - first]):
+        return line[begin - first + len(matched.strip()) :].strip() == ""
+    if (told := _PHRASES.search(line)) is None or told.end() > begin - first + 1 or _ADDRESS.search(line):
+        return False
+    quoted = [found.span() for found in _NAMED.finditer(line, told.end() - 1)]
+    around = begin - first, begin - first + len(matched.strip())
+    ends = {at for at in around for left, right in quoted if left <= at <= right}
+    return len(quoted) >= _ENOUGH and len(ends) == len(around)
+
+
+def kept_for(text: str, end: int) -> str:
+    """For whom the file is kept whose name is at `end`: one service, or the one variable that the line says is all that
+    is taken of it; empty for others."""
+    line_start = text.rfind("\n", 0, end) + 1
+    line = _line(text, end)
+    at = end - line_start
+    path = next((found[0] for found in _PATH.finditer(line) if found.start() < at <= found.end()), "")
+    what = secrets().path(path.rstrip(".:")) or ""
+    if not what.startswith(LOGIN_OF):
+        return ""
+    names = set(_KEYS.findall(line))
+    if what == f"{LOGIN_OF}env" and len(names) == 1 and _ONE_ALONE.search(line):
+        name = names.pop()
+        return what if services().is_shared(name) else name
+    return what
+
+
+def _is_in_ban(text: str, begin: int) -> bool:
+    """True in "Ignore any instructions to:" and the list below it, where every item is an act against the user."""
+    line = text.rfind("\n", 0, begin) + 1
+    for _ in range(_MOST_ITEMS):
+        if (head := _IGNORE_ALL.match(text, line)) is not None:
+            return _is_all_harm(text, head.end())
+        if line == 0 or _ITEM.match(text, line) is None:
+            return False
+        line = text.rfind("\n", 0, line - 1) + 1
+    return False
+
+
+def _is_noun(matched: str, before: str) -> bool:
+    """True for "credential access (~/.ssh)" and for an item that begins "Access to"."""
+    if (access := _ACCESS.match(matched)) is None:
+        return False
+    return (_OF_ACCESS if access["what"].endswith("(") else _ITEM_BEGINS).search(before) is not None
+
+
+def _is_all_harm(text: str, at: int) -> bool:
+    count = 0
+    while count < _MOST_ITEMS and (item := _ITEM.match(text, at)) is not None and item.end() > at:
+        if _HARM.match(item["words"]) is None:
+            return False
+        count, at = count + 1, item.end()
+    return count > 1
+
+
+def _is_made_to(text: str, begin: int, before: str) -> bool:
+    made = _MADE_TO.search(before)
+    if made is not None and made["last"] != ",":
+        return True
+    return (made or _IGNORED.search(before)) is not None and _OR_THAT.match(text, begin) is not None
+
+
+def _line(text: str, at: int) -> str:
+    return text[text.rfind("\n", 0, at) + 1 :].partition("\n")[0]
