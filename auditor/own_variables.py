@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from posixpath import dirname, normpath
 
 from skillkeep.auditor.collect import Raw
+from skillkeep.auditor.engines.tables import secrets
 from skillkeep.auditor.lazily import lazily
 from skillkeep.auditor.services import services
 
@@ -20,6 +21,8 @@ _SHELLS = (".sh", ".bash", ".zsh")
 _SOURCED = lazily(
     r"(?m)^[ \t]*(?:source|\.)[ \t]+[\"']?[^\s;&|#]{0,3}[^\n;&|#]{0,80}?/(?P<tail>[\w./-]{1,80}\.(?:ba|z)?sh)\b"
 )
+_NAMED = re.compile(r"\$\{?([A-Za-z_]\w*)")
+_MOST_STEPS = 4
 _VALUE = r"(?P<value>\"[^\"\n]*\"?|'[^'\n]*'|[^\s\"';&|]+)"
 
 
@@ -27,7 +30,8 @@ def set_variables(raws: Sequence[Raw], text_of: Callable[[str], str]) -> frozens
     """Names that are nobody's key and are read only where a shell script of the tool has set them (`text_of` a path).
 
     That is a script that this one has read in before (``. ./common.sh``), or the command itself (``TOKEN="$t" node``).
-    One that sets them to what they are (``${TOKEN:-}``) or to a variable of any name (``${!name}``) sets nothing.
+    One that sets them to what they are (``${TOKEN:-}``), to a variable of any name (``${!name}``) or to another secret
+    of the environment, in however many steps, sets nothing.
     """
     read: dict[str, list[Raw]] = defaultdict(list)
     for raw in raws:
@@ -54,7 +58,7 @@ def _is_set(name: str, raw: Raw, text_of: Callable[[str], str]) -> bool:
     lines = text_of(at.path).split("\n")
     inside = bool(raw.finding.provenance) and 0 < at.line <= len(lines)
     if inside and (found := _before_command(name).search(lines[at.line - 1])) is not None:
-        return _tells(found["value"], name)
+        return _tells(found["value"], name, "\n".join(lines))
     return any(_sets(text_of(path), name) for path in _sourced(at.path, "\n".join(lines[: max(at.line - 1, 0)])))
 
 
@@ -64,14 +68,27 @@ def _before_command(name: str) -> re.Pattern[str]:
 
 def _sets(text: str, name: str) -> bool:
     """True where `text` sets the variable, and always to something else."""
-    values = [
-        found["value"] for found in re.finditer(rf"(?m)^[ \t]*(?:export[ \t]+|local[ \t]+)?{name}={_VALUE}", text)
-    ]
-    return bool(values) and all(_tells(value, name) for value in values)
+    values = _given(text, name)
+    return bool(values) and all(_tells(value, name, text) for value in values)
 
 
-def _tells(value: str, name: str) -> bool:
-    return bool(value.strip("\"'")) and not re.search(rf"\b{name}\b", value) and "${!" not in value
+def _given(text: str, name: str) -> list[str]:
+    set_to = re.finditer(rf"(?m)^[ \t]*(?:export[ \t]+|local[ \t]+|readonly[ \t]+)?{name}={_VALUE}", text)
+    return [found["value"] for found in set_to]
+
+
+def _tells(value: str, name: str, text: str, steps: int = _MOST_STEPS) -> bool:
+    """True for a value that is neither empty nor made of `name`, nor of a secret that `text` has from elsewhere."""
+    if not value.strip("\"'") or "${!" in value or re.search(rf"\b{name}\b", value):
+        return False
+    for other in set(_NAMED.findall(value)):
+        given = _given(text, other)
+        if given and not (steps and all(_tells(each, other, text, steps - 1) for each in given)):
+            return False
+        asked = re.search(rf"\bread\b[^\n;|&]*\b{other}\b", text)
+        if not given and secrets().variable(other) and not asked:
+            return False
+    return True
 
 
 def _sourced(path: str, text: str) -> Iterator[str]:

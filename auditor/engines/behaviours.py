@@ -81,14 +81,7 @@ class BehaviourEngine(Engine):
         _tampered(tree, acts, emit)
         for rule, act, message in chained(acts, documents):
             emit.finding(rule, Location(act.path, act.line), act.text, message)
-        sends: dict[tuple[str, int], tuple[Act, str, bool]] = {}
-        for act, why, account in strangers(tree, acts, documents):
-            known = sends.setdefault((act.path, act.line), (act, why, account))
-            if known[2] and not account:
-                sends[act.path, act.line] = (act, why, False)
-        for (path, line), (act, why, account) in sends.items():
-            subject = f"account:{path}:{line}" if account else ""
-            emit.finding("behaviour-data-to-stranger", Location(path, line), act.text, why, subject=subject)
+        _given_away(tree, acts, documents, emit)
         for at, text, why in carried(tree, documents):
             emit.finding("behaviour-data-to-stranger", at, text, why)
         for at, text, why in trusted(tree, documents):
@@ -209,6 +202,18 @@ def _handed(tree: SourceTree, emit: Emitter) -> None:
         message = f"{name} is fetched and saved by {by}, and run here"
         at = segment.locate(start, start + 1)
         emit.finding("behaviour-dropped-program", at, shown, message, segment=segment, severity=severity)
+
+
+def _given_away(tree: SourceTree, acts: list[Act], documents: Documents, emit: Emitter) -> None:
+    """What goes to a host that no document names: once a line, as a user's account only where nothing else goes."""
+    sends: dict[tuple[str, int], tuple[Act, str, bool]] = {}
+    for act, why, account in strangers(tree, acts, documents):
+        known = sends.setdefault((act.path, act.line), (act, why, account))
+        if known[2] and not account:
+            sends[act.path, act.line] = (act, why, False)
+    for (path, line), (act, why, account) in sends.items():
+        subject = f"account:{path}:{line}" if account else ""
+        emit.finding("behaviour-data-to-stranger", Location(path, line), act.text, why, subject=subject)
 
 
 def _redirected(tree: SourceTree, documents: Documents, emit: Emitter) -> None:
