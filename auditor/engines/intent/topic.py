@@ -36,7 +36,7 @@ class Topic:
     def knows(self, sentence: str) -> bool:
         """True when the tool tells of every address of `sentence`: by name, or three times and more."""
         hosts = set(_HOST.findall(sentence) or _BARE.findall(sentence))
-        return bool(hosts) and all(self.names(host) or self._often(host) for host in hosts)
+        return bool(hosts) and all(self._names(host, sentence) or self._often(host) for host in hosts)
 
     def joined(self, other: Topic) -> Topic:
         """The purpose that both tell of."""
@@ -45,13 +45,15 @@ class Topic:
     def _often(self, host: str) -> bool:
         return sum(page.lower().count(host) for page in self.pages) >= _OFTEN
 
-    def names(self, host: str) -> bool:
-        """True when the registered name of `host` is a word of the purpose."""
+    def _names(self, host: str, sentence: str) -> bool:
+        """True when the registered name of `host` is a word of the purpose; where the sentence is of the purpose, the
+        address in it does not tell of itself."""
         labels = [label for label in host.lower().split(".") if label]
         if labels[-2:-1] == ["example"]:  # reserved names (RFC 2606): the owner is the label before
             labels = labels[:-1]
         main = labels[-2] if len(labels) > 1 else ""
-        purpose = self.text.replace(host.lower(), " ").replace(" ", "-")  # an address does not tell of itself
+        own = any(part.strip(" .") in self.text for part in sentence.split(". ") if host in part)
+        purpose = (self.text.replace(host.lower(), " ") if own else self.text).replace(" ", "-")
         return len(main) > _SHORT and bool(re.search(rf"(?<![a-z0-9_]){re.escape(main)}(?![a-z0-9_])", purpose))
 
 
