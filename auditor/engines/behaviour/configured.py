@@ -26,10 +26,11 @@ _MAILS: Final = RarePattern(lazily(
     r"(?i)send_?_?mail\b|sendMail\(|send_message\(|\bsmtplib\b|\bnodemailer\b|\bMail::|\bmail\(|\bmessages\(\)\.send\("
     r"|\bsend_?e?mail\w*\(|\bEmailMessage\b|\bPHPMailer\b|\bnet/smtp\b|\bJavaMail|\bSend-MailMessage\b|\b(?:msmtp|mutt|swaks)\b"
 ))  # fmt: skip
-_HOOK: Final = RarePattern(lazily(  # what opens one channel, and no more: whoever wrote it down reads there
-    r"https://(?:hooks\.slack\.com/services/T\w{3,}/B\w{3,}/\w{3,}|(?:\w{2,9}\.)?discord(?:app)?\.com/api/webhooks/\d{3,}/[\w-]{3,}"
-    r"|api\.telegram\.org/bot\d{3,}:[\w-]{3,}|\w{2,40}\.webhook\.office\.com/webhookb2/[\w@-]{6,})"
-))  # fmt: skip
+_HOOK: Final = lazily(  # what opens one channel, and no more: whoever wrote it down reads there
+    r"https://(?:hooks\.slack\.com/services/T\w{3,}/B\w{3,}/\w{3,}|(?:\w+\.)?discord(?:app)?\.com/api/webhooks/\d{3,}/[\w-]{3,}"
+    r"|api\.telegram\.org/bot\d{3,}:[\w-]{3,}|\w+\.webhook\.office\.com/webhookb2/[\w@-]{6,})"
+)
+_HOSTS: Final = ("hooks.slack.com", "/api/webhooks/", "api.telegram.org", "webhook.office.com")
 _SHOWN: Final = lazily(
     r"(?i)example|sample|template|fixture|test|schema|X{3,}|0{5,}|1234567|abcdef|your|replace|token|secret"
 )
@@ -60,9 +61,11 @@ def configured_copies(tree: SourceTree) -> Iterator[Recipient]:
 
 def configured_channels(tree: SourceTree) -> Iterator[Recipient]:
     """Channels of a chat, with what opens them, that a tool has in its settings: the user's are the user's to enter."""
-    for file in islice(_settings(tree, "https://"), _MOST):
+    for file in _settings(tree, "https://"):
         whole = Segment(file.path, Context.CONFIG, file.text or "", anchor=file.place)
-        for found in islice(_HOOK.finditer(whole.text) if not _SHOWN.search(file.known_as) else (), _MOST):
+        if _SHOWN.search(file.known_as) or not any(host in whole.text for host in _HOSTS):
+            continue
+        for found in islice(_HOOK.finditer(whole.text), _MOST):
             if not _SHOWN.search(found[0]):
                 yield Recipient("a channel", found[0], whole.locate(found.start(), found.end()), found[0][:200])
 
