@@ -174,8 +174,8 @@ def test_a_caller_that_is_stopped_when_it_has_said_that_it_begins_is_not_waited_
             pytest.skip(NO_GROUPS)
         waiting = children(bench.server())
         caller.send("echo", "well", signal=signal.SIGSTOP, **policy)
-        time.sleep(2 * policy["wall_seconds"])  # others that wait may end at any time
-        assert until(lambda: any(lives_since(init) < 0 for init in waiting))
+        over = time.monotonic() + 2 * policy["wall_seconds"]  # others that wait may end at any time
+        assert until(lambda: time.monotonic() > over and any(lives_since(init) < 0 for init in waiting))
         os.kill(caller.process.pid, signal.SIGCONT)
         answer = caller.answer()
         assert (answer["stdout"], answer["held"], answer["cause"]) == ("well\n", False, "exit")
