@@ -9,26 +9,27 @@ from skillkeep.auditor.collect import Raw
 from skillkeep.auditor.engines.network import host_of
 from skillkeep.auditor.engines.tables import table
 from skillkeep.auditor.interface import Capability
+from skillkeep.auditor.lazily import lazily
 from skillkeep.auditor.services import hosts_by_place, services
 
 __all__ = ["own_entries"]
 
 _READ = "code-credential-store"
 _SENT = "code-credential-sent"
-_ENTRY = re.compile(
+_ENTRY = lazily(
     r"\bpass show [\"']?(?P<pass>[\w-]{3,40})(?:/[\w-]{1,40}){0,4}(?=[\s\"')|;&]|$)"
     r"|\bsecurity find-(?:generic|internet)-password\b[^\n|;&]{0,80}?[ ]-s "
     r"[\"']?(?P<security>[\w-]{3,40})(?=[\s\"')|;&]|$)"
     r"|\bsecret-tool lookup service [\"']?(?P<tool>[\w-]{3,40})(?=[\s\"')|;&]|$)"
 )
-_CHOOSING = re.compile(r"(?<=\s)-[a-ln-z]*s\b|(?<=\s)-l\b")
+_CHOOSING = lazily(r"(?<=\s)-[a-ln-z]*s\b|(?<=\s)-l\b")
 _NAME = r"[\"'](?P<name>[\w .{}$<>-]{3,60})[\"']"
-_FOREIGN = re.compile(
+_FOREIGN = lazily(
     r"(?i)safe storage|-credentials\b|gh:github|login\.keychain|find_?credentials|dump-keychain|search --all"
 )
 """Names of other programs' entries, and what reads more than one."""
-_LISTS = re.compile(r"\b(?:bw|op)\b[\s\"',]+(?:list|export)\b")
-_VARIABLE = re.compile(
+_LISTS = lazily(r"\b(?:bw|op)\b[\s\"',]+(?:list|export)\b")
+_VARIABLE = lazily(
     r"(?:\bget_password\(\s*|\s-s[\"', ]+|\slookup service [\"']?)"
     r"(?:\$\{?(?P<shell>\w{1,40})|(?P<code>[A-Za-z_]\w{0,40})(?=\s*[,)\]]))"
 )
@@ -43,20 +44,20 @@ _TOLD = {
 """How a page calls each store."""
 _STORED = {
     "pass": (
-        re.compile(r"\bpass show [\"']?(?P<name>[\w/.-]{3,80})"),
-        re.compile(r"\bpass insert (?:-\w+ )*[\"']?(?P<name>[\w/.-]{3,80})"),
+        lazily(r"\bpass show [\"']?(?P<name>[\w/.-]{3,80})"),
+        lazily(r"\bpass insert (?:-\w+ )*[\"']?(?P<name>[\w/.-]{3,80})"),
     ),
     "security": (
-        re.compile(rf"find-(?:generic|internet)-password\b[^\n|;&]{{0,80}}?-s[\"', ]+{_NAME}"),
-        re.compile(rf"add-(?:generic|internet)-password\b[^\n|;&]{{0,160}}?-s[\"', ]+{_NAME}"),
+        lazily(rf"find-(?:generic|internet)-password\b[^\n|;&]{{0,80}}?-s[\"', ]+{_NAME}"),
+        lazily(rf"add-(?:generic|internet)-password\b[^\n|;&]{{0,160}}?-s[\"', ]+{_NAME}"),
     ),
     "secret-tool": (
-        re.compile(r"\bsecret-tool lookup service [\"']?(?P<name>[\w-]{3,40})"),
-        re.compile(r"\bsecret-tool store\b[^\n|;&]{0,80}? service [\"']?(?P<name>[\w-]{3,40})"),
+        lazily(r"\bsecret-tool lookup service [\"']?(?P<name>[\w-]{3,40})"),
+        lazily(r"\bsecret-tool store\b[^\n|;&]{0,80}? service [\"']?(?P<name>[\w-]{3,40})"),
     ),
     "keyring": (
-        re.compile(rf"\bget_password\(\s*{_NAME}"),
-        re.compile(rf"\bset_password\(\s*{_NAME}"),
+        lazily(rf"\bget_password\(\s*{_NAME}"),
+        lazily(rf"\bset_password\(\s*{_NAME}"),
     ),
 }
 """Of each store how an entry is read and how one is put into it."""

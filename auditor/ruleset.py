@@ -32,7 +32,7 @@ RULES_FOLDER: Final = Path(__file__).resolve().parent.parent / "rules"
 
 _SUFFIXES: Final = (".yaml", ".yml", ".json")
 _KEPT: Final = "documents.1.kept"  # the number is that of the way the documents are read
-_DERIVED: Final = 2  # the number of the way things are derived
+_DERIVED: Final = 3  # the number of the way things are derived
 _MOST_BYTES: Final = 16 << 20
 _FILE: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 

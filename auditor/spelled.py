@@ -44,6 +44,15 @@ class _Need(NamedTuple):
     last: bool
 
 
+class _Kept(NamedTuple):
+    """What a pattern spells: one of the texts `rare`, each with its edges, and one text of each of the `others`."""
+
+    rare: Sequence[str]
+    others: Sequence[Sequence[str]]
+    longest: int
+    breaks: bool
+
+
 class SpelledSet(PatternSet):
     """See the module."""
 
@@ -76,15 +85,13 @@ class SpelledSet(PatternSet):
         by_text: dict[bytes, list[_Need]] = {}
         spellings = _spellings()
         for number, pattern in enumerate(self.spelled):
-            known = Spelling(*spellings[pattern]) if pattern in spellings else spelling(pattern)
-            if not known.groups:
+            known = _Kept(*spellings[pattern]) if pattern in spellings else _kept(spelling(pattern))
+            if not known.rare:
                 always.append(number)
                 continue
-            rarest = min(known.groups, key=_often)
-            others = sorted((group for group in known.groups if group is not rarest), key=_often)
-            groups = [[_bare(text) for text in sorted(group, key=_often_one, reverse=True)] for group in others]
-            for text in rarest:
-                bare, first, last = _bare(text), text.startswith(EDGE), text.endswith(EDGE)
+            groups = [list(map(str.encode, group)) for group in known.others]
+            for text in known.rare:
+                bare, first, last = _bare(text).encode(), text.startswith(EDGE), text.endswith(EDGE)
                 need = _Need(number, groups, known.longest, known.breaks, len(bare), first, last)
                 by_text.setdefault(bare, []).append(need)
         rare = Texts({
@@ -152,8 +159,8 @@ class _Near:
         return known
 
 
-def _bare(text: str) -> bytes:
-    return text.replace(EDGE, "").encode()
+def _bare(text: str) -> str:
+    return text.replace(EDGE, "")
 
 
 def keep_spellings() -> None:
@@ -162,12 +169,18 @@ def keep_spellings() -> None:
 
 
 def _spellings() -> Mapping[str, Sequence[Any]]:
-    """What is known of each pattern of the rules, as the arguments of `Spelling`."""
-    known: Mapping[str, Sequence[Any]] = shipped().derived(SPELLINGS, lambda: {
-        pattern: [found.groups, found.longest, found.breaks]
-        for pattern, found in ((pattern, spelling(pattern)) for pattern in dict.fromkeys(_patterns()))
-    })  # fmt: skip
+    """What is known of each pattern of the rules, as the arguments of `_Kept`."""
+    known: Mapping[str, Sequence[Any]] = shipped().derived(
+        SPELLINGS, lambda: {pattern: list(_kept(spelling(pattern))) for pattern in dict.fromkeys(_patterns())}
+    )
     return known
+
+
+def _kept(found: Spelling) -> _Kept:
+    """The same, with what a megabyte of public skills holds least of first, which takes long to tell as well."""
+    rare, *others = sorted(found.groups, key=_often) or [()]
+    bare = [[_bare(text) for text in sorted(group, key=_often_one, reverse=True)] for group in others]
+    return _Kept(list(rare), bare, found.longest, found.breaks)
 
 
 def _patterns() -> Iterator[str]:
@@ -184,7 +197,7 @@ def _often(group: Iterable[str]) -> float:
 
 def _often_one(text: str) -> float:
     """Words are rarer than what they are spelled like, and so is what longer texts hold."""
-    bare = text.replace(EDGE, "")
+    bare = _bare(text)
     known = _common().get(bare)
     if known is None:
         known = min((_common().get(part, _UNHEARD) for part in bare.split()), default=_UNHEARD)

@@ -28,6 +28,7 @@ _WORDS: Final = RarePattern(lazily(
     r"(?P<options>(?:\s{0,20},\s{0,40}[\"'][\w-]{1,20}[\"']){0,3}?)\s{0,20},\s{0,40}[\"'](?:-[a-zA-Z]{0,4}[cer]|--eval|eval|-EncodedCommand)[\"']"
     rf"\s{{0,20}},\s{{0,40}}(?:(?P<text>{_TEXT}(?:\s{{1,40}}{_TEXT}){{0,40}})|(?P<name>[A-Za-z_][\w.]{{0,60}}))"
 ))  # fmt: skip
+_OPTION: Final = lazily(r"-(?:[a-zA-Z]{0,4}[cer]|-eval|EncodedCommand)[\"']")  # every such list has one, or "eval"
 _UNIT: Final = RarePattern(lazily(  # a unit's command as a value
     r"\bExec(?:Start|Stop|Reload)(?:Pre|Post)?[\"'\]]{1,2}[ \t]{0,9}(?:=>?|:|,)[ \t]{0,9}"
     rf"(?:(?P<text>{_TEXT})|(?P<name>[A-Za-z_]\w{{0,60}})[ \t]{{0,9}}(?:[,}})\n;]|$))"
@@ -48,7 +49,7 @@ _MOST: Final = 40
 
 def inline_programs(text: str) -> Iterator[Inline]:
     """What such lists in `text` hand over, spelled out or by a name that the same text gives a value; at most 40."""
-    for found in islice((each for pattern in (_WORDS, _UNIT) for each in pattern.finditer(text)), _MOST):
+    for found in islice((each for pattern in _asked(text) for each in pattern.finditer(text)), _MOST):
         parts = found.groupdict()
         spelled = parts.get("text") or _value(text, (parts.get("name") or "").rpartition(".")[2])
         if spelled is None:
@@ -56,6 +57,14 @@ def inline_programs(text: str) -> Iterator[Inline]:
         program = parts.get("program")
         language = _language(program, found["options"]) if program else Context.SHELL
         yield Inline(_joined(spelled), language, found.start())
+
+
+def _asked(text: str) -> Iterator[RarePattern]:
+    """The patterns that `text` may hold a match of, by plain looks: they are slow for RE2 as well."""
+    if _OPTION.search(text) or 'eval"' in text or "eval'" in text:
+        yield _WORDS
+    if "ExecSt" in text or "ExecReload" in text:
+        yield _UNIT
 
 
 def _language(program: str, options: str) -> Context:
