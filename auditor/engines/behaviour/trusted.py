@@ -27,7 +27,7 @@ _DEFAULT: Final = lazily(
     r"(?:\"(?P<text>[^\"\n]*)\"|(?:tomap\()?\{(?P<map>[^{}]*)\}))"
 )
 _LOCALS: Final = lazily(r"\blocals[ \t]*\{(?P<body>(?:[^{}]|\{[^{}]*\})*)\}")
-_SET: Final = lazily(r"^[ \t]*\"?(?P<name>\w+)\"?[ \t]*=[ \t]*(?P<value>[^\n]+?)[ \t,]*$", re.MULTILINE)
+_SET: Final = lazily(r"^[ \t]*\"?(?P<name>\w+)\"?[ \t]*=(?P<value>[^\n]+)$", re.MULTILINE)
 _USE: Final = lazily(
     r"\$\{[ \t]*(?P<inner>(?:var|local)(?:\.\w+)+)[ \t]*\}|(?<![\w.\"])(?P<bare>(?:var|local)(?:\.\w+)+)"
 )
@@ -97,10 +97,10 @@ def _values(text: str) -> dict[str, str]:
         if found["text"] is not None:
             values.setdefault(f"var.{found['name']}", f'"{found["text"]}"')
         for item in _SET.finditer(found["map"] or ""):
-            values.setdefault(f"var.{found['name']}.{item['name']}", item["value"])
+            values.setdefault(f"var.{found['name']}.{item['name']}", item["value"].strip(" \t,"))
     for found in islice(_LOCALS.finditer(text), _MOST):
         for item in _SET.finditer(found["body"]):
-            values.setdefault(f"local.{item['name']}", item["value"])
+            values.setdefault(f"local.{item['name']}", item["value"].strip(" \t,"))
     return values
 
 

@@ -29,7 +29,7 @@ _NPM: Final = lazily(  # the object of a package, with lists and objects of its 
 )
 _YARN: Final = lazily(
     r"^\"?(?P<name>(?:@[\w.-]{1,60}/)?[\w.-]{1,100})@[^\n]{1,1000}:\n"
-    r"(?P<body>(?:[ \t]+[^\n]*\n)*?[ \t]+resolved[ \t]+\"(?P<to>[^\"\n]{4,500})\"(?:\n[ \t]+[^\n]*)*)",
+    r"(?P<body>(?:[ \t][^\n]*\n)*?[ \t]+resolved[ \t]+\"(?P<to>[^\"\n]{4,500})\"(?:\n[ \t]+[^\n]*)*)",
     re.MULTILINE,
 )
 _PNPM: Final = lazily(

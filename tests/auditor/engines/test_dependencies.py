@@ -192,6 +192,13 @@ def test_reading_grows_with_the_size_alone(piece: str) -> None:
     assert time.process_time() - start < 15
 
 
+def test_a_locked_package_without_an_address_may_have_any_number_of_lines() -> None:
+    text = "a@1:\n" + "  x y\n" * 20_000 + "z\n"
+    start = time.process_time()
+    assert not list(taken("yarn.lock", text))
+    assert time.process_time() - start < 5
+
+
 @settings(max_examples=200, deadline=None)
 @given(st.text(max_size=80))
 def test_any_text_has_a_verdict_as_a_name_and_as_a_version(text: str) -> None:
