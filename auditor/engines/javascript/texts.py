@@ -8,6 +8,8 @@ import re
 import urllib.parse
 from typing import TYPE_CHECKING, Final
 
+from skillkeep.auditor.engines.values import HOLE
+
 if TYPE_CHECKING:
     from skillkeep.auditor.syntax import Syntax
     from skillkeep.auditor.syntax.grammars import Node
@@ -28,7 +30,6 @@ __all__ = [
     "unescape_name",
 ]
 
-HOLE: Final = "\uf8ff"
 MAX_TEXT: Final = 1 << 18
 BYTE_ENCODINGS: Final = frozenset({"base64", "hex", "base64url"})
 NUMBERS: Final = frozenset({"parseInt", "parseFloat", "Number", "Number.parseInt", "Number.parseFloat", "Date.now"})

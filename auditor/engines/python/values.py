@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from itertools import islice, product
 from typing import Any, Final
 
+from skillkeep.auditor.engines.values import HOLE
+
 __all__ = [
     "HOLE",
     "HOLE_WORD",
@@ -30,7 +32,6 @@ __all__ = [
     "texts_of",
 ]
 
-HOLE: Final = "\uf8ff"
 HOLE_WORD: Final = '"$NOT_KNOWN"'
 MAX_TEXT: Final = 1 << 20
 MAX_LITERAL: Final = 10_000

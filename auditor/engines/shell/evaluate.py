@@ -12,10 +12,10 @@ from skillkeep.auditor.engines.shell.expansions import expanded
 from skillkeep.auditor.engines.shell.model import Command, Pipeline, Script, Substitution, Variable, Word
 from skillkeep.auditor.engines.shell.printing import DECODING, echoed, filtered
 from skillkeep.auditor.engines.tables import secrets
+from skillkeep.auditor.engines.values import HOLE
 
 __all__ = ["HOLE", "OWN_VARIABLE", "Known", "Scope"]
 
-HOLE: Final = "\uf8ff"
 OWN_VARIABLE: Final = "${OWN_VARIABLE}"
 """What stands for a `HOLE` in a program that a script writes: run by that name, it is a command in a variable."""
 _NOTHING: Final[frozenset[str]] = frozenset()
