@@ -18,7 +18,7 @@ from skillkeep.auditor.interface import Capability
 from skillkeep.auditor.patterns import Pattern
 from skillkeep.auditor.services import hosts_by_place, hosts_in, services, stays_with
 
-__all__ = ["own_keys"]
+__all__ = ["is_valuable", "own_keys"]
 
 _READ = "code-credential-env"
 _SENT = "code-credential-sent"
@@ -53,7 +53,7 @@ def own_keys(
         if raw.finding.rule == _SENT and raw.subject in asked:
             sent.setdefault(raw.subject, []).append(raw)
     shared = {name for name in asked if known.is_shared(name)}
-    own = {name for name in asked - shared if known.words(name) and _VALUABLE.isdisjoint(name.upper().split("_"))}
+    own = {name for name in asked - shared if known.words(name) and not is_valuable(name)}
     kept = {name for name in own if all(_is_login(name, raw, places, text_of) for raw in sent.get(name, ()))}
     handed = shared - sent.keys()
     if not kept and not handed:
@@ -70,6 +70,11 @@ def own_keys(
             or any(known.owns(name, host) for host in hosts)
         }
     )
+
+
+def is_valuable(name: str) -> bool:
+    """True for a variable whose name tells of more than an API's key: a private key, a password, what signs."""
+    return not _VALUABLE.isdisjoint(name.upper().split("_"))
 
 
 def _is_login(name: str, raw: Raw, places: Mapping[tuple[str, int], set[str]], text_of: Callable[[str], str]) -> bool:

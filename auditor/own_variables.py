@@ -10,13 +10,13 @@ from posixpath import dirname, normpath
 from skillkeep.auditor.collect import Raw
 from skillkeep.auditor.engines.tables import secrets
 from skillkeep.auditor.lazily import lazily
+from skillkeep.auditor.own_keys import is_valuable
 from skillkeep.auditor.services import services
 
 __all__ = ["set_variables"]
 
 _READ = "code-credential-env"
 _SENT = "code-credential-sent"
-_VALUABLE = frozenset({"PRIVATE", "PASSWORD", "PASSWD", "ROOT", "MASTER", "SIGNING", "ENCRYPTION", "ADMIN"})
 _SHELLS = (".sh", ".bash", ".zsh")
 _SOURCED = lazily(
     r"(?m)^[ \t]*(?:source|\.)[ \t]+[\"']?[^\s;&|#]{0,3}[^\n;&|#]{0,80}?/(?P<tail>[\w./-]{1,80}\.(?:ba|z)?sh)\b"
@@ -42,13 +42,9 @@ def set_variables(raws: Sequence[Raw], text_of: Callable[[str], str]) -> frozens
         name
         for name, listed in read.items()
         if not known.is_shared(name)
-        and not (_is_valuable(name) and any(raw.finding.rule == _SENT for raw in listed))
+        and not (is_valuable(name) and any(raw.finding.rule == _SENT for raw in listed))
         and all(_is_set(name, raw, text_of) for raw in listed)
     )
-
-
-def _is_valuable(name: str) -> bool:
-    return not _VALUABLE.isdisjoint(name.upper().split("_"))
 
 
 def _is_set(name: str, raw: Raw, text_of: Callable[[str], str]) -> bool:

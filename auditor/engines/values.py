@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Final
 
-__all__ = ["HOLE", "NOTHING", "UNKNOWN", "Value", "joined", "listed"]
+__all__ = ["HOLE", "NOTHING", "PLACE_OF_PROGRAM", "UNKNOWN", "Value", "joined", "listed"]
 
 HOLE: Final = "\uf8ff"
 NOTHING: Final[frozenset[str]] = frozenset()
+PLACE_OF_PROGRAM: Final = r"\w*(?:BIN|CLI|PATH|EXE|PROGRAM|EXECUTABLE)"
+"""Variables that tell where a program lies, as a pattern."""
 _MOST_DIGITS: Final = 20
 _LONGEST: Final = 1 << 18
 

@@ -13,6 +13,7 @@ from skillkeep.auditor.engines.javascript.scopes import FUNCTIONS, Scope
 from skillkeep.auditor.engines.javascript.texts import HOLE, NUMBERS, arithmetic, number_of, string_value, unescape
 from skillkeep.auditor.engines.javascript.values import UNKNOWN, Value, joined, text_value, union
 from skillkeep.auditor.engines.javascript.words import Words
+from skillkeep.auditor.engines.values import PLACE_OF_PROGRAM
 
 if TYPE_CHECKING:
     from skillkeep.auditor.engines.javascript.modules import Surroundings
@@ -34,7 +35,7 @@ _WRAPPERS: Final = frozenset(
 _LINKS: Final = frozenset({"member_expression", "subscript_expression", "call_expression"}) | _WRAPPERS
 _MOST_ITEMS: Final = 20_000
 _PROGRAM: Final = re.compile(r"(?:[\w.~-]*/)*(?P<name>[A-Za-z][\w-]{1,40})")
-_PLACE_OF_PROGRAM: Final = re.compile(r"process\.env\.\w*(?:BIN|CLI|PATH|EXE|PROGRAM|EXECUTABLE)$")
+_PLACE_OF_PROGRAM: Final = re.compile(rf"process\.env\.{PLACE_OF_PROGRAM}$")
 _A_NUMBER: Final = text_value("10", number=True)  # stands for one that is not known
 
 

@@ -18,6 +18,7 @@ from skillkeep.auditor.engines.python.functions import (
 )
 from skillkeep.auditor.engines.python.scopes import Scope
 from skillkeep.auditor.engines.python.values import HOLE, MAX_ITEMS, UNKNOWN, OneOf, Unknown, Value, lift, one_of
+from skillkeep.auditor.engines.values import PLACE_OF_PROGRAM
 
 if TYPE_CHECKING:
     from skillkeep.auditor.engines.python.folding import Folder
@@ -31,7 +32,7 @@ _MOST_RETURNS: Final = 4
 _NESTED: Final = 3
 _MOST_LISTS: Final = 32
 _PROGRAM: Final = re.compile(r"[A-Za-z][\w-]{1,40}")
-_PLACE_OF_PROGRAM: Final = re.compile(r"\w*(?:BIN|CLI|PATH|EXE|PROGRAM|EXECUTABLE)")
+_PLACE_OF_PROGRAM: Final = re.compile(PLACE_OF_PROGRAM)
 _ENVIRONMENT: Final = frozenset({"os.getenv", "os.environ.get"})
 _MANY_NUMBERS: Final = 6
 _OF_NUMBERS: Final = frozenset({"builtins.bytes", "builtins.bytearray"})
