@@ -67,7 +67,7 @@ def named_services(files: Iterable[SourceFile]) -> frozenset[str]:
 
     All that prose names count; words of its own name and description (front matter or package) are marked by ``=``,
     services whose key prose asks for ("an OpenAI API key") by ``+``: that declares it as the variable's name would;
-    words of its author by ``@``, which say whose installer a page may show and nothing else.
+    words of its author by ``@`` and its whole name by ``#``, which say whose installer a page may show.
 
     A key that everybody has (`Services.is_shared`) is implied by the marked words alone: prose names OpenAI, Claude or
     GitHub for many reasons.
@@ -86,6 +86,7 @@ def named_services(files: Iterable[SourceFile]) -> frozenset[str]:
             joined = "".join(_WORD.findall(front.name))  # private-connect has privateconnect.co
             names.update(f"={word.upper()}" for word in _WORD.findall(f"{front.name} {front.description} {joined}"))
             names.update(f"@{word.upper()}" for word in _WORD.findall(front.author))
+            names.add(f"#{front.name}")
         if file.path.rpartition("/")[2] in _PACKAGES:
             head = " ".join(_TITLED.findall(file.text)[:2])
             names.update(f"={word.upper()}" for word in _WORD.findall(head))

@@ -6,13 +6,14 @@ import re
 from collections.abc import Iterable, Sequence
 
 from skillkeep.auditor.collect import Raw
-from skillkeep.auditor.engines.installers import is_own_address
+from skillkeep.auditor.engines.installers import is_own_address, is_own_repository, product
 from skillkeep.auditor.engines.tables import table
 from skillkeep.auditor.services import services
 
 __all__ = ["own_installers", "own_pages"]
 
-_RULES = frozenset({"shell-download-execution", "lure-program", "lure-package"})
+_PIPED = "shell-download-execution"
+_RULES = frozenset({_PIPED, "lure-program", "lure-package"})
 _PREREQUISITE = "prose-fake-prerequisite"
 _REPOSITORY = re.compile(
     r"https://github\.com/(?P<owner>[A-Za-z][A-Za-z0-9-]{2,38})/[\w.-]+/?(?:\?tab=readme-ov-file)?(?:#[\w-]+)?"
@@ -26,11 +27,19 @@ def own_installers(raws: Sequence[Raw], named: frozenset[str]) -> frozenset[str]
     `named` are the words of the tool's own name and description, marked by ``=``, and of its author, marked by ``@``
     (`named_services`). Whoever wrote the page then also owns the host, as far as can be seen. A word that stands for
     a service of many tools, or for nobody, counts for nothing; and only what a page shows is excused, never a program
-    or a setting.
+    or a setting. A script that is piped to a shell may also lie in a public repository that has the tool's whole name,
+    marked by ``#``.
     """
     words = _own_words(named, marks="=@")
-    found = {raw.subject for raw in raws if raw.finding.rule in _RULES and raw.subject and _is_shown(raw)}
-    return frozenset(subject for subject in found if all(is_own_address(url, words) for url in subject.split(" ")))
+    shown = [raw for raw in raws if raw.finding.rule in _RULES and raw.subject and _is_shown(raw)]
+    found = {raw.subject for raw in shown}
+    piped = found - {raw.subject for raw in shown if raw.finding.rule != _PIPED}
+    names = _own_names(named) if piped else frozenset()
+
+    def is_own(url: str, subject: str) -> bool:
+        return is_own_address(url, words) or (subject in piped and is_own_repository(url, names))
+
+    return frozenset(subject for subject in found if all(is_own(url, subject) for url in subject.split(" ")))
 
 
 def own_pages(raws: Sequence[Raw], named: frozenset[str], texts: Iterable[str]) -> frozenset[str]:
@@ -48,6 +57,12 @@ def own_pages(raws: Sequence[Raw], named: frozenset[str], texts: Iterable[str]) 
     domains = {owner: re.compile(rf"https://(?:[\w-]+\.)*{owner}\.(?:{endings})\b") for owner in own}
     named_in = {owner for text in texts for owner, domain in domains.items() if domain.search(text)} if own else set()
     return frozenset(subject for subject, owner in owners.items() if owner in named_in)
+
+
+def _own_names(named: frozenset[str]) -> frozenset[str]:
+    """What is the tool's alone in its whole names, which are marked by ``#``."""
+    found = {product(word[1:]) for word in named if word.startswith("#")} - {""}
+    return frozenset(name for name in found if not services().is_shared(name))
 
 
 def _own_words(named: frozenset[str], marks: str = "=") -> frozenset[str]:

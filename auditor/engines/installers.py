@@ -9,7 +9,7 @@ from typing import Final
 from skillkeep.auditor.engines.tables import table
 from skillkeep.auditor.engines.values import HOLE
 
-__all__ = ["is_installer", "is_own_address", "piped_address", "saves_installer"]
+__all__ = ["is_installer", "is_own_address", "is_own_repository", "piped_address", "product", "saves_installer"]
 
 _UNSAFE: Final = re.compile(r"[0-9a-fA-F]{40}|/pull/|\.\.|[%$@`{}\\" + re.escape(HOLE) + "]")
 _ENDING: Final = re.compile(r"(?:\.(?:sh|bash|ps1|cmd|bat))?(?:[?#].*)?")
@@ -18,6 +18,11 @@ _FETCHING: Final = re.compile(
     r"(?i)\b(?:curl|wget|irm|iwr|Invoke-(?:RestMethod|WebRequest)|DownloadFile|urlretrieve)\b"
 )
 _OWN: Final = re.compile(r"https://(?P<host>[A-Za-z0-9.-]{1,200}\.[A-Za-z]{2,10})(?:/[\w./-]*)?")
+_SCRIPT_OF: Final = re.compile(
+    r"https://(?:raw\.githubusercontent\.com/(?P<raw>[\w.-]+/[\w.-]+)/(?:refs/heads/)?[\w.-]+"
+    r"|github\.com/(?P<page>[\w.-]+/[\w.-]+)/(?:raw/(?:refs/heads/)?[\w.-]+|releases/latest/download))"
+    r"/(?:[\w-][\w.-]*/)*[\w-]+\.(?:sh|bash|ps1|m?js|py)"
+)
 _SHORTEST_NAMES: Final = {"com": 3}  # in letters; names this short have long been sold there, and are cheap elsewhere
 _SHORTEST_NAME: Final = 4
 _PIPED: Final = re.compile(
@@ -54,6 +59,28 @@ def is_own_address(url: str, words: frozenset[str]) -> bool:
         and len(name) >= _SHORTEST_NAMES.get(ending, _SHORTEST_NAME)
         and name.replace("-", "").upper() in words
     )
+
+
+def is_own_repository(url: str, names: frozenset[str]) -> bool:
+    """True for a script in a public repository that has one of `names`, which are `product` of something.
+
+    ``https://raw.githubusercontent.com/somebody/quoddle-cli/main/install.sh`` is that of ``quoddle``.
+    """
+    found = _SCRIPT_OF.fullmatch(url)
+    if found is None or _UNSAFE.search(url):
+        return False
+    return product((found["raw"] or found["page"]).partition("/")[2]) in names
+
+
+def product(name: str) -> str:
+    """What is left of the name of a tool or a repository, in upper case, without words that many have (``cli``).
+
+    Empty where that is too short to be anybody's.
+    """
+    table_of_shell = table("shell")
+    common = {*table_of_shell["names_of_nobody"], *table_of_shell["kinds_of_program"]}
+    left = "".join(word for word in re.findall(r"[A-Z0-9]+", name.upper()) if word not in common)
+    return left if len(left) > _SHORTEST_NAME else ""
 
 
 def piped_address(command: str) -> str:
