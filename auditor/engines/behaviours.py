@@ -17,6 +17,7 @@ from skillkeep.auditor.engines.behaviour.documents import Documents
 from skillkeep.auditor.engines.behaviour.dropped import drops
 from skillkeep.auditor.engines.behaviour.handed import handed_over
 from skillkeep.auditor.engines.behaviour.listed import listed, listed_in_code
+from skillkeep.auditor.engines.behaviour.looked_up import looked_up, looks_up
 from skillkeep.auditor.engines.behaviour.places import unnamed_places
 from skillkeep.auditor.engines.behaviour.recipients import Recipient, declared_sources, named_nowhere, recipients
 from skillkeep.auditor.engines.behaviour.redirected import may_redirect, redirects
@@ -59,6 +60,8 @@ class BehaviourEngine(Engine):
             emit.notes.setdefault("recipients", []).extend(recipients(segment))
             emit.notes.setdefault("pages", []).extend(changed_pages(segment))
             emit.notes.setdefault("payees", []).extend(swapped_payees(segment))
+            if looks_up(segment.text):
+                emit.notes.setdefault("looks_up", set()).add(file.path)
             if segment.context is Context.TEXT:
                 _dropped(segment, segment.text, emit)
             for found in _ADDRESS.finditer(segment.text) if segment.context is Context.TEXT else ():
@@ -84,6 +87,10 @@ class BehaviourEngine(Engine):
         _given_away(tree, acts, documents, emit)
         for at, text, why in carried(tree, documents):
             emit.finding("behaviour-data-to-stranger", at, text, why)
+        if emit.notes.get("looks_up"):
+            programs = [each for file in tree.files for each in code_of(file)]
+            for at, text, why in looked_up(programs, documents):
+                emit.finding("tactic-dns-data", at, text, why)
         for at, text, why in trusted(tree, documents):
             emit.finding("undeclared-account", at, text, why)
         for path, line, found_at, act in chain(listed(tree), listed_in_code(tree, emit.notes.get("spelled", ()))):
