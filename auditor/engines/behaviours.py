@@ -9,6 +9,7 @@ from itertools import chain
 from typing import ClassVar
 
 from skillkeep.auditor.engines.behaviour.acts import CODE, Act, Acts, code_of
+from skillkeep.auditor.engines.behaviour.build_secrets import sent_build_secrets
 from skillkeep.auditor.engines.behaviour.carried import carried
 from skillkeep.auditor.engines.behaviour.chains import chained
 from skillkeep.auditor.engines.behaviour.changed_pages import ANNOUNCED, changed_pages
@@ -18,6 +19,7 @@ from skillkeep.auditor.engines.behaviour.dropped import drops
 from skillkeep.auditor.engines.behaviour.handed import handed_over
 from skillkeep.auditor.engines.behaviour.listed import listed, listed_in_code
 from skillkeep.auditor.engines.behaviour.looked_up import looked_up, looks_up
+from skillkeep.auditor.engines.behaviour.other_ways import other_ways
 from skillkeep.auditor.engines.behaviour.places import unnamed_places
 from skillkeep.auditor.engines.behaviour.recipients import Recipient, declared_sources, named_nowhere, recipients
 from skillkeep.auditor.engines.behaviour.redirected import may_redirect, redirects
@@ -40,7 +42,7 @@ __all__ = ["ENGINE", "BehaviourEngine"]
 _MOST_ACTS = 5_000
 _ADDRESS = re.compile(r"https?://[\w.-]{4,200}")
 _BUILDS = re.compile(
-    r"(?i)(?:^|/)(?:[\w.-]*dockerfile[\w.-]*|containerfile|makefile|justfile|[\w.-]+\.(?:mk|tf|gradle|def))$"
+    r"(?i)(?:^|/)(?:[\w.-]*dockerfile[\w.-]*|containerfile|makefile|justfile|[\w.-]+\.(?:mk|tf|gradle|def|targets|props|[cfv][sb]?proj))$"
 )
 _PASSWORDS = re.compile(r"\bgetpass\b")  # a function whose answer is a password
 
@@ -60,6 +62,10 @@ class BehaviourEngine(Engine):
             emit.notes.setdefault("recipients", []).extend(recipients(segment))
             emit.notes.setdefault("pages", []).extend(changed_pages(segment))
             emit.notes.setdefault("payees", []).extend(swapped_payees(segment))
+            for at, text, why in sent_build_secrets(segment):
+                emit.finding("behaviour-data-to-stranger", at, text, why)
+            for at, text in other_ways(segment):
+                emit.finding("code-check-bypassed", at, text, "what is written down is accepted in place of the check")
             if looks_up(segment.text):
                 emit.notes.setdefault("looks_up", set()).add(file.path)
             if segment.context is Context.TEXT:

