@@ -1,6 +1,7 @@
-"""Scheduled jobs that a tool's pages tell of: whoever reads that it runs every hour knows what outlives it.
+"""Scheduled jobs and hooks of a repository that a tool's pages tell of: whoever reads of them knows what outlives it.
 
-Nothing is excused that fetches or decodes what the job runs, or starts it out of a folder for temporary files.
+Nothing is excused that fetches or decodes what a job runs, or starts it out of a folder for temporary files; no hooks
+for all repositories of a user, and none that connect.
 """
 
 from __future__ import annotations
@@ -13,7 +14,10 @@ from skillkeep.auditor.declared import without_comments
 from skillkeep.auditor.engines.interface import Context, SourceFile
 from skillkeep.auditor.lazily import lazily
 
-__all__ = ["JOBS", "told_schedules"]
+__all__ = ["HOOKS", "JOBS", "told_hooks", "told_schedules"]
+
+HOOKS = "core.hookspath"
+"""What findings about the hooks of one repository name as their subject."""
 
 JOBS = frozenset({"crontab", "schtasks", "scheduled-job"})
 """What findings about such jobs name as their subject, in lower case."""
@@ -29,6 +33,18 @@ _BROUGHT = re.compile(
     r"|[*\d/,-][ \t]+(?:\w+[ \t]+)?/(?:tmp|var/tmp|dev/shm)/"
     r"|(?:curl|wget)[^\n]{0,200}(?:&&|;)[^\n]{0,60}\b(?:ba|z)?sh\b",
     re.IGNORECASE,
+)
+_TOLD_HOOKS = lazily(
+    r"(?i)\bcore\.hooksPath\b|\bgit[ -]hooks?\b|\b(?:pre|post)-(?:commit|push|merge)\b[^.]{0,40}\bhooks?\b"
+)
+_HOOK = lazily(
+    r"(?:^|/)(?:pre|post|prepare|commit|applypatch|update|reference|sendemail|fsmonitor)-?[a-z-]{0,30}(?:\.\w{1,4})?$"
+)
+_CONNECTS = lazily(
+    r"(?i)\b(?:curl|wget|nc|ncat|netcat|socat|ssh|scp|rsync|rclone|nslookup|dig|Invoke-\w+|iwr|irm)\b|https?://"
+    r"|\bfetch\(|\brequests\b"
+    r"|\burllib\b|\bsocket\b|\bgit[ \t]+(?:push|credential|bundle|send-\w+|remote[ \t]+add)\b"
+    r"|base64[ \t]+-|b64decode|frombase64|/dev/(?:tcp|udp)/|\beval\b|\biex\b|\bxxd[ \t]+-r"
 )
 _PRINTED = lazily(r"(?m)^[ \t]*echo[ \t]+(?:-[en]+[ \t]+)?(?:\"[^\"`$\n]*\"|'[^'\n]*')[ \t]*$")  # for a reader
 
@@ -48,7 +64,25 @@ def told_schedules(
     return frozenset(raw.subject for raw in raws if raw.subject.lower() in JOBS)
 
 
-def _tells(page: SourceFile) -> bool:
+def _tells(page: SourceFile, told: re.Pattern[str] = _TOLD) -> bool:
     if page.is_program:
         return False
-    return any(_TOLD.search(without_comments(part.text)) for part in page.of(Context.INSTRUCTION, Context.METADATA))
+    return any(told.search(without_comments(part.text)) for part in page.of(Context.INSTRUCTION, Context.METADATA))
+
+
+def told_hooks(
+    raws: Sequence[Raw], pages: Callable[[], Iterable[SourceFile]], text_of: Callable[[str], str]
+) -> frozenset[str]:
+    """The subject of findings about hooks of one repository, where a page tells of them and no hook connects."""
+    setting = {raw.finding.location.path for raw in raws if raw.subject == HOOKS}
+    if not setting:
+        return frozenset()
+    files = list(pages())
+    hooks = [file.path for file in files if _HOOK.search(file.path)]
+    if any(_connects(text_of(path)) for path in (*setting, *hooks)):
+        return frozenset()
+    return frozenset({HOOKS}) if any(_tells(page, _TOLD_HOOKS) for page in files) else frozenset()
+
+
+def _connects(text: str) -> bool:
+    return _CONNECTS.search(text) is not None

@@ -10,7 +10,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -26,7 +26,7 @@ from skillkeep.auditor.own_accounts import own_accounts
 from skillkeep.auditor.own_entries import own_entries
 from skillkeep.auditor.own_installers import own_installers, own_pages
 from skillkeep.auditor.own_keys import own_keys
-from skillkeep.auditor.own_schedules import told_schedules
+from skillkeep.auditor.own_schedules import told_hooks, told_schedules
 from skillkeep.auditor.own_settings import self_hosted
 from skillkeep.auditor.own_variables import set_variables
 from skillkeep.auditor.pages import looked_up_pages
@@ -104,6 +104,8 @@ def _read(
         )  # fmt: skip
         for engine in chosen:
             _call(audit, engine, "", partial(engine.scan_tree, tree, audit.collector.bound(engine.name)))
+            if len(audit.collector.capabilities) > len(tree.capabilities):  # an address that another file holds
+                tree = replace(tree, capabilities=tuple(audit.collector.capabilities))
         _drain(audit)
         digest = _digest(audit, view)
     return _answer(audit, tree, digest)
@@ -300,6 +302,7 @@ def _answer(audit: _Audit, tree: SourceTree, digest: str) -> dict[str, Any]:
         own |= own_keys(collector.raws, collector.capabilities, text_of, programs)
         own |= set_variables(collector.raws, text_of)
         own |= told_schedules(collector.raws, texts.values, text_of)
+        own |= told_hooks(collector.raws, texts.values, text_of)
         own |= own_entries(collector.raws, collector.capabilities, named, text_of, partial(_pages, texts))
         own |= own_installers(collector.raws, named)
         own |= own_accounts(collector.raws, told | own)

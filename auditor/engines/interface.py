@@ -209,7 +209,7 @@ class SourceTree:
     entries: tuple[TreeEntry, ...] = ()
     unread: tuple[Unread, ...] = ()
     observations: tuple[Observation, ...] = ()
-    capabilities: tuple[Capability, ...] = ()  # what all `scan_file` told, unsettled
+    capabilities: tuple[Capability, ...] = ()  # what all `scan_file`, and earlier engines' `scan_tree`, told, unsettled
 
     def get(self, path: str) -> SourceFile | None:
         """The file at `path`, or None."""

@@ -28,6 +28,10 @@ _DOT: Final = "\x1f"  # stands for a dot in a file's name; see `module_path`
 _PLACED: Final = "file:\x1e"  # begins the path of a module by its place in the tree
 _ENDINGS: Final = ("", ".js", ".ts", ".mjs", ".cjs", ".tsx", ".jsx", "/index.js", "/index.ts", "/index.mjs")
 _RELATIVE: Final = re.compile(r"""(?:\bfrom|\brequire|\bimport)\s*\(?\s*['"`](\.{1,2}(?:/[^'"`\n]{0,300})?)['"`]""")
+_ADDRESS: Final = re.compile(r"[\"'`](?:https?|wss?)://[\w-]+\.[\w.-]+")
+_ASKS: Final = re.compile(
+    r"\bfetch\(|\baxios\b|\bgot\b|\.(?:request|post|put|patch)\(|\bsendBeacon\(|\bWebSocket\(|\bky\b|\bundici\b"
+)
 _DEEPEST: Final = 8
 _MOST_TEXT: Final = 8 << 20
 _CARRIED: Final = ("secret:", "environment", "download")
@@ -42,11 +46,13 @@ class Tool:
         self.depth = 0
 
     def connected(self) -> list[Module]:
-        """Modules that import another one which carries secrets, downloads or senders to them."""
+        """Modules that import another one which carries secrets, downloads, senders or addresses to them."""
         found = []
         for module in self._modules.values():
             imported = [self.find(module.place, name) for name in _RELATIVE.findall(module.segment.text)]
-            if any(each is not None and each is not module and each.matters for each in imported):
+            others = [each for each in imported if each is not None and each is not module]
+            asks = _ASKS.search(module.segment.text) is not None
+            if any(each.matters or (asks and each.tells_addresses) for each in others):
                 found.append(module)
         return found
 
@@ -104,6 +110,11 @@ class Module:
             names += list(self.program.properties)[:200]
         return any(self.exported_labels(name) or self.exported_senders(name) or self._hands_out(name) for name in names)
 
+    @cached_property
+    def tells_addresses(self) -> bool:
+        """True when another module may get an address from here."""
+        return _ADDRESS.search(self.segment.text) is not None and bool(self.program and self.program.exports)
+
     def _hands_out(self, name: str) -> bool:
         """True when the export is a function of the platform that runs or sends something."""
         known = words()
@@ -129,8 +140,10 @@ class Module:
         """What the member is in its own module, as far as that can be said without its tree."""
         found = self._elsewhere(path)
         own = Value(paths=(self.named(path),))
-        if found is None or not found[1] or len(found[1]) > 1 or self._tool.depth > _DEEPEST:
+        if found is None or not found[1] or self._tool.depth > _DEEPEST:
             return own
+        if len(found[1]) > 1:
+            return Value(own.paths, found[0].kept_below(found[1][0], found[1][1:]))
         value = found[0].exported_value(found[1][0])
         return Value((*own.paths, *value.paths), value.texts, None, (), (), value.decoded)
 
@@ -172,6 +185,25 @@ class Module:
         self._tool.depth += 1
         try:
             return union([flow.resolver.value(node, scope) for node, scope in self._exports(name)] or [UNKNOWN])
+        finally:
+            self._tool.depth -= 1
+
+    def kept_below(self, name: str, keys: list[str]) -> tuple[str, ...]:
+        """The texts that stand in the object which is exported as `name`, below these keys."""
+        flow = self._flow
+        if flow is None or len(keys) > _DEEPEST:
+            return ()
+        self._tool.depth += 1
+        try:
+            nodes = self._exports(name)
+            for key in keys:
+                objects = [each for node, scope in nodes for each in flow.resolver.value(node, scope).objects]
+                nodes = [
+                    (node, scope)
+                    for literal, scope in objects
+                    for node in flow.resolver.names.literal(literal, scope).get(key, ())
+                ]
+            return union([flow.resolver.value(node, scope) for node, scope in nodes] or [UNKNOWN]).texts
         finally:
             self._tool.depth -= 1
 

@@ -26,6 +26,8 @@ _DEVICE: Final = re.compile(r"^/dev/(?:sd|nvme|hd|vd|xvd|mmcblk|disk|mapper/)")
 _SYSTEM_TARGETS: Final = ("/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty", "/dev/fd/")
 _INSTEAD: Final = re.compile(r"url\.(?P<base>.+)\.(?:push)?insteadof$", re.IGNORECASE)
 _HELPER: Final = re.compile(r"credential\.(?:.+\.)?helper$", re.IGNORECASE)
+_HOOKS: Final = "core.hookspath"  # as in `own_schedules`
+
 _GIT_RUNS: Final = ("hookspath", "fsmonitor", "sshcommand", "core.editor", "core.pager", "credential.helper", "alias.")
 _NO_KEY: Final = re.compile(
     r"(?:ssh-\w{3,8} )?(?:AAAA[\w+/]{0,8}(?:\.\.\.|…)|<[\w .-]{1,40}>|your[\w-]{1,30}key)(?: [\w.@-]{1,40})?"
@@ -145,7 +147,9 @@ class Changing:
         if on:
             message = "git is told to run a program of this tool's choice"
             severity = Severity.WARN if all(_is_inside(lowered, at) for at in on) else None
-            self._site.report("code-persistence", call.command, message, severity=severity)
+            here = {"--global", "--system", "--worktree"}.isdisjoint(lowered) and "config" in lowered
+            subject = _HOOKS if here and all("hookspath" in lowered[at] for at in on) else ""
+            self._site.report("code-persistence", call.command, message, subject=subject, severity=severity)
         elif "config" in lowered:
             self._sets(call)
             for setting, value in zip(lowered, call.arguments[1:], strict=False):
