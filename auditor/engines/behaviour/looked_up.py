@@ -53,6 +53,15 @@ _NOBODYS: Final = lazily(  # what is made of nothing that is kept here, or of a 
     r"|md5\w*|blake\w+"
     r"|create_?(?:hash|hmac)|ip_?address\w*|inet_pton|packed|ipv6\w*|Math)\b"
 )
+_OPERAND: Final = lazily(  # what is encoded, where it is one name or one text
+    r"(?:encode|hexlify|EncodeToString|btoa|bin2hex|Buffer\.from)\([ \t]*(?:(?P<text>[bru]?(?:\"[^\"{$\n]*\""
+    r"|'[^'{$\n]*'))"
+    r"|(?P<given>[A-Za-z_]\w{0,40})(?:\.encode\([^()\n]{0,20}\))?)[ \t]*[,)]"
+    r"|(?<![\w.])(?P<whose>[A-Za-z_]\w{0,40})(?:\.encode\([^()\n]{0,20}\))?\.(?:hex|toString)\("
+)
+_LITERAL: Final = lazily(r"[(]?[bru]?(?:\"[^\"{$\n]*\"|'[^'{$\n]*')[)]?(?:[ \t]*\*[ \t]*\d+)?[ \t]*;?[ \t]*")
+_APART: Final = lazily(r"[;=,#]|//")
+_NEAR: Final = 80
 _CUT: Final = lazily(
     r"\[[^\]\[\n]{0,40}:[^\]\[\n]{0,40}\]|\.(?:slice|substr|substring|Substring|each_slice|chunks|scan|match(?:All)?)\("
     r"|\b(?:chunked|batched|wrap|chunk|chunks|split_every|str_split|chunk_split|wordwrap)\(|\bfold[ \t]+-"
@@ -79,7 +88,7 @@ _OWNER: Final = lazily(
 )
 _SET: Final = lazily(
     r"(?<![\w.$@=!<>-])(?:(?:self|this)\.|@|\$(?:script:|global:)?)?(?P<name>[A-Za-z_]\w{0,40})"
-    r"(?:[ \t]*:[ \t]*[\w\[\], .|]{1,40}?)?(?:[ \t]*:?=(?![=>])[ \t]*|[ \t]+(?:in|of)[ \t]+"
+    r"(?:[ \t]*:[ \t]*[\w\[\], .|]{1,40}?)?(?:[ \t]*[+|&?]{0,2}:?=(?![=>])[ \t]*|[ \t]+(?:in|of)[ \t]+"
     r"|[\"']?[ \t]*:[ \t]*(?=[\"'`]))"
     r"(?P<value>[^\n]{1,300})"
 )
@@ -119,16 +128,16 @@ def looked_up(programs: Sequence[Segment], documents: Documents) -> Iterator[Loo
     texts = [_Text(each) for each in programs if len(each.text) <= _LONGEST][:_PROGRAMS]
     for text in texts:
         for start, end in islice(text.look_ups(), _MOST):
-            what = _told(_Followed(texts).all(text, start, end), documents)
+            what = _told(_Followed(texts).all(text, start, end), texts, documents)
             if what:
                 yield text.segment.locate(start, end), text.text[start:end].split("\n")[0].strip()[:200], what
                 break
 
 
-def _told(parts: Sequence[str], documents: Documents) -> str:
+def _told(parts: Sequence[str], texts: Sequence[_Text], documents: Documents) -> str:
     """What the name carries that is made of `parts`, of which the first is spelled at the look-up; else nothing."""
     zone = next(filter(None, map(_zone, parts)), "")
-    encoded = any(_carries(each) for each in parts)
+    encoded = any(_carries(each, texts) for each in parts)
     if encoded and (zone or any(map(_CUT.search, parts))):
         return f"text in letters of a name is looked up{' below ' + zone if zone else ''}"
     owner = next((found[0] for each in parts if (found := _OWNER.search(each))), "")
@@ -137,8 +146,29 @@ def _told(parts: Sequence[str], documents: Documents) -> str:
     return ""
 
 
-def _carries(part: str) -> bool:
-    return any(not _NOBODYS.search(line) for line in part.split("\n") if _ENCODED.search(line))
+def _carries(part: str, texts: Sequence[_Text]) -> bool:
+    """True where something is encoded in `part` that is neither nobody's nor written down in the program."""
+    lines = [
+        line for line in part.split("\n") if any(not _is_nobodys(line, found) for found in _ENCODED.finditer(line))
+    ]
+    return any(not _is_written_down(_OPERAND.search(line), texts) for line in lines)
+
+
+def _is_nobodys(line: str, encoded: re.Match[str]) -> bool:
+    """True where what is encoded tells of chance, a digest or a number of the network; other words do not count."""
+    before = _APART.split(line[max(0, encoded.start() - _NEAR) : encoded.start()])[-1]
+    inside = line[encoded.end() : encoded.end() + _NEAR]
+    behind = inside if encoded[0].endswith("(") else inside.partition("(")[2] if inside.startswith("(") else ""
+    return _NOBODYS.search(before) is not None or _NOBODYS.search(_APART.split(behind)[0]) is not None
+
+
+def _is_written_down(found: re.Match[str] | None, texts: Sequence[_Text]) -> bool:
+    if found is None or found["text"]:
+        return found is not None
+    name = found["given"] or found["whose"]
+    told = [each.given[name] for each in texts if name in each.given]
+    passed = any(re.search(rf"\b{name}\b", given) for each in texts for _, given, _ in each.functions.values())
+    return bool(told) and not passed and all(map(_LITERAL.fullmatch, (value for values in told for value in values)))
 
 
 def _zone(part: str) -> str:

@@ -60,7 +60,7 @@ def strangers(tree: SourceTree, acts: Sequence[Act], documents: Documents) -> It
             if read is not None:
                 why = f"what {read.text.strip()[:40]} reads goes to {each.value}, which no document names"
                 yield act, why, False
-            elif act.kind != "send":
+            elif act.kind != "send" or not (documents.promise or _is_spelled(tree, act.path, each.value)):
                 continue
             elif documents.promise:
                 yield act, f'it says "{documents.promise[:60]}", and sends something to {each.value}', False
@@ -71,6 +71,14 @@ def strangers(tree: SourceTree, acts: Sequence[Act], documents: Documents) -> It
 def _is_expected(tree: SourceTree, act: Act, acts: Sequence[Act], host: str) -> bool:
     """True for what nobody's secret went into and where no stranger reads it: a public node, the user's own account."""
     return _is_public_node(host) or (_is_beside_send(act, acts) and _is_own_service(tree, act.path, host))
+
+
+def _is_spelled(tree: SourceTree, path: str, host: str) -> bool:
+    """False where another file than the one at `path` holds the whole name of `host`."""
+    file = tree.get(path)
+    if file is None or file.text is None or host in file.text.lower():
+        return True
+    return not any(host in other.text.lower() for other in tree.files if other.is_program and other.text is not None)
 
 
 def _is_public_node(host: str) -> bool:

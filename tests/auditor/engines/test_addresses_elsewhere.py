@@ -50,6 +50,12 @@ def test_what_the_page_names_is_no_stranger(name: str) -> None:
     assert "behaviour-data-to-stranger" not in {each.rule for each in found}
 
 
+@pytest.mark.parametrize("name", HARM)
+def test_a_tool_that_promises_nothing_may_have_settings(name: str) -> None:
+    found = audited({"SKILL.md": PAGE % "Rows are shown.", **HARM[name]}).findings
+    assert "behaviour-data-to-stranger" not in {each.rule for each in found}
+
+
 @pytest.mark.parametrize("where", ["settings.plan.hints", "settings.plan.none", "settings.limit"])
 def test_the_text_that_opens_a_database_is_sent_to_nobody(where: str) -> None:
     sent = f"await fetch({where}, {{ method: 'POST', body: process.env.DATABASE_URL }});\n"

