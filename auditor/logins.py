@@ -17,6 +17,8 @@ _READ = "code-credential-store"
 _SENT = "code-credential-sent"
 _AGENTS = frozenset({"claude", "codex", "gemini", "copilot"})  # the agent's own login, which every user of it has
 _MANY = "env"  # the file with the keys of all services
+_CLUSTERS = "kube"  # many tools could want it: it may meet no stranger and no unknown host
+_NAMES_OF_CLUSTERS = frozenset({"=KUBE", "=KUBECONFIG", "=KUBECTL", "=KUBERNETES", "=K8S"})
 # What a tool says that has to do with that login: it shows how much is used, or changes accounts.
 _ACCOUNTS = frozenset(
     f"={word}"
@@ -86,8 +88,9 @@ def kept_logins(raws: Sequence[Raw], capabilities: Iterable[Capability], named: 
         if service == _MANY and hosts and all(_is_listed(host, named) for host in hosts):
             found.add(subject)
         words = [word for word in service.upper().split("_") if word]
-        strict = service in _AGENTS or known.is_shared("_".join((*words, "KEY")))
-        if not set(words) - known.generic or not all(f"={word}" in named for word in words):
+        strict = service in _AGENTS or service == _CLUSTERS or known.is_shared("_".join((*words, "KEY")))
+        says = all(f"={word}" in named for word in words) or (service == _CLUSTERS and named & _NAMES_OF_CLUSTERS)
+        if not set(words) - known.generic or not says:
             continue
         if service in _AGENTS and named.isdisjoint(_ACCOUNTS):
             continue
