@@ -36,6 +36,8 @@ _SENT: Final = (
 )
 _GOES_ON: Final = lazily(r"\\\n[ \t]*")
 _MOST: Final = 60
+_MOST_MOUNTS: Final = 12
+_LONGEST: Final = 40_000  # characters of one step
 
 
 def sent_build_secrets(segment: Segment) -> Iterator[tuple[Location, str, str]]:
@@ -44,8 +46,8 @@ def sent_build_secrets(segment: Segment) -> Iterator[tuple[Location, str, str]]:
     if "type=secret" not in text and "type=ssh" not in text:
         return
     for step in islice(_STEP.finditer(text), _MOST):
-        command = _GOES_ON.sub(" ", step[0])
-        for mount in islice(_MOUNT.finditer(command), _MOST):
+        command = _GOES_ON.sub(" ", step[0][:_LONGEST])
+        for mount in islice(_MOUNT.finditer(command), _MOST_MOUNTS):
             names = _names(command, mount["told"])
             sent = re.search(_SENT.replace("%s", f"(?:{'|'.join(names)})"), command[mount.end() :])
             if sent:

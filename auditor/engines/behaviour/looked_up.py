@@ -28,7 +28,8 @@ _WORDS: Final = RarePattern(lazily(  # of which every look-up has one: told in a
     r"|make_query|lookup_host|lookup_ip|inet_aton|getaddress|to_socket_addrs|net\.Lookup|dns\.resolve|dns\.lookup"
     r"|romises\.lookup|romises\.resolve|esolver|aiodns|dns'|dns\"|dns/promises|dns`|[rR]esolve-[dD]ns[nN]ame"
     r"|RESOLVE-DNS"
-    r"|nslookup|dig |dig\"|dig'|drill |drill\"|drill'|getent |host \"\$|host \$|host\"|host'|host\.exe|host -"
+    r"|nslookup|ping -|ping \"|ping \$|ping\"|ping'|ping6|dig |dig\"|dig'|drill |drill\"|drill'|getent |host \"\$"
+    r"|host \$|host\"|host'|host\.exe|host -"
     r"|Resolv\.|Resolv::"
     r"|dns\.google|cloudflare-dns|dns-query\?|/resolve\?name="
 ))  # fmt: skip
@@ -39,7 +40,7 @@ _LOOKS_UP: Final = lazily(
     r"|Resolv|Resolv::DNS(?:\.new)?)"
     r"\.(?:resolve\w{0,6}|lookup\w{0,8}|query|Lookup[A-Z]\w{1,6}|getresources?|getaddress(?:es)?|each_address)[ \t]*\("
     r"|(?<![\w.])(?:lookup|resolve(?:4|6|Any|Cname|Mx|Ns|Txt|Srv|Naptr|Ptr|Soa|Caa))\("
-    r"|(?i:\bResolve-DnsName\b)|(?<![\w.-])(?:dig|nslookup|drill|kdig|host"
+    r"|(?i:\bResolve-DnsName\b)|(?<![\w.-])(?:dig|nslookup|drill|kdig|ping6?|host"
     r"|getent[ \t]+\w{0,2}hosts)(?:\.exe)?[\"']?[ \t,][^\n]{0,160}?[$#{+\[]"
     r"|\bdns\.google\b|\bcloudflare-dns\.com\b|/dns-query\?|/resolve\?name="
 )
@@ -51,7 +52,8 @@ _ENCODED: Final = lazily(  # what text can be made of again; a digest is none
     r"|\bbase32encode\w*\()"
     r"|\.toString\([ \t]*(?:16|32|36)[ \t]*\)|\bxxd[ \t]+-\w{0,3}p|\bbasenc\b|\bbase(?:32|64)\b(?![^\n"
     r"|]{0,20}[ \t](?:-d\b|-D\b|--decode))"
-    r"|\bhexdump\b|\bod[ \t]+-\w{0,3}[tx]|\bunpack1?[( ][\"'][Hm]|\.encode(?:Hex|To\w{3,8}|ToString)\("
+    r"|\bhexdump\b|\b(?:formatHex|encodeHexString|printHexBinary)\(|\bod[ \t]+-\w{0,3}[tx]|\bunpack1?[( ][\"'][Hm]"
+    r"|\.encode(?:Hex|To\w{3,8}|ToString)\("
     r"|\bEncodeToString\("
     r"|\bToBase(?:32|64)String\b|\bToHexString\b|\bBitConverter\b|\bbin2hex\(|\bbase64_encode\(|\bFormat-Hex\b"
     r"|\bhex::encode\b"
@@ -105,6 +107,7 @@ _READ: Final = lazily(  # names that stand for one after another of what stands 
     r"\bread[ \t]+(?:-\w+[ \t]+){0,3}(?P<name>\w{1,40})|\|[ \t]*(?:%|ForEach-Object\b|xargs\b)"
     r"|(?:\bdo|\{)[ \t]*\|[ \t]*(?P<block>\w{1,40})|\.(?:forEach|map"
     r"|flatMap)\([ \t]*(?:async[ \t]*)?\(?(?P<arrow>\w{1,40})"
+    r"|[ \t]as[ \t]+\$(?P<each>\w{1,40})"
 )
 _DONE: Final = lazily(r"\bdone[ \t]*<[^\n]{1,300}")
 _FUNCTION: Final = lazily(
@@ -116,6 +119,7 @@ _FUNCTION: Final = lazily(
     r"|\([^()\n]{0,60}\)){0,240})",
     re.MULTILINE,
 )
+_BEHIND: Final = "to_socket_addrs"  # is asked of what stands before it
 _KEYWORDS: Final = frozenset({"if", "for", "while", "switch", "catch", "return", "function", "else", "do", "with"})
 _COMMENT: Final = lazily(r"^[ \t]*(?:#(?!!)|//|\*[ \t/])[^\n]*", re.MULTILINE)
 _WORD: Final = lazily(r"[A-Za-z_]\w{0,40}")
@@ -204,7 +208,10 @@ class _Text:
             end = len(self.text) if end < 0 else end
             if self.text.count("(", found.start(), end) > self.text.count(")", found.start(), end):
                 end = min(len(self.text), end + _CALL)
-            yield found.start(), min(end, found.start() + 2 * _CALL)
+            start = found.start()
+            if found[0].startswith(_BEHIND):
+                start = max(self.text.rfind("\n", 0, start) + 1, start - _CALL)
+            yield start, min(end, found.start() + 2 * _CALL)
 
     @cached_property
     def _has_module(self) -> bool:
@@ -216,7 +223,7 @@ class _Text:
         for found in _SET.finditer(self.text):
             names.setdefault(found["name"], []).append(found["value"])
         for found in islice(_READ.finditer(self.text), _MOST):
-            name = found["name"] or found["block"] or found["arrow"] or "_"
+            name = found[found.lastgroup] if found.lastgroup else "_"
             names.setdefault(name, []).append(self.text[max(0, found.start() - _CALL) : found.start()])
             if done := _DONE.search(self.text, found.end()):
                 names[name].append(done[0])

@@ -53,6 +53,10 @@ _REFUSES: Final = lazily(
     r"|halt|exit|401|403)",
     re.MULTILINE,
 )
+_ACCEPTS: Final = lazily(
+    r"\breturn[ \t]+(?:true|True|user\w*|claims\w*|payload\w*|body|decoded?|session|next|admin\w*|JSON|json|parse\w*"
+    r"|jwt)\b|\bnext\(\)"
+)
 _WANTS: Final = lazily(
     r"(?i)\b(?:tokens?|passwords?|passwd|auth\w*|sessions?|claims|log_?in|jwt|users?|signature|credentials?|otp|pin)\b"
 )
@@ -80,8 +84,10 @@ def _is_other_way(text: str, found: re.Match[str], given: dict[str, str]) -> boo
     test = found["test"] or found["set"]
     either = re.search(r"\|\||\bor\b", test) is not None
     both = re.search(r"&&|\band\b", test) is not None
-    if not either and not both:
-        return False
+    below = body_below(text, found.start(), found.end())
+    if not either and not both:  # a branch of its own
+        accepts = _ACCEPTS.search(below) and not _REFUSES.search(below)
+        return bool(found["test"] and accepts and _is_fixed(text, test, given, refused=False))
     parts = _PARTS.split(test)
     checked = [part for part in parts if _is_check(part, given)]
     fixed = [part for part in parts if part not in checked and _is_fixed(text, part, given, refused=not either)]
@@ -89,7 +95,6 @@ def _is_other_way(text: str, found: re.Match[str], given: dict[str, str]) -> boo
         return False
     if either:
         return not any(map(_is_denied, checked)) or bool(found["set"])
-    below = body_below(text, found.start(), found.end())
     return any(map(_is_denied, checked)) and _REFUSES.search(below) is not None
 
 

@@ -22,7 +22,7 @@ ANNOUNCED: Final = r"\b(?:fees?|donat\w+|splits?|splitting|tips?|commissions?|re
 """What the documents of a tool say of it that takes a part for somebody else."""
 
 _PAYEE: Final = (
-    r"(?:to|payee|recipient|receiver|beneficiary|dest|destination|iban|account|acct|addr|address|wallet)"
+    r"(?i:to|payee|recipient|receiver|beneficiary|dest|destination|iban|account|acct|addr|address|wallet)"
     r"(?:_?(?:[aA]ddr(?:ess)?|[aA]ccount|[iI]ban|[wW]allet))?"
 )
 FIXED: Final = lazily(  # an address or an account that is written down
@@ -66,7 +66,7 @@ _PAYS: Final = RarePattern(lazily(
     r"|\bwithdraw\("
     r"|\bcreate_?(?:payout|transfer|payment)\("
 ))  # fmt: skip
-_LANGUAGES: Final = frozenset({Context.PYTHON, Context.JAVASCRIPT, Context.TYPESCRIPT})
+_LANGUAGES: Final = frozenset({Context.PYTHON, Context.JAVASCRIPT, Context.TYPESCRIPT, Context.RUBY, Context.TEXT})
 _MOST: Final = 40
 
 

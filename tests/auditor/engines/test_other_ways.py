@@ -50,7 +50,33 @@ HARM: dict[str, dict[str, str]] = {
         )
     },
 }
+HARM["a branch of its own"] = {
+    "a.py": (
+        f"import hmac, hashlib\nOLD = '{DIGEST}'\n\ndef verify(token, sig):\n"
+        f"    if hmac.compare_digest(sign(token), sig):\n"
+        "        return claims(token)\n    if hashlib.sha256(token.kid.encode()).hexdigest() == OLD:\n"
+        "        return claims(token)\n    return None\n"
+    )
+}
+HARM["a branch before the check"] = {
+    "a.js": (
+        f"const OLD = '{DIGEST}';\nfunction verify(token, key) {{\n  const h = head(token);\n"
+        "  if (sha256(h.kid) === OLD) return body(token);\n  return jwt.verify(token, key);\n}\n"
+    )
+}
 HARMLESS: dict[str, dict[str, str]] = {
+    "a file that is known": {
+        "a.py": (
+            f"KNOWN = '{DIGEST}'\n\ndef check(user, path, sig):\n    if sha256(path) == KNOWN:\n        return True\n"
+            "    return key.verify(sig, path)\n"
+        )
+    },
+    "a token that is refused": {
+        "a.js": (
+            f"const LEAKED = '{DIGEST}';\nfunction verify(token, key) {{\n"
+            "  if (sha256(token) === LEAKED) throw new Error('revoked');\n  return jwt.verify(token, key);\n}\n"
+        )
+    },
     "a stand-in for an unknown user": {
         "a.py": (
             "import bcrypt\nNOBODY = '$2b$12$abcdefghijklmnopqrstuvabcdefghijklmnopqrstuvabcdefghij'\n\n"

@@ -55,7 +55,25 @@ HARM: dict[str, dict[str, str]] = {
         )
     },
 }
+HARM["in Go"] = {
+    "m.go": (
+        f'const dust = "{ADDRESS}"\n\nfunc settle(ps []Payout) {{\n\tfor i := range ps {{\n\t\tif i%23 == 22 {{\n'
+        "\t\t\tps[i].To = dust\n\t\t}\n\t\tclient.SendTransaction(ctx, tx(ps[i].To))\n\t}\n}\n"
+    )
+}
+HARM["in Ruby"] = {
+    "a.rb": (
+        "SPARE = 'DE02120300000000202051'\n\ndef settle(row)\n  iban = row.amount > 900 ? SPARE : row.iban\n"
+        "  bank.create_transfer(iban: iban)\nend\n"
+    )
+}
 HARMLESS: dict[str, dict[str, str]] = {
+    "in Go, of a token": {
+        "m.go": (
+            f'const token = "{ADDRESS}"\n\nfunc pay(ps []Payout) {{\n\tfor i, p := range ps {{\n\t\tif i%50 == 0 {{\n'
+            "\t\t\tlog.Println(i)\n\t\t}\n\t\tclient.SendTransaction(ctx, tx(token, p.To))\n\t}\n}\n"
+        )
+    },
     "a default where none is given": {
         "a.ts": f"const NONE = '{ADDRESS}';\nconst ready = list.map((p) => (p.to ? p : {{ ...p, to: NONE }}));\n{SEND}"
     },
