@@ -1,4 +1,4 @@
-"""Installers that a page documents for the very product that the tool is about, from that product's own host."""
+"""Installers, and pages to follow, of the very product that the tool is about, at that product's own host."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from collections.abc import Iterable, Sequence
 
 from skillkeep.auditor.collect import Raw
 from skillkeep.auditor.engines.installers import is_own_address
+from skillkeep.auditor.engines.intent.followed import FOLLOWS
 from skillkeep.auditor.engines.tables import table
 from skillkeep.auditor.services import services
 
-__all__ = ["own_installers", "own_pages"]
+__all__ = ["own_installers", "own_instructions", "own_pages"]
 
 _RULES = frozenset({"shell-download-execution", "lure-program", "lure-package"})
 _PREREQUISITE = "prose-fake-prerequisite"
@@ -31,6 +32,17 @@ def own_installers(raws: Sequence[Raw], named: frozenset[str]) -> frozenset[str]
     words = _own_words(named, marks="=@")
     found = {raw.subject for raw in raws if raw.finding.rule in _RULES and raw.subject and _is_shown(raw)}
     return frozenset(subject for subject in found if all(is_own_address(url, words) for url in subject.split(" ")))
+
+
+def own_instructions(raws: Sequence[Raw], named: frozenset[str]) -> frozenset[str]:
+    """Subjects of orders to fetch a page and to follow it, whose address belongs to the product in the same way.
+
+    Pages that vendors document so are listed (`instruction_pages`), as their installers are.
+    """
+    found = {raw.subject.removeprefix(FOLLOWS) for raw in raws if raw.subject.startswith(FOLLOWS)}
+    words = _own_words(named, marks="=@") if found else frozenset()
+    listed = table("shell")["instruction_pages"]
+    return frozenset(FOLLOWS + url for url in found if url in listed or is_own_address(url, words))
 
 
 def own_pages(raws: Sequence[Raw], named: frozenset[str], texts: Iterable[str]) -> frozenset[str]:
