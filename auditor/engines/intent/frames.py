@@ -43,8 +43,8 @@ _LOGGED_IN: Final = re.compile(r"\bssh-(?:add|keygen)(?: -\S+){0,3} [~$/.\w-]*$"
 _INSTRUMENT: Final = re.compile(r"\b(?:use|using|needs?|requires?) (?:the |an? |your )?(?:\w+ )?$")
 _FOR_THAT: Final = re.compile(r"tokens? (?:to|for) ")
 _KEY_FROM: Final = re.compile(  # "get an API key at https://": what comes from there goes nowhere
-    r"\b(?:get|obtain|create|generate|grab) (?P<what>one|yours|(?:your|an?|the) (?:free |own )?api key)"
-    r" (?:at|from|on) [<(\[]?$"
+    r"\b(?:(?:get|obtain|create|generate|grab) (?P<what>one|yours|(?:your|an?|the) (?:free |own )?api key)"
+    r"|replace [\[<{][\w-]{3,20}[\]>}] with your (?:[\w-]+ )?(?P<filled>api key)) (?:at|from|on) [<(\[]?$"
 )
 _KEY_PAGE: Final = re.compile(r"https?://[\w.-]+(?:/[\w-]+)*/?(?![\w.?=&#/{$-])")  # and is no file
 _LOGIN_IN: Final = re.compile(  # the login of the very address it stands in
@@ -164,7 +164,8 @@ def _is_where_a_key_comes_from(text: str, at: tuple[int, int]) -> bool:
     if (got := _KEY_FROM.search(text, max(0, at[0] - 60), at[0])) is None:
         return False
     page = _KEY_PAGE.match(text, at[0])
-    return page is not None and ("key" in got["what"] or "api key" in text[: at[0]] or "key" in page[0])
+    what = got["filled"] or got["what"]
+    return page is not None and ("key" in what or "api key" in text[: at[0]] or "key" in page[0])
 
 
 def _between(frame: Frame, part: str, text: str) -> tuple[str, re.Pattern[str] | None]:
