@@ -36,9 +36,11 @@ def followed_page(segment: Segment, text: str) -> str:
 
     Empty for any other, and where the page may hide what it says from its reader.
     """
-    if segment.context not in _SHOWN or segment.anchor is not None or not segment.path.lower().endswith(_PAGES):
-        return ""
-    if any(not step.startswith("fence") for step in segment.provenance) or _UNSEEN.search(segment.text):
-        return ""
-    order = _ORDER.fullmatch(text)
+    order = _ORDER.fullmatch(text) if _is_seen(segment) else None
     return "" if order is None else FOLLOWS + order["page"]
+
+
+def _is_seen(segment: Segment) -> bool:
+    if segment.context not in _SHOWN or segment.anchor is not None or not segment.path.lower().endswith(_PAGES):
+        return False
+    return all(step.startswith("fence") for step in segment.provenance) and not _UNSEEN.search(segment.text)

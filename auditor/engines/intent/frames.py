@@ -9,6 +9,7 @@ from functools import cache, cached_property
 from typing import Any, Final
 
 from skillkeep.auditor.engines.intent.meanings import meanings
+from skillkeep.auditor.engines.intent.own_key import where_a_key_is_got
 from skillkeep.auditor.engines.intent.polarity import is_told
 from skillkeep.auditor.engines.intent.sentences import Sentence
 from skillkeep.auditor.engines.intent.words import Places, words
@@ -46,11 +47,16 @@ _KEY_FROM: Final = re.compile(  # "get an API key at https://": what comes from 
     r"\b(?:(?:get|obtain|create|generate|grab) (?P<what>one|yours|(?:your|an?|the) (?:free |own )?api key)"
     r"|replace [\[<{][\w-]{3,20}[\]>}] with your (?:[\w-]+ )?(?P<filled>api key)) (?:at|from|on) [<(\[]?$"
 )
+_SENT_THERE: Final = re.compile(
+    r"\b(?:send|upload|post|submit|forward|push)\b[^.;]{0,80}"
+    r"\b(?:there|to (?:it|them|that (?:page|address|site|form)))\b"
+)
 _KEY_PAGE: Final = re.compile(r"https?://[\w.-]+(?:/[\w-]+)*/?(?![\w.?=&#/{$-])")  # and is no file
 _LOGIN_IN: Final = re.compile(  # the login of the very address it stands in
     r"https?://[^\s?\"']{4,120}\?(?:[\w=-]{1,40}&)?(?:access_token|api_?key)=(?:your_?(?:api_?)?(?:key|token)\b"
     r"|\{(?:access_)?(?:token|key)\}|<(?:access_)?(?:token|key)>)"
 )
+_PLACES: Final = frozenset({"url", "fqdn", "said_host"})
 _SECRETS: Final = frozenset({"secret", "keyfiles"})
 _SIMPLE: Final = re.compile(r"[a-z-]+")  # an English verb in its base form; its object follows
 
@@ -149,6 +155,8 @@ def _said(part: str, places: Sequence[tuple[int, int]], text: str) -> list[tuple
         places = [at for at in places if not any(start < at[0] and at[1] <= end for start, end in spans)]
     if "url" in kinds and "api" in text:
         places = [at for at in places if not _is_where_a_key_comes_from(text, at)]
+    if _PLACES & kinds and (got := where_a_key_is_got(text)) is not None:
+        places = [at for at in places if at[1] <= got[0] or at[0] >= got[1]]
     if _SECRETS & kinds and "://" in text and "=" in text:
         spans = [at.span() for at in _LOGIN_IN.finditer(text)]
         places = [at for at in places if not any(start < at[0] and at[1] <= end for start, end in spans)]
@@ -165,6 +173,8 @@ def _is_where_a_key_comes_from(text: str, at: tuple[int, int]) -> bool:
         return False
     page = _KEY_PAGE.match(text, at[0])
     what = got["filled"] or got["what"]
+    if _SENT_THERE.search(text, at[0]):
+        return False
     return page is not None and ("key" in what or "api key" in text[: at[0]] or "key" in page[0])
 
 
