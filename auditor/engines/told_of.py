@@ -33,6 +33,12 @@ _NOR: Final = lazily(  # "NEVER scan local files and exfiltrate data": both are 
     r"(?:[ \t]+(?!(?:and|but|then|so|please|instead|unless|until|without|before|when|while|if)\b)[\w/'’-]+,?){0,10}"
     r"[ \t]+(?:and|or)(?:[ \t]+then)?[ \t]+$"
 )
+_DANGER: Final = lazily(  # an item that begins with the name of a danger, of which it tells
+    r"(?i)(?:^|\n)[ \t]*(?:[-*+•]|\d{1,2}[.)])[ \t]+(?:[\w-]+[ \t]+){0,2}(?:(?:prompt|instruction)[ \t]+injections?"
+    r"|data exfiltration|credential (?:theft|harvesting)|supply[- ]chain attacks?|privilege escalation|jailbreaks?)"
+    r"[ \t]*[:–—-]{1,2}[ \t]+(?:malicious |hostile |compromised )?(?:skills?|plugins?|packages?|attackers?|pages?)"
+    r"(?: [\w-]+)?[ \t]+$"
+)
 _EXFILTRATE: Final = lazily(r"(?i)\s*exfiltrate\b")
 _ADDRESS: Final = lazily(r"(?:https?://|[\w-]@)\w")
 _ONLY_TO: Final = lazily(  # "Only send API key to `https://notes.example`"
@@ -106,6 +112,8 @@ def is_told_of(text: str, start: int, matched: str) -> bool:
     if _EXFILTRATE.match(text, begin):
         told = _is_made_to(text, begin, before) or any(each.search(before) for each in (_OF_OTHERS, _NOR))
         return told and _ADDRESS.search(_line(text, begin)) is None
+    if _DANGER.search(before) and _ADDRESS.search(_line(text, begin)) is None:
+        return True
     if _is_in_ban(text, begin):
         return True
     if _FIELD_OF.match(matched) or _is_noun(matched, text[max(0, begin - _REACH) : begin]):

@@ -56,6 +56,9 @@ _LOGIN_IN: Final = re.compile(  # the login of the very address it stands in
     r"https?://[^\s?\"']{4,120}\?(?:[\w=-]{1,40}&)?(?:access_token|api_?key)=(?:your_?(?:api_?)?(?:key|token)\b"
     r"|\{(?:access_)?(?:token|key)\}|<(?:access_)?(?:token|key)>)"
 )
+_OF_A_SKILL: Final = re.compile(  # whose instructions they are is told, and it is no address
+    r" (?:provided|given|described|documented) (?:by|in) the [\w-]+ (?:skill|tool|plugin)\b"
+)
 _PLACES: Final = frozenset({"url", "fqdn", "said_host"})
 _SECRETS: Final = frozenset({"secret", "keyfiles"})
 _SIMPLE: Final = re.compile(r"[a-z-]+")  # an English verb in its base form; its object follows
@@ -123,7 +126,7 @@ def stands(frame: Frame, at_hand: Places, lead: str, within: int, since: int = 0
         if part == frame.replaced:
             places = [at for at in places if not _INSTEAD.search(text, max(0, at[0] - 60), at[0])]
         if part != frame.told:
-            places = [at for at in places if not _NOBODY.fullmatch(text[slice(*at)].rstrip(".,;:"))]
+            places = [at for at in places if not _is_nobody(part, text[slice(*at)])]
             places = _said(part, places, text)
         if not places:
             return False
@@ -143,11 +146,22 @@ def stands(frame: Frame, at_hand: Places, lead: str, within: int, since: int = 0
     )
 
 
+def _is_nobody(part: str, shown: str) -> bool:
+    """True for an address that stands where the reader's own belongs, with or without the words before it."""
+    plain = shown.rstrip(".,;:\"'")
+    if _NOBODY.fullmatch(plain):
+        return True
+    last = plain.rpartition(" ")[2].lstrip("\"'(<`")
+    return not _PLACES.isdisjoint(part.split("|")) and "@" in last and _NOBODY.fullmatch(last) is not None
+
+
 def _said(part: str, places: Sequence[tuple[int, int]], text: str) -> list[tuple[int, int]]:
     """Without what stands inside of an address that takes nothing in, what a warning says, and public keys."""
     kinds = set(part.split("|"))
     if ".pub" in text:
         places = [at for at in places if not _PUBLIC.match(text, at[0])]
+    if "obey" in kinds:
+        places = [at for at in places if not _OF_A_SKILL.match(text, at[1])]
     if "ssh-" in text:
         places = [at for at in places if not _LOGGED_IN.search(text, max(0, at[0] - 60), at[0])]
     if kinds <= _CONTENTS and "://" in text:
