@@ -164,6 +164,14 @@ class Module:
             return {}
         return found[0].exported_senders(found[1][-1] if found[1] else "*")
 
+    def is_function(self, path: str) -> bool:
+        """True when the member is a function and can be nothing else."""
+        found = self._elsewhere(path)
+        if found is None or len(found[1]) != 1 or found[1][0].endswith("()") or self._tool.depth > _DEEPEST:
+            return False
+        values = found[0].exported_values(found[1][0])
+        return bool(values) and all(value.functions and replace(value, functions=()) == UNKNOWN for value in values)
+
     def places(self, path: str) -> tuple[Host, ...]:
         """Where the store is of which the member is a method."""
         found = self._elsewhere(path)
@@ -184,8 +192,8 @@ class Module:
         if len(members) < 2 or self._flow is None or not self.exports(members[0].removesuffix("()")):
             return ""
         first, name = members[:2]
+        values = self.exported_values(first.removesuffix("()"))
         self._tool.depth += 1
-        values = [self._flow.resolver.value(*each) for each in self._exports(first.removesuffix("()"))]
         if first.endswith("()"):
             values = [self._flow.resolver.calls.returned(each) for value in values for each in value.functions]
         self._tool.depth -= 1
@@ -201,12 +209,16 @@ class Module:
 
     def exported_value(self, name: str) -> Value:
         """The qualified names and texts that the export `name` stands for."""
+        return union(self.exported_values(name) or [UNKNOWN])
+
+    def exported_values(self, name: str) -> list[Value]:
+        """What each expression that is exported under `name` stands for."""
         flow = self._flow
         if flow is None:
-            return UNKNOWN
+            return []
         self._tool.depth += 1
         try:
-            return union([flow.resolver.value(node, scope) for node, scope in self._exports(name)] or [UNKNOWN])
+            return [flow.resolver.value(node, scope) for node, scope in self._exports(name)]
         finally:
             self._tool.depth -= 1
 
