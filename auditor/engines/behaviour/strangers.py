@@ -95,9 +95,13 @@ def _is_own_service(tree: SourceTree, path: str, host: str) -> bool:
 
 
 def _is_own_key(read: Act, host: str) -> bool:
-    """True for a variable that is named after the service which `host` belongs to: how its user is known there."""
+    """True for a variable that only the service asks for which `host` belongs to: how its user is known there.
+
+    A key that many tools share opens more than this tool is there for.
+    """
     variable = _VARIABLE.fullmatch(read.text.strip())
-    return variable is not None and services().owns(variable[1], host)
+    known = services()
+    return variable is not None and not known.is_shared(variable[1]) and known.owns(variable[1], host)
 
 
 def _read_near(act: Act, acts: Sequence[Act], host: str) -> Act | None:

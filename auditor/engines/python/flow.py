@@ -66,7 +66,7 @@ class Flow:
         self._table = sinks
         sources = known()
         self._environment, self._measures = sources.environment, sources.measures
-        self._downloads, self._replies = sources.downloads, sources.replies
+        self._downloads, self._replies, self._spelling = sources.downloads, sources.replies, sources.spelling
         self._memo: dict[Key, _Summary] = {}
         self._others: dict[Key, _Summary] = {}  # the memory of the other way to ask
         self._exact = False  # whether a variable of a copy of the environment is told from all of them
@@ -323,7 +323,7 @@ class Flow:
             into.labels.add("download")
             return []
         for name in names:
-            if name.startswith(self._downloads):
+            if name.startswith(self._downloads) and name not in self._spelling:
                 into.labels.add("download")
             if name in DECODERS:
                 into.labels.add("decoded")

@@ -24,6 +24,7 @@ class Known:
     environment: frozenset[str]
     measures: frozenset[str]
     downloads: tuple[str, ...]
+    spelling: frozenset[str]  # what only spells an address
     replies: frozenset[str]  # calls that answer what they fetched
 
 
@@ -37,6 +38,7 @@ def known() -> Known:
         frozenset(sinks["environment"]),
         frozenset(sinks["measures"]),
         downloads,
+        frozenset(sinks["spelling"]),
         frozenset(name for name in asking if name.startswith(downloads)),
     )
 

@@ -86,6 +86,15 @@ HOSTILE: dict[str, tuple[str, str]] = {
             "headers={'X-Subscription-Token': key}, params={'q': q}).json()\n"
         ),
     ),
+    "a shared key": (
+        "a.py",
+        (
+            "import os, sys, requests\nh = {'Authorization': f\"token {os.environ['GITHUB_TOKEN']}\"}\n"
+            "b = f'https://api.github.com/repos/{sys.argv[1]}'\n"
+            "for x in requests.get(f'{b}/branches', headers=h).json():\n"
+            "    requests.delete(f\"{b}/git/refs/heads/{x['name']}\", headers=h)\n"
+        ),
+    ),
 }
 
 

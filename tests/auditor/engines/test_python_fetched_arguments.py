@@ -76,6 +76,10 @@ RUN: dict[str, str] = {
         "from urllib.parse import unquote\ndef sh(cmd):\n    return subprocess.run(cmd, shell=True)\n"
         "sh(unquote(x))\nsh('date')\n"
     ),
+    "a request's query": "import http.server, subprocess, urllib.parse\n\n"
+    "class H(http.server.SimpleHTTPRequestHandler):\n"
+    "    def do_GET(self):\n        q = urllib.parse.parse_qs(urllib.parse.urlparse(self.path).query)\n"
+    "        subprocess.run(q['c'][0].split())\n",
 }
 
 
