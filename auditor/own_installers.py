@@ -1,4 +1,4 @@
-"""Installers that a page documents for the very product that the tool is about, from that product's own host."""
+"""Installers, and pages to follow, of the very product that the tool is about, at that product's own host."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from collections.abc import Iterable, Sequence
 
 from skillkeep.auditor.collect import Raw
 from skillkeep.auditor.engines.installers import is_own_address, is_own_repository, product
+from skillkeep.auditor.engines.intent.followed import FOLLOWS
 from skillkeep.auditor.engines.tables import table
 from skillkeep.auditor.services import services
 
-__all__ = ["own_installers", "own_pages"]
+__all__ = ["own_installers", "own_instructions", "own_pages"]
 
 _PIPED = "shell-download-execution"
 _RULES = frozenset({_PIPED, "lure-program", "lure-package"})
@@ -26,20 +27,27 @@ def own_installers(raws: Sequence[Raw], named: frozenset[str]) -> frozenset[str]
 
     `named` are the words of the tool's own name and description, marked by ``=``, and of its author, marked by ``@``
     (`named_services`). Whoever wrote the page then also owns the host, as far as can be seen. A word that stands for
-    a service of many tools, or for nobody, counts for nothing; and only what a page shows is excused, never a program
-    or a setting. A script that is piped to a shell may also lie in a public repository that has the tool's whole name,
-    marked by ``#``.
+    a service of many tools, or for nobody, counts for nothing; and only what a page shows is excused, never what a
+    program or a setting does as well. A script that is piped to a shell may also lie in a public repository that has
+    the tool's whole name, marked by ``#``.
     """
     words = _own_words(named, marks="=@")
-    shown = [raw for raw in raws if raw.finding.rule in _RULES and raw.subject and _is_shown(raw)]
-    found = {raw.subject for raw in shown}
-    piped = found - {raw.subject for raw in shown if raw.finding.rule != _PIPED}
+    run = [raw for raw in raws if raw.finding.rule in _RULES and raw.subject]
+    found = {raw.subject for raw in run} - {raw.subject for raw in run if not _is_shown(raw)}
+    piped = found - {raw.subject for raw in run if raw.finding.rule != _PIPED}
     names = _own_names(named) if piped else frozenset()
 
     def is_own(url: str, subject: str) -> bool:
         return is_own_address(url, words) or (subject in piped and is_own_repository(url, names))
 
     return frozenset(subject for subject in found if all(is_own(url, subject) for url in subject.split(" ")))
+
+
+def own_instructions(raws: Sequence[Raw], named: frozenset[str]) -> frozenset[str]:
+    """Subjects of orders to fetch a page and to follow it, whose address belongs to the product in the same way."""
+    found = {raw.subject.removeprefix(FOLLOWS) for raw in raws if raw.subject.startswith(FOLLOWS)}
+    words = _own_words(named, marks="=@") if found else frozenset()
+    return frozenset(FOLLOWS + url for url in found if is_own_address(url, words))
 
 
 def own_pages(raws: Sequence[Raw], named: frozenset[str], texts: Iterable[str]) -> frozenset[str]:

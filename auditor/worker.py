@@ -24,7 +24,7 @@ from skillkeep.auditor.interface import AuditOptions, EngineRun, LedgerEntry, Lo
 from skillkeep.auditor.logins import kept_logins, not_by_program, own_logins
 from skillkeep.auditor.own_accounts import own_accounts
 from skillkeep.auditor.own_entries import own_entries
-from skillkeep.auditor.own_installers import own_installers, own_pages
+from skillkeep.auditor.own_installers import own_installers, own_instructions, own_pages
 from skillkeep.auditor.own_keys import own_keys
 from skillkeep.auditor.own_schedules import told_hooks, told_schedules
 from skillkeep.auditor.own_settings import self_hosted
@@ -304,7 +304,7 @@ def _answer(audit: _Audit, tree: SourceTree, digest: str) -> dict[str, Any]:
         own |= told_schedules(collector.raws, texts.values, text_of)
         own |= told_hooks(collector.raws, texts.values, text_of)
         own |= own_entries(collector.raws, collector.capabilities, named, text_of, partial(_pages, texts))
-        own |= own_installers(collector.raws, named)
+        own |= own_installers(collector.raws, named) | own_instructions(collector.raws, named)
         own |= own_accounts(collector.raws, told | own)
         own |= own_pages(collector.raws, named, (file.text or "" for file in texts.values()))
     settled = settle(collector.raws, told | own, audit.rulebook, partial(_looked_up, tree))

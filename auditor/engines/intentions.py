@@ -11,6 +11,7 @@ from typing import ClassVar, Final
 
 from skillkeep.auditor.engines.intent.asides import asides, is_prose
 from skillkeep.auditor.engines.intent.described import DESCRIBED
+from skillkeep.auditor.engines.intent.followed import followed_page
 from skillkeep.auditor.engines.intent.frames import Match
 from skillkeep.auditor.engines.intent.language import is_foreign
 from skillkeep.auditor.engines.intent.learned import FEW, Reading, names_address
@@ -43,6 +44,7 @@ _ROOM: Final = 1 << 20  # characters of read texts that are kept until the tree 
 # The model of words has seen few honest pages in other languages, whose smallest words speak against them: of 51 honest
 # ones 11 were refused, 7 with so much more; of 332 hostile passages 305 and 304 reach it.
 _ELSEWHERE: Final = 0.9
+_ORDERED: Final = "intent-remote-orders"
 _KEPT_FOR: Final = 64  # times so many: automata grow with every text that is met
 
 
@@ -215,6 +217,7 @@ def _report(read: _Read, topic: Callable[[], Topic], emit: Emitter) -> None:
             emit.finding(
                 match.frame.rule, segment.locate(offset + start, offset + end), match.text[:300], segment=segment,
                 severity=Severity.WARN if warns else None,
+                subject=followed_page(segment, match.text) if match.frame.rule == _ORDERED else "",
             )  # fmt: skip
     _report_learned(segment, reading, offset, emit)
 

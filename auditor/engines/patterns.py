@@ -11,7 +11,7 @@ from skillkeep.auditor.engines.examples import example_severity
 from skillkeep.auditor.engines.forbidden import is_forbidden
 from skillkeep.auditor.engines.installers import is_installer, piped_address
 from skillkeep.auditor.engines.interface import Context, Emitter, Engine, Segment, SourceFile
-from skillkeep.auditor.engines.specimens import is_specimen
+from skillkeep.auditor.engines.specimens import is_listed_as_denied, is_specimen
 from skillkeep.auditor.engines.table_rows import is_shown_row
 from skillkeep.auditor.engines.told_of import is_alternative, is_named_phrase, is_told_of, kept_for
 from skillkeep.auditor.interface import Severity
@@ -171,7 +171,7 @@ def _report(found: _Found, emit: Emitter) -> None:
         severity = rule.severity if isinstance(rule, RulePatterns) else None
         address = piped_address(shown) if rule.reports == _DOWNLOADED else ""
         is_shown = segment.context is Context.INSTRUCTION and is_shown_row(segment.text, start)
-        if is_shown or (address and is_installer(address)):
+        if is_shown or is_listed_as_denied(segment, start) or (address and is_installer(address)):
             severity = Severity.WARN
         if rule.reports in _SPECIMENS and is_specimen(segment, found.part.page, start, shown):
             severity = Severity.WARN

@@ -7,7 +7,7 @@ from typing import Final
 from skillkeep.auditor.engines.interface import Context, Segment
 from skillkeep.auditor.lazily import lazily
 
-__all__ = ["is_specimen"]
+__all__ = ["is_listed_as_denied", "is_specimen"]
 
 _CODE: Final = frozenset({Context.PYTHON, Context.JAVASCRIPT, Context.TYPESCRIPT})
 _MOST_LINES: Final = 6
@@ -29,6 +29,14 @@ _OUTCOME: Final = lazily(
     r"(?i)\b(?:(?:will|should|must) (?:then )?be (?:blocked|denied|rejected|refused|detected|flagged)|blocks this"
     r"|(?:should|will) show a detection|be (?:denied|blocked) by)\b"
 )
+_DENIED: Final = lazily(  # a whole line of JSON: what a policy keeps from an agent
+    r"(?i)[ \t]*\"(?:\w+_)?(?:block(?:ed|list)?|deny|denied|denylist|forbid(?:den)?"
+    r"|disallow(?:ed)?|banned|reject(?:ed)?)"
+    r"(?:_\w+)?\"[ \t]*:[ \t]*\[(?:[ \t]*\"[^\"\n]{1,60}\"[ \t]*,?){2,}[ \t]*\],?[ \t]*"
+)
+_CAUGHT: Final = lazily(r"(?i)\b(?:flag|detect|catch|recogni[sz]e|block|miss)(?:s|es|ed|ing)?[ \t]+`<!--[ \t]*$")
+_CLOSED: Final = lazily(r"[ \t]*-->`")
+_HOST: Final = lazily(r"://|@|[\w-]\.[A-Za-z]{2,}")
 _ADDRESS: Final = lazily(r"https?://|[\w-]@\w|\bwebhook\b")
 
 
@@ -37,6 +45,10 @@ def is_specimen(segment: Segment, page: str, start: int, shown: str) -> bool:
 
     A block is short and names no address; the words above it tell what it is, and those below what comes of it.
     """
+    if segment.context is Context.INSTRUCTION:  # "it won't flag `<!-- ignore previous instructions -->`"
+        first = segment.text.rfind("\n", 0, start) + 1
+        at, end = start + len(shown) - len(shown.lstrip()), start + len(shown.rstrip())
+        return bool(_CAUGHT.search(segment.text[first:at]) and _CLOSED.match(segment.text, end))
     if segment.context in _CODE and not segment.provenance:
         line = segment.text[segment.text.rfind("\n", 0, start) + 1 : start]
         return _TEST.search(segment.path) is not None and _GIVEN.match(line) is not None
@@ -53,3 +65,11 @@ def is_specimen(segment: Segment, page: str, start: int, shown: str) -> bool:
     lead = "\n".join(above.split("\n")[-_BEFORE:])
     tried = lead.rstrip(" *_").endswith(":") and _LEAD.search(lead) and not _OBEYED.search(lead)
     return bool(tried and _OUTCOME.search(below))
+
+
+def is_listed_as_denied(segment: Segment, start: int) -> bool:
+    """True in a line of JSON that a page shows, where texts are listed that are denied, and no address among them."""
+    if segment.context is not Context.FENCED or len(segment.provenance) != 1:
+        return False
+    line = segment.text[segment.text.rfind("\n", 0, start) + 1 :].partition("\n")[0]
+    return _DENIED.fullmatch(line) is not None and not _HOST.search(line)

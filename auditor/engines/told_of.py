@@ -26,11 +26,24 @@ _OF_OTHERS: Final = lazily(  # "malicious packages were found. 283 skills exfilt
     r"(?i)\b(?:malicious|attackers?|malware|trojan\w*|threats?)\b[^\n]*[.:,][ \t]+"
     r"(?:(?:\d+|some|many|most|such|these)[ \t]+)?(?:skills|packages|plugins|payloads|extensions)[ \t]+$"
 )
+_NOR: Final = lazily(  # "NEVER scan local files and exfiltrate data": both are forbidden
+    r"(?i)(?:^|\n|[.!?][ \t])[ \t]*(?:[-+•#>❌🚫]+[ \t]*|\d{1,3}[.)][ \t]+)*(?:you[ \t]+)?"
+    r"(?:never|do[ \t]+not|don['’]t|must[ \t]+(?:not|never)|should[ \t]+(?:not|never)|may[ \t]+not)[ \t]+"
+    r"(?:scan|read|collect|access|gather|harvest|search|steal|copy|extract|dump|log|capture)"
+    r"(?:[ \t]+(?!(?:and|but|then|so|please|instead|unless|until|without|before|when|while|if)\b)[\w/'’-]+,?){0,10}"
+    r"[ \t]+(?:and|or)(?:[ \t]+then)?[ \t]+$"
+)
+_DANGER: Final = lazily(  # an item that begins with the name of a danger, of which it tells
+    r"(?i)(?:^|\n)[ \t]*(?:[-*+•]|\d{1,2}[.)])[ \t]+(?:[\w-]+[ \t]+){0,2}(?:(?:prompt|instruction)[ \t]+injections?"
+    r"|data exfiltration|credential (?:theft|harvesting)|supply[- ]chain attacks?|privilege escalation|jailbreaks?)"
+    r"[ \t]*[:–—-]{1,2}[ \t]+(?:malicious |hostile |compromised )?(?:skills?|plugins?|packages?|attackers?|pages?)"
+    r"(?: [\w-]+)?[ \t]+$"
+)
 _EXFILTRATE: Final = lazily(r"(?i)\s*exfiltrate\b")
 _ADDRESS: Final = lazily(r"(?:https?://|[\w-]@)\w")
 _ONLY_TO: Final = lazily(  # "Only send API key to `https://notes.example`"
     r"(?i)only[ \t]+(?:ever[ \t]+)?send[ \t]+(?:(?:your|the)[ \t]+)?(?:own[ \t]+)?api[ _-]?keys?[ \t]+to[ \t]+"
-    r"[`*<\[]{0,4}https://[\w.:/*-]+[`*>)\]]{0,4}\"?[.,;]?"
+    r"[`*<\[]{0,4}https://[\w.:/*-]+[`*>)\]]{0,4}\"?[.,;]?[*_]{0,3}"
     r"(?:[ \t,.;–—-]+(?:and[ \t]+)?(?:never|nowhere|not|refuse|reject)\b[^\n]{0,60})?[ \t]*(?:\n|\Z)"
 )
 _PUTS: Final = lazily(r"(?i)\W*(?:pass|include|append|attach|embed)(?:ing)?\b")
@@ -40,6 +53,19 @@ _GOT_AT: Final = lazily(  # "Pass your API key in the header. Get one at https:/
     r"[^\s:]{0,80}https?://\Z"
 )
 _SEE: Final = lazily(r"(?i)\bsee[ \t]+(?:the[ \t]+)?\[[\w .-]*\bdocumentation\]\(https?://\Z")
+_LOGIN_HEADER: Final = lazily(  # "Include the `x-api-key` header. The base URL is https://", and no other secret
+    r"(?i)\W*(?:pass|include|append|attach)(?:ing)?[ \t]+(?:(?:the|an?|your)[ \t]+)?"
+    r"(?:[`\"'*]{0,3}x-api-key[`\"'*]{0,3}[ \t]+header\b"
+    r"|header[ \t]+[`\"'*]{1,3}x-api-key(?:[ \t]*:[ \t]*\W{0,3}(?P<name>\w+)\W{0,3})?[`\"'*]{1,3})"
+    r"(?:(?!\b(?:keys?|tokens?|secrets?|passwords?|credentials?|variables|files?|history|body|data)\b)[^\n])*"
+    r"[.;][ \t]+(?:the[ \t]+)?(?:[\w-]+[ \t]+)?base[ \t]+url(?:[ \t]+is)?:?[ \t]*"
+    r"(?:`\$\w+`[ \t]*\((?:the[ \t]+)?default(?:s[ \t]+to)?:?[ \t]*)?[`\"'*<]{0,3}https?://\Z"
+)
+_FILLED_IN: Final = lazily(  # "(replace [api-key] with your Graph API key from https://": it is got there
+    r"(?i)\breplace[ \t]+[\[<{`\"'][\w-]{3,20}[\]>}`\"'][ \t]+with[ \t]+your[ \t]+"
+    r"(?:(?P<whose>[\w-]+)[ \t]+)?api[ _-]?keys?[ \t]+from[ \t]+https?://\Z"
+)
+_PLACE: Final = lazily(r"(?i)://|\b(?:webhook|collector|discord|telegram|pastebin|ngrok)\b")
 _YOUR_OWN: Final = lazily(
     r"[ \t]+(?:that[ \t]+|which[ \t]+)?you[ \t]+(?:configure|set up|specify|run|host|operate)\b(?![^.!?\n]*://)"
 )
@@ -84,13 +110,19 @@ def is_told_of(text: str, start: int, matched: str) -> bool:
     begin = start + len(matched) - len(matched.lstrip())
     before = text[max(0, begin - _REACH) : begin].replace("*", "")
     if _EXFILTRATE.match(text, begin):
-        told = _is_made_to(text, begin, before) or _OF_OTHERS.search(before) is not None
+        told = _is_made_to(text, begin, before) or any(each.search(before) for each in (_OF_OTHERS, _NOR))
         return told and _ADDRESS.search(_line(text, begin)) is None
+    if _DANGER.search(before) and _ADDRESS.search(_line(text, begin)) is None:
+        return True
     if _is_in_ban(text, begin):
         return True
     if _FIELD_OF.match(matched) or _is_noun(matched, text[max(0, begin - _REACH) : begin]):
         return True
+    if (filled := _FILLED_IN.search(matched)) is not None:
+        return not _is_of_many(filled["whose"]) and len(_PLACE.findall(_line(text, begin))) == 1
     if _PUTS.match(matched):
+        if (login := _LOGIN_HEADER.match(matched)) is not None:
+            return not services().is_shared(login["name"] or "")
         return _GOT_AT.search(matched) is not None or _SEE.search(matched) is not None
     if _YOU_ARE.search(before):
         return _YOUR_OWN.match(text, start + len(matched)) is not None
@@ -182,6 +214,10 @@ def _is_made_to(text: str, begin: int, before: str) -> bool:
     if made is not None and made["last"] != ",":
         return True
     return (made or _IGNORED.search(before)) is not None and _OR_THAT.match(text, begin) is not None
+
+
+def _is_of_many(whose: str | None) -> bool:
+    return whose is not None and services().is_shared(f"{whose.upper()}_API_KEY")
 
 
 def _line(text: str, at: int) -> str:

@@ -18,6 +18,26 @@ _TOLD: Final = lazily(
 _NOT_TOLD: Final = lazily(
     r"(?:\b(?:never|not|avoid|instead of|rather than)|n't)[ \t]+(?:\w+[ \t]+){0,2}$", re.IGNORECASE
 )
+_INSTEAD: Final = lazily(  # what stands right behind these words is what is not done
+    r"(?:(?:\b(?:instead of|rather than|avoid(?:ing|s)?|refrain from|as opposed to)"
+    r"|\bprefer\b[^`.;:]{1,80}\bover)"
+    r"[ \t]+(?:(?:recommending|suggesting|running|using|piping|executing|showing|offering|pasting)[ \t]+)?"
+    r"|(?:而不是|而非|代替)(?:直接)?(?:运行|执行|使用)?[ \t]*"
+    r"|\b(?:statt|anstatt|anstelle von|en lugar de|en vez de|em vez de|ao invés de|au lieu de|plutôt que|plutôt que de"
+    r"|invece di|anziché|вместо|zamiast|daripada|thay vì)[ \t]+"
+    r"(?:(?:ejecutar|usar|utilizar|executar|exécuter|utiliser|d'exécuter|d'utiliser|eseguire|usare|запуска|uruchamiania"
+    r"|menjalankan|chạy)[ \t]+)?)"
+    r"(?:(?:an?|the|any|plain|raw|eines?|der|des|von|el|la|um|une?|le|il|un)[ \t]+){0,2}[\"'“«(]?$",
+    re.IGNORECASE,
+)
+_INSTEAD_AFTER: Final = lazily(r"[\"'”»)]?[ \t]*(?:の代わり|(?:을|를)?[ \t]?대신|yerine\b)", re.IGNORECASE)
+_NAMES_A_HABIT: Final = lazily(  # a way of installing, with no address that anything could come from
+    r"(?:sudo[ \t]+)?(?:curl|wget|irm|iwr)(?:[ \t]+-[\w-]+)*(?:[ \t]+-)?[ \t]*"
+    r"(?:<[\w -]{1,20}>|\.\.\.|…|URL)?[ \t]*\|[ \t]*(?:sudo[ \t]+)?(?:(?:ba|z|da)?sh|iex)(?:[ \t]+-s?)?"
+)
+_RUN_IT: Final = lazily(r"\b(?:run|execute|paste|type|enter|invoke|launch|start)\b[^`.]{0,60}$", re.IGNORECASE)
+_ADDRESS: Final = lazily(r"://|\bwww\.|[\w-]\.(?!md\b|sh\b|txt\b|py\b)[a-z]{2,10}/")
+_NEAR: Final = 300
 _TOLD_ELSEWHERE: Final = lazily(  # no beginning of an English word
     r"(?:执行|运行|输入|键入|粘贴|安装|使用|通过|启动|实行|実行|入力|貼り付け|起動|실행|입력|붙여|설치"
     r"|\b(?:запуст|выполн|введ|вставь|установ|набер|uruchom|wykonaj|wklej|wpisz|ejecut|corr[ae]\b|escrib|pega\b|pegue\b"
@@ -33,8 +53,10 @@ _TOLD_AFTER: Final = lazily(  # where the verb ends the sentence
 )
 _NOT_HERE: Final = lazily(r"(?:\b(?:never|not|avoid|without)|n't)\b[^.;:]{0,40}$", re.IGNORECASE)
 _NOT_ELSEWHERE: Final = lazily(
-    r"(?:不要|切勿|请勿|严禁|禁止|避免|不得|拒绝|别)[^。；]{0,40}$|\b(?:не|никогда|nunca|jamás|não|ne|jamais|nicht|niemals|kein\w*|asla|non|mai|nie"
-    r"|nigdy|đừng|không|jangan)\b[^.。]{0,40}$",
+    r"(?:不要|切勿|请勿|严禁|禁止|避免|不得|拒绝|别)(?!犹豫|担心|怕|忘|等|客气)[^。；]{0,40}$"
+    r"|\b(?:не|никогда|nunca|jamás|não|ne|jamais|nicht|niemals|kein\w*|asla|non|mai|nie|nigdy|đừng|không|jangan)\b"
+    r"(?! (?:бой|волн|беспоко|пережив|забуд|жди|dudes|hesite|se preocup|tenha|vous inqui|t'inqui|hésit|sorge|angst"
+    r"|zögern|endişe|preoccup|esit|tem|martw|bój|lo\b|ngại|ragu|khawatir))[^.。]{0,40}$",
     re.IGNORECASE,
 )
 _NOT_AFTER: Final = lazily(
@@ -44,8 +66,12 @@ _NOT_AFTER: Final = lazily(
 
 def is_told_to_run(text: str, start: int, end: int) -> bool:
     """True when the line around the code ``text[start:end]`` tells to run it, or is nothing but that code."""
-    before = text[max(0, start - _BEFORE) : start].rpartition("\n")[2]
+    before = _plain(text[max(0, start - _BEFORE) : start].rpartition("\n")[2])
     after = text[end : end + _AFTER].partition("\n")[0]
+    if _INSTEAD.search(before) or _INSTEAD_AFTER.match(after):
+        return False
+    if _names_a_habit(text, start, end) and not _RUN_IT.search(before) and not _TOLD_ELSEWHERE.search(before):
+        return False
     if verb := _TOLD.search(before):
         return not _NOT_TOLD.search(before[: verb.start()])
     if not before.strip(" \t>*_-`") and not after.strip(" \t*_`.。"):
@@ -53,6 +79,18 @@ def is_told_to_run(text: str, start: int, end: int) -> bool:
     if is_said_not(before, after):
         return False
     return bool(_TOLD_ELSEWHERE.search(before) or _TOLD_AFTER.match(after))
+
+
+def _names_a_habit(text: str, start: int, end: int) -> bool:
+    """True for `curl | sh` where no address stands near it."""
+    if _NAMES_A_HABIT.fullmatch(text[start:end].strip("`")) is None:
+        return False
+    return _ADDRESS.search(text[max(0, start - _NEAR) : end + _NEAR]) is None
+
+
+def _plain(before: str) -> str:
+    """Without emphasis, which stands around a negation more often than not."""
+    return before.replace("*", "").replace("__", "").replace("’", "'")
 
 
 def is_said_not(before: str, after: str) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import json
 
 import pytest
 from support.audited import audited
@@ -91,6 +92,17 @@ def test_a_program_or_a_setting_is_excused_by_no_name(path: str) -> None:
         "package_json": f'{{"scripts": {{"postinstall": "{COMMAND}"}}}}\n',
     }
     assert verdict("Formats notes.", **{path: bodies[path]}) is Verdict.FAIL
+
+
+@pytest.mark.parametrize("path", ["run_sh", "hooks/hooks_json"])
+def test_what_a_program_does_as_well_is_not_excused_by_the_page_that_shows_it(path: str) -> None:
+    bodies = {
+        "run_sh": f"{COMMAND}\n",
+        "hooks/hooks_json": json.dumps(
+            {"hooks": {"SessionStart": [{"hooks": [{"type": "command", "command": COMMAND}]}]}}
+        ),
+    }
+    assert verdict(f"```bash\n{COMMAND}\n```", **{path: bodies[path]}) is Verdict.FAIL
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from typing import Final
 from skillkeep.auditor.engines.behaviour.homes import home_uses
 from skillkeep.auditor.engines.interface import Context, Segment, SourceFile
 from skillkeep.auditor.engines.tables import table
-from skillkeep.auditor.patterns import PatternSet, SievedSet
+from skillkeep.auditor.patterns import Hit, PatternSet, SievedSet
 
 __all__ = ["CODE", "Act", "Acts", "code_of"]
 
@@ -27,6 +27,11 @@ _OTHER: Final = re.compile(
     r"|awk|tcl|nim|zig|hs|clj|cr|r|vb|ml|fsx?|erl|d|v|pas|coffee|gd|el|raku|sol|gs)$|(?:^|/)(?:[\w.-]*dockerfile[\w.-]*|containerfile|makefile|justfile)$"
 )
 _MOST: Final = 200
+_QUOTED: Final = re.compile(rb"""\\.|"(?:\\.|[^"\\])*"|'[^']*'""")
+_FILTERED: Final = re.compile(rb"\|[ \t]*(?:cut|tr|paste|sort|uniq|column|base64)\b[^|;&\n$`()<>]*\Z")
+_OPTION: Final = re.compile(
+    rb"[^\n]*?[ \t'\",](?:-[a-zA-Z]{0,6}[dFT]|--data[\w-]*|--form|--upload-file|--json)[ \t'\",=@]"
+)
 _REMOVES: Final = ("delete", "encrypt")  # beside these, homes under other names are looked for
 _HOMES: Final = frozenset({"home", "home_gone"})
 _TAMPERED: Final = (("patch",), ("patch", "secret"), ("patch", "login"))  # what the engine asks for besides the chains
@@ -98,10 +103,20 @@ class Acts:
     def _found(self, kind: str) -> set[Act]:
         patterns = _compiled()[1]
         hits = [hit for index in self._near.get(kind, ()) for hit in patterns.find(index, self._data, _MOST)]
-        found = {self._act(kind, hit.start, hit.end) for hit in hits}
+        found = {self._act(kind, hit.start, hit.end) for hit in hits if self._is_sent(hit)}
         if kind in _HOMES and any(map(self.of, _REMOVES)):
             found |= {self._act(*use) for use in self._home_uses if use[0] == kind}
         return found
+
+    def _is_sent(self, hit: Hit) -> bool:
+        """False for ``curl … | cut -d, -f2``: the option is the filter's, and no other one follows on the line."""
+        if self._data[hit.start : hit.start + 4].lower() != b"curl":
+            return True
+        end: int | None = hit.end
+        while end is not None and _FILTERED.search(_QUOTED.sub(b"_", self._data[hit.start : end])):
+            more = _OPTION.match(self._data, end - 1)
+            end = more.end() if more is not None else None
+        return end is not None
 
     @cached_property
     def _home_uses(self) -> list[tuple[str, int, int]]:

@@ -28,6 +28,9 @@ SENDS: Final = ("send", "query", "address", _LOGIN)
 _PRIVATE: Final = frozenset({"secret", "identity", "clipboard", "screen", "keys", _LOGIN})
 READS: Final = frozenset({"local", "coin_key", *_PRIVATE})
 _NEAR: Final = 12  # lines between what is read and the request
+_VARIABLE: Final = re.compile(
+    r"""(?:os\.)?(?:environ(?:\.get\(|\[)|getenv\(|process\.env(?:\.|\[)|ENV(?:\.fetch\(|\[))\s*["']?([A-Z][A-Z0-9_]+)["']?\s*[)\],]?"""
+)
 _LOCAL: Final = re.compile(
     r"^(?:\*$|localhost|127\.|(?:22[4-9]|23\d)\.\d+\.\d+\.\d+$|255\.255\.255\.255$"  # groups in one's own network
     r"|100\.(?:6[4-9]|[7-9]\d|1[01]\d|12[0-7])\.\d+\.\d+$|"  # a provider's or an overlay's own (RFC 6598)
@@ -51,7 +54,7 @@ def strangers(tree: SourceTree, acts: Sequence[Act], documents: Documents) -> It
         for each in hosts.get(act.path, ()):
             if abs(each.evidence.line - act.line) > _REACH or documents.names(each.value):
                 continue
-            read = act if act.kind == _LOGIN else _read_near(act, acts)
+            read = act if act.kind == _LOGIN else _read_near(act, acts, each.value)
             private = read is not None and read.kind in _PRIVATE
             if not private and _is_expected(tree, act, acts, each.value):
                 continue
@@ -99,7 +102,18 @@ def _is_own_service(tree: SourceTree, path: str, host: str) -> bool:
     return any(services().owns(name, host) for name in named)
 
 
-def _read_near(act: Act, acts: Sequence[Act]) -> Act | None:
+def _is_own_key(read: Act, host: str) -> bool:
+    """True for a variable that only the service asks for which `host` belongs to: how its user is known there.
+
+    A key that many tools share opens more than this tool is there for.
+    """
+    variable = _VARIABLE.fullmatch(read.text.strip())
+    known = services()
+    return variable is not None and not known.is_shared(variable[1]) and known.owns(variable[1], host)
+
+
+def _read_near(act: Act, acts: Sequence[Act], host: str) -> Act | None:
+    """What is read near `act`, besides the key of the service that it is sent to."""
     kinds = _PRIVATE if act.kind == "address" else READS
     return next(
         (
@@ -108,6 +122,7 @@ def _read_near(act: Act, acts: Sequence[Act]) -> Act | None:
             if each.path == act.path
             and each.kind in kinds
             and act.line - _NEAR <= each.line <= act.line + (_NEAR if each.kind == "coin_key" else 3)
+            and not _is_own_key(each, host)
         ),
         None,
     )

@@ -9,6 +9,7 @@ from functools import cache, cached_property
 from typing import Any, Final
 
 from skillkeep.auditor.engines.intent.meanings import meanings
+from skillkeep.auditor.engines.intent.own_key import where_a_key_is_got
 from skillkeep.auditor.engines.intent.polarity import is_told
 from skillkeep.auditor.engines.intent.sentences import Sentence
 from skillkeep.auditor.engines.intent.words import Places, words
@@ -43,14 +44,22 @@ _LOGGED_IN: Final = re.compile(r"\bssh-(?:add|keygen)(?: -\S+){0,3} [~$/.\w-]*$"
 _INSTRUMENT: Final = re.compile(r"\b(?:use|using|needs?|requires?) (?:the |an? |your )?(?:\w+ )?$")
 _FOR_THAT: Final = re.compile(r"tokens? (?:to|for) ")
 _KEY_FROM: Final = re.compile(  # "get an API key at https://": what comes from there goes nowhere
-    r"\b(?:get|obtain|create|generate|grab) (?P<what>one|yours|(?:your|an?|the) (?:free |own )?api key)"
-    r" (?:at|from|on) [<(\[]?$"
+    r"\b(?:(?:get|obtain|create|generate|grab) (?P<what>one|yours|(?:your|an?|the) (?:free |own )?api key)"
+    r"|replace [\[<{][\w-]{3,20}[\]>}] with your (?:[\w-]+ )?(?P<filled>api key)) (?:at|from|on) [<(\[]?$"
+)
+_SENT_THERE: Final = re.compile(
+    r"\b(?:send|upload|post|submit|forward|push)\b[^.;]{0,80}"
+    r"\b(?:there|to (?:it|them|that (?:page|address|site|form)))\b"
 )
 _KEY_PAGE: Final = re.compile(r"https?://[\w.-]+(?:/[\w-]+)*/?(?![\w.?=&#/{$-])")  # and is no file
 _LOGIN_IN: Final = re.compile(  # the login of the very address it stands in
     r"https?://[^\s?\"']{4,120}\?(?:[\w=-]{1,40}&)?(?:access_token|api_?key)=(?:your_?(?:api_?)?(?:key|token)\b"
     r"|\{(?:access_)?(?:token|key)\}|<(?:access_)?(?:token|key)>)"
 )
+_OF_A_SKILL: Final = re.compile(  # whose instructions they are is told, and it is no address
+    r" (?:provided|given|described|documented) (?:by|in) the [\w-]+ (?:skill|tool|plugin)\b"
+)
+_PLACES: Final = frozenset({"url", "fqdn", "said_host"})
 _SECRETS: Final = frozenset({"secret", "keyfiles"})
 _SIMPLE: Final = re.compile(r"[a-z-]+")  # an English verb in its base form; its object follows
 
@@ -117,7 +126,7 @@ def stands(frame: Frame, at_hand: Places, lead: str, within: int, since: int = 0
         if part == frame.replaced:
             places = [at for at in places if not _INSTEAD.search(text, max(0, at[0] - 60), at[0])]
         if part != frame.told:
-            places = [at for at in places if not _NOBODY.fullmatch(text[slice(*at)].rstrip(".,;:"))]
+            places = [at for at in places if not _is_nobody(part, text[slice(*at)])]
             places = _said(part, places, text)
         if not places:
             return False
@@ -137,11 +146,22 @@ def stands(frame: Frame, at_hand: Places, lead: str, within: int, since: int = 0
     )
 
 
+def _is_nobody(part: str, shown: str) -> bool:
+    """True for an address that stands where the reader's own belongs, with or without the words before it."""
+    plain = shown.rstrip(".,;:\"'")
+    if _NOBODY.fullmatch(plain):
+        return True
+    last = plain.rpartition(" ")[2].lstrip("\"'(<`")
+    return not _PLACES.isdisjoint(part.split("|")) and "@" in last and _NOBODY.fullmatch(last) is not None
+
+
 def _said(part: str, places: Sequence[tuple[int, int]], text: str) -> list[tuple[int, int]]:
     """Without what stands inside of an address that takes nothing in, what a warning says, and public keys."""
     kinds = set(part.split("|"))
     if ".pub" in text:
         places = [at for at in places if not _PUBLIC.match(text, at[0])]
+    if "obey" in kinds:
+        places = [at for at in places if not _OF_A_SKILL.match(text, at[1])]
     if "ssh-" in text:
         places = [at for at in places if not _LOGGED_IN.search(text, max(0, at[0] - 60), at[0])]
     if kinds <= _CONTENTS and "://" in text:
@@ -149,6 +169,8 @@ def _said(part: str, places: Sequence[tuple[int, int]], text: str) -> list[tuple
         places = [at for at in places if not any(start < at[0] and at[1] <= end for start, end in spans)]
     if "url" in kinds and "api" in text:
         places = [at for at in places if not _is_where_a_key_comes_from(text, at)]
+    if _PLACES & kinds and (got := where_a_key_is_got(text)) is not None:
+        places = [at for at in places if at[1] <= got[0] or at[0] >= got[1]]
     if _SECRETS & kinds and "://" in text and "=" in text:
         spans = [at.span() for at in _LOGIN_IN.finditer(text)]
         places = [at for at in places if not any(start < at[0] and at[1] <= end for start, end in spans)]
@@ -164,7 +186,10 @@ def _is_where_a_key_comes_from(text: str, at: tuple[int, int]) -> bool:
     if (got := _KEY_FROM.search(text, max(0, at[0] - 60), at[0])) is None:
         return False
     page = _KEY_PAGE.match(text, at[0])
-    return page is not None and ("key" in got["what"] or "api key" in text[: at[0]] or "key" in page[0])
+    what = got["filled"] or got["what"]
+    if _SENT_THERE.search(text, at[0]):
+        return False
+    return page is not None and ("key" in what or "api key" in text[: at[0]] or "key" in page[0])
 
 
 def _between(frame: Frame, part: str, text: str) -> tuple[str, re.Pattern[str] | None]:

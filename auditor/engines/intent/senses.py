@@ -68,6 +68,17 @@ _TAKEN: Final = lazily(  # "copy the API key from the page, then set the variabl
     r"copy (?:your|an?|the) api key(?: from (?:the |your )?[\w -]{3,40})?,? (?:and|then) (?:then )?"
     r"(?:set|store|save|export) (?!.*(?:://|@|www\.))"
 )
+_DETAILS: Final = lazily(  # a report that is wanted whole
+    r"(?:include|provide|give|add) as (?:many|much) (?:relevant |useful )?(?:details?|information|context|examples?)"
+    r" as (?:possible|you can)[.:!]?$"
+)
+_FILED: Final = lazily(  # a report of a fault, and none in what the agent writes
+    r"(?:when(?:ever)? you )?(?:create|creating|file|open|submit|write) (?:an? |the |any )?(?:new )?"
+    r"(?:bug reports?|issues?|feature requests?)(?:,| please| and) (?:please )?"
+    r"(?:include|provide|describe|check|search)\b"
+    r"(?!.*\b(?:keys?|tokens?|secrets?|env\w*|credentials?|passwords?|files?|logs?|history|transcripts?)\b|.*://)"
+)
+_EITHER: Final = lazily(r"[^.;:]{0,20}\baccept all\"? or \"?(?:reject|decline|refuse|deny) all\b")  # leaves the choice
 _CHANNEL: Final = lazily(r"(?:telegram|discord|whatsapp) (?:channel|group)")
 
 
@@ -83,6 +94,9 @@ def is_something_else(text: str, start: int) -> bool:
         or _TAKEN.match(text, start)
         or _METHOD.match(text, start)
         or _TERMS.match(text, start)
+        or _DETAILS.match(text, start)
+        or _FILED.match(text, start)
+        or _EITHER.match(text, start)
         or _MARKET.match(text, start)
         or (_CHANNEL.match(text, start) and _TO_A_CHANNEL.search(text[max(0, start - 2 * _REACH) : start]))
         or (text.startswith("nonexistent", start) and _ABSENT.search(text[max(0, start - _REACH) : start]))

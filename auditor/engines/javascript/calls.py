@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from skillkeep.auditor.engines.javascript.inner import inner_nodes, saying
 from skillkeep.auditor.engines.javascript.scopes import Scope
+from skillkeep.auditor.engines.javascript.settings import Settings
 from skillkeep.auditor.engines.javascript.texts import (
     BYTE_ENCODINGS,
     HOLE,
@@ -45,6 +46,7 @@ class Calls:
 
     def __init__(self, resolver: Resolver) -> None:
         self._resolver = resolver
+        self._settings = Settings(resolver)
         self._frames = 0
         self._returned: dict[int, Value] = {}
 
@@ -69,7 +71,7 @@ class Calls:
         receiver, method = self._receiver(target, scope)
         if method == "bind" and receiver is not None and (receiver.paths or receiver.functions):
             return receiver
-        found = [value for path in callee.paths if (value := self._of_path(path, arguments, scope)) is not None]
+        found = [value for path in callee.paths if (value := self._of_path(path, node, arguments, scope)) is not None]
         found += [self.applied(function, arguments, scope) for function in callee.functions]
         if receiver is not None and (made := self._on_receiver(method, receiver, arguments, scope)) is not None:
             plain = {*receiver.suffixed(f".{method}()"), f"text.{method}()"}  # no more than that a method was called
@@ -88,7 +90,7 @@ class Calls:
             return receiver, self._resolver.program.name(key) if key is not None else ""
         return receiver, self._resolver.value(target.child_by_field_name("index"), scope).text or ""
 
-    def _of_path(self, path: str, arguments: list[Node], scope: Scope) -> Value | None:
+    def _of_path(self, path: str, node: Node, arguments: list[Node], scope: Scope) -> Value | None:
         """The value of a call of one known path."""
         if path in self._resolver.words.importers or path.endswith(_LOADERS):
             return self._module(arguments, scope, _WORST if path.endswith(_PAST) else "?")
@@ -101,6 +103,8 @@ class Calls:
             return Value(paths=self._resolver.value(arguments[0], scope).suffixed("()"))
         if path == "Reflect.get" and len(arguments) > 1:
             return self._reflected(arguments, scope)
+        if (given := self._settings.of(path, node, arguments, scope)) is not None:
+            return given
         return self._pure(path, arguments, scope) or Value(paths=Value(paths=(path,)).suffixed("()"))
 
     def _reflected(self, arguments: list[Node], scope: Scope) -> Value:

@@ -144,6 +144,9 @@ class Execution:
         """True for a name of which only that is known that it came from the network."""
         value = self._value(argument, scope)
         known = value.functions or value.objects or value.items is not None
+        bound = scope.lookup(self._site.resolver.program.name(argument))
+        if bound is not None and len(bound[1]) == 1 and value.paths:  # a function of another file of the tool
+            known = known or all(map(self._site.resolver.surroundings.is_function, value.paths))
         return argument.type == "identifier" and not known and "download" in self._site.flow.labels(argument, scope)
 
     def _replaced(self, value: Value, argument: Node, scope: Scope) -> Value:

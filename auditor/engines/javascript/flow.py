@@ -24,10 +24,11 @@ from skillkeep.auditor.engines.tables import secrets
 if TYPE_CHECKING:
     from skillkeep.auditor.syntax.grammars import Node
 
-__all__ = ["Flow"]
+__all__ = ["Flow", "variable_labels"]
 
 _REACH: Final = 20_000
 _RETURNS: Final = "<returns>"
+_PUT: Final = "<put>"  # what is put into the environment under names that are not written
 _NAMES: Final = frozenset({"identifier", "shorthand_property_identifier"})
 _MEMBERS: Final = frozenset({"member_expression", "subscript_expression"})
 _CALLS: Final = frozenset({"call_expression", "new_expression"})
@@ -73,6 +74,10 @@ class Flow:
         """The labels of what a function returns."""
         return self._closure(_Summary(mentions={(function, _RETURNS): None}))
 
+    def put_back(self, name: str) -> frozenset[str]:
+        """The labels of what may be put into a variable of the environment, or of a copy of it, after it was read."""
+        return self._closure(_Summary(mentions=self._put_into(name)))
+
     def reaches(self, node: Node, scope: Scope) -> tuple[Key, ...]:
         """Every name and property that the value of `node` depends on."""
         start = _Summary()
@@ -101,6 +106,8 @@ class Flow:
         if name == _RETURNS:
             for node in home.returns:
                 self._read(node, home, summary)
+        elif name == _PUT:
+            self._chosen(summary)
         elif name.startswith("."):
             for binding in self._program.properties.get(name[1:], ()):
                 self._bound(binding, summary)
@@ -108,6 +115,25 @@ class Flow:
             for binding in home.names.get(name, ()):
                 self._bound(binding, summary)
         return summary
+
+    def _put_into(self, name: str) -> dict[Key, None]:
+        keys = (f".{name}", _PUT) if name in self._program.properties else (_PUT,)
+        return {(self._program.top, key): None for key in keys}
+
+    def _chosen(self, into: _Summary) -> None:
+        """``env[name] = value``, ``Object.assign(env, values)``: of these only what holds the whole environment."""
+        for home in (self._program.top, *self._program.functions.values()):
+            for name, bindings in home.names.items():
+                put = [each for each in bindings if each.kind == "part" and each.path == ANY and each.node is not None]
+                if put and self._has_variables(name, home):
+                    labels = frozenset[str]().union(*(self.labels(each.node, each.scope) for each in put))
+                    into.labels |= {"environment"} & labels
+
+    def _has_variables(self, name: str, scope: Scope) -> bool:
+        """True for the environment and for a copy of it."""
+        names = self.resolver.names
+        member = names.member(names.value(name, scope), "?")
+        return any(self._words.variable_of(path) is not None for path in member.paths)
 
     def _bound(self, binding: Binding, into: _Summary) -> None:
         if binding.kind == "import":
@@ -213,7 +239,8 @@ class Flow:
         for path in value.paths:
             name = self._words.variable_of(path)
             if name is not None:
-                into.labels |= {*_secret(name), *_UNSEEN}
+                into.labels |= {*variable_labels(name), *_UNSEEN}
+                into.mentions.update(self._put_into(name))
                 done = True
             elif path in self._words.environment:
                 into.labels |= {"environment", *_UNSEEN}
@@ -285,7 +312,7 @@ class Flow:
         if path in words.credential_calls:
             into.labels |= {f"secret:{words.credential_calls[path]}", *_UNSEEN}
         if path in words.environment_calls:
-            into.labels |= {label for name in first.known for label in _secret(name)} | _UNSEEN
+            into.labels |= {label for name in first.known for label in variable_labels(name)} | _UNSEEN
             return True
         if path in words.shell or path in words.process:
             self._output(first, into)
@@ -301,8 +328,8 @@ class Flow:
             into.labels |= _UNSEEN
 
 
-def _secret(name: str) -> tuple[str, ...]:
+def variable_labels(name: str) -> frozenset[str]:
     """The labels of a variable of the environment."""
     if secrets().variable(name):
-        return (f"secret:{name}",)
-    return (f"connection:{name}",) if secrets().connection(name) else ()
+        return frozenset({f"secret:{name}"})
+    return frozenset({f"connection:{name}"}) if secrets().connection(name) else frozenset()

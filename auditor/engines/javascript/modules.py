@@ -30,6 +30,9 @@ class Surroundings(Protocol):
     def senders(self, path: str) -> Mapping[int, str]:
         """The parameters of the function ``module.name`` that it sends somewhere, and through what."""
 
+    def is_function(self, path: str) -> bool:
+        """True when ``module.name`` is a function of that module and can be nothing else."""
+
     def places(self, path: str) -> tuple[Host, ...]:
         """The hosts that the module names for the store of which ``path`` is a method."""
 
@@ -52,6 +55,10 @@ class Alone:
     def senders(self, path: str) -> Mapping[int, str]:
         """None."""
         return {}
+
+    def is_function(self, path: str) -> bool:
+        """Not known."""
+        return False
 
     def places(self, path: str) -> tuple[Host, ...]:
         """None."""

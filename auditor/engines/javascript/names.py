@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from skillkeep.auditor.engines.javascript.inner import inner_nodes, saying
 from skillkeep.auditor.engines.javascript.scopes import ANY, INSIDE, Binding, Scope, is_getter
+from skillkeep.auditor.engines.javascript.settings import checked_member
 from skillkeep.auditor.engines.javascript.values import UNKNOWN, Value, joined, text_value, union
 
 if TYPE_CHECKING:
@@ -190,6 +191,8 @@ class Names:
             return Value(paths=(name,)) if name in _GLOBAL_CODE and computed else UNKNOWN
         if path.startswith("file:"):
             return self._resolver.surroundings.member(f"{path}.{name}")
+        if (given := checked_member(path, name)) is not None:
+            return given
         joined_path = path if name == "default" else f"{path}.{name}"
         if joined_path in _HOMES:
             return Value(paths=(joined_path,), texts=("~",))

@@ -5,11 +5,12 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 from skillkeep.auditor.engines.interface import Segment
-from skillkeep.auditor.engines.javascript.flow import Flow
+from skillkeep.auditor.engines.javascript.flow import Flow, variable_labels
 from skillkeep.auditor.engines.javascript.program import Program, read_program
 from skillkeep.auditor.engines.javascript.resolve import Resolver
 from skillkeep.auditor.engines.javascript.scopes import Binding, Scope
@@ -66,6 +67,15 @@ class Tool:
     def placed(self, path: str) -> Module | None:
         """The module at a place in the tree."""
         return self._modules.get(path)
+
+    def put_back(self, name: str) -> frozenset[str]:
+        """What any module may put into a variable of the environment, as far as that holds all of it."""
+        if self.depth > _DEEPEST:
+            return frozenset({"environment"})
+        self.depth += 1
+        found = frozenset[str]().union(*(module.put_back(name) for module in self._modules.values()))
+        self.depth -= 1
+        return found & {"environment"}
 
     def take(self, size: int) -> bool:
         """Take from the text that may be parsed a second time; False when there is no more."""
@@ -143,7 +153,8 @@ class Module:
         if found is None or not found[1] or self._tool.depth > _DEEPEST:
             return own
         if len(found[1]) > 1:
-            return Value(own.paths, found[0].kept_below(found[1][0], found[1][1:]))
+            name, below = found[0].variable(found[1]), found[0].kept_below(found[1][0], found[1][1:])
+            return Value((*own.paths, *([f"process.env.{name}"] if name else ())), below)
         value = found[0].exported_value(found[1][0])
         return Value((*own.paths, *value.paths), value.texts, None, (), (), value.decoded)
 
@@ -152,6 +163,8 @@ class Module:
         found = self._elsewhere(path)
         if found is None or self._tool.depth > _DEEPEST:
             return frozenset()
+        if name := found[0].variable(found[1]):
+            return variable_labels(name) | self._tool.put_back(name)
         names = [name.removesuffix("()") for name in found[1]] or ["*"]
         return frozenset().union(*(found[0].exported_labels(name) for name in names))
 
@@ -161,6 +174,14 @@ class Module:
         if found is None or self._tool.depth > _DEEPEST:
             return {}
         return found[0].exported_senders(found[1][-1] if found[1] else "*")
+
+    def is_function(self, path: str) -> bool:
+        """True when the member is a function and can be nothing else."""
+        found = self._elsewhere(path)
+        if found is None or len(found[1]) != 1 or found[1][0].endswith("()") or self._tool.depth > _DEEPEST:
+            return False
+        values = found[0].exported_values(found[1][0])
+        return bool(values) and all(value.functions and replace(value, functions=()) == UNKNOWN for value in values)
 
     def places(self, path: str) -> tuple[Host, ...]:
         """Where the store is of which the member is a method."""
@@ -177,14 +198,38 @@ class Module:
 
     # What this module gives to others
 
+    def variable(self, members: list[str]) -> str:
+        """The variable that ``env.NAME`` or ``load().NAME`` is, empty unless the export is the environment alone."""
+        if len(members) < 2 or self._flow is None or not self.exports(members[0].removesuffix("()")):
+            return ""
+        first, name = members[:2]
+        values = self.exported_values(first.removesuffix("()"))
+        self._tool.depth += 1
+        if first.endswith("()"):
+            values = [self._flow.resolver.calls.returned(each) for value in values for each in value.functions]
+        self._tool.depth -= 1
+        alone = values and all(each.paths and replace(each, paths=()) == UNKNOWN for each in values)
+        known = words().environment
+        return name if alone and all(path in known for each in values for path in each.paths) else ""
+
+    def put_back(self, name: str) -> frozenset[str]:
+        """What this module may put into a variable of the environment."""
+        if name not in self.segment.text and "assign" not in self.segment.text and "[" not in self.segment.text:
+            return frozenset()
+        return self._flow.put_back(name) if self._flow is not None else frozenset()
+
     def exported_value(self, name: str) -> Value:
         """The qualified names and texts that the export `name` stands for."""
+        return union(self.exported_values(name) or [UNKNOWN])
+
+    def exported_values(self, name: str) -> list[Value]:
+        """What each expression that is exported under `name` stands for."""
         flow = self._flow
         if flow is None:
-            return UNKNOWN
+            return []
         self._tool.depth += 1
         try:
-            return union([flow.resolver.value(node, scope) for node, scope in self._exports(name)] or [UNKNOWN])
+            return [flow.resolver.value(node, scope) for node, scope in self._exports(name)]
         finally:
             self._tool.depth -= 1
 

@@ -16,13 +16,37 @@ _STRUCTURE: Final = frozenset(
         "require", "import", "createRequire", "module", "Module", "Reflect", "Object", "os", "path", "Buffer",
         "globalThis", "window", "global", "self", "atob", "unescape", "decodeURIComponent", "decodeURI", "String",
         "process", "util", "TextDecoder", "URL", "this", "top", "parent", "frames", "exports", "promisify", "zlib",
-        "crypto",
+        "crypto", "<checked>",
     }
 )  # fmt: skip
 _CHOSEN: Final = frozenset({"child_process", "vm"})
 _GLOBAL: Final = frozenset({"globalThis", "window", "global"})
 _THROUGH: Final = frozenset({"call", "apply", "bind"})
 _REACHES: Final = frozenset({"constructor", "mainModule", "binding"})  # lead from any object to what runs code
+
+
+@dataclass(frozen=True)
+class SettingsWords:
+    """Libraries that check settings and give each variable back under its own name."""
+
+    schemas: frozenset[str]
+    refined: frozenset[str]
+    checks: dict[str, str]
+    readers: dict[str, int]
+
+    def check(self, path: str) -> str | None:
+        """The member of its answer that holds the variables, empty for the answer itself; None for no such check."""
+        start, _, method = path.rpartition(".")
+        made, _, rest = start.partition("()")
+        member = self.checks.get(f"{made.partition('.')[0]}.{method}")
+        steps = rest.split(".")[1:] if rest else []
+        told = all(step.endswith("()") and step[:-2] in self.refined for step in steps)
+        return member if made in self.schemas and start.endswith("()") and told else None
+
+    def is_library(self, path: str) -> bool:
+        """True for such a library, and what it exports."""
+        head = path.partition(".")[0]
+        return "(" not in path and any(name.partition(".")[0] == head for name in (*self.schemas, *self.readers))
 
 
 @dataclass(frozen=True)
@@ -58,6 +82,7 @@ class Words:
     hands: dict[str, str]
     place_keys: tuple[str, ...]
     login_keys: tuple[str, ...]
+    settings: SettingsWords
     heads: frozenset[str]
 
     @property
@@ -130,6 +155,7 @@ def words() -> Words:
         "hands",
     )
     names = [name for key in named for name in data[key]]
+    names += [*data["settings"]["schemas"], *data["settings"]["readers"]]
     names += [name for key in ("environment", "environment_calls", "copiers", "decoders", "send") for name in data[key]]
     return Words(
         data["code"], data["template"], data["code_if_text"], data["shell"], data["process"], data["import"],
@@ -140,5 +166,9 @@ def words() -> Words:
         frozenset(data["sending_programs"]), frozenset(data["shells"]), frozenset(data["sockets"]),
         data["clients"], data["stores"], data["placed_by"], frozenset(data["puts"]), frozenset(data["called"]),
         data["hands"], tuple(data["place_keys"]), tuple(data["login_keys"]),
+        SettingsWords(
+            frozenset(data["settings"]["schemas"]), frozenset(data["settings"]["refined"]),
+            data["settings"]["checks"], data["settings"]["readers"],
+        ),
         frozenset(name.partition(".")[0].partition("(")[0] for name in names) | _STRUCTURE,
     )  # fmt: skip

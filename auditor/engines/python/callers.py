@@ -11,9 +11,10 @@ from typing import Final
 from skillkeep.auditor.engines.python.names import Names
 from skillkeep.auditor.engines.python.scopes import Binding, Scope
 
-__all__ = ["all_arguments_for", "arguments_for", "link_calls", "local_calls"]
+__all__ = ["all_arguments_for", "arguments_for", "functions_of", "link_calls", "local_calls"]
 
 _MOST_CALLERS: Final = 256
+_DEEPEST: Final = 4
 _MAPPERS: Final = frozenset({"map", "starmap", "imap", "imap_unordered", "amap", "filter", "reduce", "gather"})
 
 Given = tuple[ast.expr, Scope]
@@ -153,3 +154,26 @@ def _call_of(names: Names, home: Scope, name: str, call: ast.Call, scope: Scope)
                 target.outside[id(each.node)].append((call, scope))
         elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             target.outside[id(node)].append((call, scope))
+
+
+def functions_of(names: Names, node: ast.AST, scope: Scope, depth: int = 0) -> Iterator[Scope | None]:
+    """The bodies of the program's own functions that a called expression may be."""
+    if depth > _DEEPEST:
+        return
+    if isinstance(node, ast.Lambda):
+        yield names.inner(node, scope)
+    elif isinstance(node, ast.Name) and (bound := scope.lookup(node.id)):
+        for binding in bound[1][:64]:
+            yield from _defined(names, binding, bound[0], depth)
+            for given, home in arguments_for(names, binding, bound[0]) if binding.kind == "param" else ():
+                yield from functions_of(names, given, home, depth + 1)
+    elif isinstance(node, ast.Attribute) and not names.resolve(node.value, scope):
+        for binding, home in names.found(scope).attributes.get(node.attr, ())[:64]:
+            yield from _defined(names, binding, home, depth)
+
+
+def _defined(names: Names, binding: Binding, home: Scope, depth: int) -> Iterator[Scope | None]:
+    if binding.kind == "define":
+        yield names.inner(binding.node, home)
+    elif binding.kind == "value" and isinstance(binding.node, ast.Name | ast.Lambda | ast.Attribute):
+        yield from functions_of(names, binding.node, home, depth + 1)

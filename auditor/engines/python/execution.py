@@ -14,7 +14,7 @@ from skillkeep.auditor.engines.python.flow import Flow, secret_labels
 from skillkeep.auditor.engines.python.inputs import FEEDING, judge_input, judge_program, judge_template
 from skillkeep.auditor.engines.python.loaders import unsafe_loading
 from skillkeep.auditor.engines.python.made import made_by, words_of
-from skillkeep.auditor.engines.python.programs import starts_named_program
+from skillkeep.auditor.engines.python.programs import runs_fetched
 from skillkeep.auditor.engines.python.scopes import Binding, Scope
 from skillkeep.auditor.engines.python.site import Site
 from skillkeep.auditor.engines.python.streams import is_joined_shell
@@ -241,9 +241,7 @@ class Execution:
             message = "whether a shell is used is decided at run time"
             self._site.report("python-shell-true", call, message, severity=Severity.WARN)
         if words is None:
-            if "download" in self._flow.labels(argument, scope) and not starts_named_program(
-                self._site, argument, scope
-            ):
+            if runs_fetched(self._site, self._flow, argument, scope):
                 self._site.report("python-downloaded-execution", call, f"{name} starts what came from the network")
             self._site.capability("binary", "*", call)
             return

@@ -10,31 +10,33 @@ put into lists, dictionaries and objects, calls of the program's own functions a
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import cache
 from typing import Any, Final
 
-from skillkeep.auditor.engines.python.callers import arguments_for
+from skillkeep.auditor.engines.python.callers import arguments_for, functions_of
 from skillkeep.auditor.engines.python.contents import Contents
 from skillkeep.auditor.engines.python.folding import Folder
 from skillkeep.auditor.engines.python.functions import DECODERS
 from skillkeep.auditor.engines.python.parts import part_of
 from skillkeep.auditor.engines.python.scopes import CHOSEN, RAISED, Binding, Scope
-from skillkeep.auditor.engines.python.values import alternatives, is_whole, texts_of
-from skillkeep.auditor.engines.tables import secrets, table
+from skillkeep.auditor.engines.python.sources import adds_up, argument, is_choice, known
+from skillkeep.auditor.engines.python.values import alternatives, texts_of
+from skillkeep.auditor.engines.python.variables import GETTERS, Puts, are_of_copies, copied, is_environment, key_of
+from skillkeep.auditor.engines.tables import secrets
 
 __all__ = ["Flow", "secret_labels"]
 
 _NODES: Final = 200_000
 _REACH: Final = 5_000
 _MOST_SHARES: Final = 3
-_WORD: Final = 3  # letters: of shorter texts a program could be put together
-_MOST_CHOICES: Final = 64
 _DEEPEST: Final = 3  # files whose content comes from files
 _RETURNS: Final = "<returns>"
+_PUT: Final = "<put>"  # what is put into copies of the environment
 _PLAIN: Final = (ast.Constant, ast.Lambda, ast.Compare)  # a comparison tells one bit
-_ASKING: Final = frozenset({"get", "post", "put", "patch", "delete", "head", "options", "request", "stream", "urlopen"})
+_KEEPERS: Final = frozenset(
+    {"functools.lru_cache", "functools.lru_cache()", "functools.cache", "staticmethod", "builtins.staticmethod"}
+)
+_KEPT: Final = frozenset({"value", "fed"})
 _PASSED: Final = frozenset({"param", "rest", "more"})
 
 Key = tuple[int, str, str]  # id of a scope, a name in it (`_RETURNS`, or ``.attribute``), and one part of what it holds
@@ -54,27 +56,6 @@ def secret_labels(labels: frozenset[str]) -> list[str]:
     return sorted(label.partition(":")[2] for label in labels if label.startswith("secret:"))
 
 
-@dataclass(frozen=True)
-class _Known:
-    environment: frozenset[str]
-    measures: frozenset[str]
-    downloads: tuple[str, ...]
-    replies: frozenset[str]  # calls that answer what they fetched
-
-
-@cache
-def _known() -> _Known:
-    sinks = table("python")
-    downloads = tuple(sinks["download_suffixes"])
-    asking = (name for name in sinks["network"] if name.rpartition(".")[2] in _ASKING)
-    return _Known(
-        frozenset(sinks["environment"]),
-        frozenset(sinks["measures"]),
-        downloads,
-        frozenset(name for name in asking if name.startswith(downloads)),
-    )
-
-
 class Flow:
     """Labels of expressions in one program."""
 
@@ -83,10 +64,13 @@ class Flow:
         self._names = folder.names
         self._program = folder.names.program
         self._table = sinks
-        known = _known()
-        self._environment, self._measures = known.environment, known.measures
-        self._downloads, self._replies = known.downloads, known.replies
+        sources = known()
+        self._environment, self._measures = sources.environment, sources.measures
+        self._downloads, self._replies, self._spelling = sources.downloads, sources.replies, sources.spelling
         self._memo: dict[Key, _Summary] = {}
+        self._others: dict[Key, _Summary] = {}  # the memory of the other way to ask
+        self._exact = False  # whether a variable of a copy of the environment is told from all of them
+        self._puts: Puts | None = None
         self.contents = Contents(folder)
         self._inside = 0
         self._left = _NODES * min(len(self._program.sources), _MOST_SHARES)
@@ -100,6 +84,20 @@ class Flow:
         """The labels of the value of `node`."""
         if node is None or node.__class__ is ast.Constant:
             return frozenset()
+        found = self._closure(node, scope)
+        return self._asked(node, scope, exact=True) if "environment" in found and not self._exact else found
+
+    def _asked(self, node: ast.AST, scope: Scope, *, exact: bool) -> frozenset[str]:
+        """The labels of `node`, with or without telling variables of copies apart."""
+        if exact is self._exact:
+            return self._closure(node, scope)
+        self._memo, self._others, self._exact = self._others, self._memo, exact
+        try:
+            return self._closure(node, scope)
+        finally:
+            self._memo, self._others, self._exact = self._others, self._memo, not exact
+
+    def _closure(self, node: ast.AST, scope: Scope) -> frozenset[str]:
         start = _Summary()
         self._read(node, scope, start)
         found = set(start.labels)
@@ -115,45 +113,103 @@ class Flow:
         return frozenset(found)
 
     def _summary(self, key: Key, home: Scope) -> _Summary:
-        known = self._memo.get(key)
-        if known is not None:
-            return known
+        if (done := self._memo.get(key)) is not None:
+            return done
         summary = self._memo[key] = _Summary()
         _, name, part = key
-        if name == _RETURNS:
+        if name == _PUT:
+            self._put_under(part, summary)
+        elif name == _RETURNS:
             for value in home.returns[:256]:
-                self._read(value, home, summary)
+                self._read_part(value, home, summary, part)
         elif name.startswith("."):
             stored = self._names.found(home).attributes
             for binding, scope in [*stored.get(name[1:], ())[:4096], *stored.get(CHOSEN, ())[:64]]:
-                self._bound(binding, scope, summary, getter=True)
+                self._bound(binding, scope, summary, part, getter=True)
         else:
             for binding in home.bindings.get(name, ())[:4096]:
-                self._bound(binding, home, summary)
+                self._bound(binding, home, summary, part)
+            held = part.partition("[")[0]
             for put, node, scope in home.fed.get(name, ())[:4096]:
-                if not part or not put or put == "[" or part == "[" or put == part:
+                if self._exact and put in {"[*", held}:
+                    self._read_part(node, scope, summary, part[len(held) :])
+                elif not part or not put or put in {"[", "[*"} or part == "[" or put in {part, held}:
                     self._read(node, scope, summary)
         return summary
 
-    def _bound(self, binding: Binding, home: Scope, into: _Summary, *, getter: bool = False) -> None:
+    def _put_under(self, part: str, into: _Summary) -> None:
+        """The whole environment, where something that holds it is put under a key, into whatever it may be."""
+        key = key_of(part)
+        self._puts = self._puts or Puts(self._names)
+        put = self._puts.under(key) if key is not None else ()
+        if self._puts.lost or any("environment" in self._asked(node, home, exact=False) for _, node, home in put):
+            into.labels.add("environment")
+
+    def _read_part(self, root: ast.AST, scope: Scope, into: _Summary, part: str) -> None:
+        """`_read`, but of a copy of the environment only the variable that `part` names."""
+        key = key_of(part) if self._exact else None
+        if key is None:
+            self._read(root, scope, into)
+            return
+        stack: list[ast.AST] = [root]
+        while stack and self._left > 0:
+            node = stack.pop()
+            self._left -= 1
+            parts = copied(self._names, node, scope)
+            if is_environment(self._names, node, scope):
+                into.labels |= _variable(key)
+                into.mentions[id(scope.module), _PUT, part] = scope.module
+            elif parts is not None:
+                stack += parts[0]
+                for each in parts[1]:
+                    self._read(each, scope, into)
+            elif isinstance(node, ast.Name):
+                self._mention(node.id, scope, into, part)
+            elif isinstance(node, ast.Attribute):
+                holders: list[ast.AST] = []
+                self._attribute(node, scope, into, holders, part)
+                for each in holders:
+                    self._read(each, scope, into)
+            elif isinstance(node, ast.Call) and (inner := self._answering(node, scope)) is not None:
+                into.mentions[id(inner), _RETURNS, part] = inner
+            else:
+                self._read(node, scope, into)
+
+    def _answering(self, node: ast.Call, scope: Scope) -> Scope | None:
+        """The one function of the program that is called without arguments, and that nothing wraps."""
+        found = list(functions_of(self._names, node.func, scope))
+        inner = found[0] if len(found) == 1 and not node.args and not node.keywords else None
+        owner = inner.owner if inner is not None else None
+        if inner is None or not isinstance(owner, ast.FunctionDef):
+            return None
+        kept = (self._names.resolve(each, inner.parent or scope) for each in owner.decorator_list)
+        return inner if all(names and _KEEPERS.issuperset(names) for names in kept) else None
+
+    def _bound(self, binding: Binding, home: Scope, into: _Summary, part: str = "", *, getter: bool = False) -> None:
         if binding.kind in _PASSED:
             for node, scope in arguments_for(self._names, binding, home):
-                self._read(node, scope, into)
+                self._read_part(node, scope, into, part if binding.kind == "param" else "")
         elif binding.kind == "import":
-            if binding.name in {"os.environ", "os.environb"}:
+            key = key_of(part) if self._exact else None
+            if binding.name == "os.environ" and key is not None:
+                into.labels |= _variable(key)
+                into.mentions[id(home.module), _PUT, part] = home.module
+            elif binding.name in {"os.environ", "os.environb"}:
                 into.labels.add("environment")
-            self._members(binding.name, home, into)
+            self._members(binding.name, home, into, part)
         elif binding.kind == "caught":
             into.mentions[id(home.module), f".{RAISED}", ""] = home.module
         elif binding.kind == "define":
             if getter and isinstance(binding.node, ast.FunctionDef) and binding.node.decorator_list:
                 self._answers(self._names.inner(binding.node, home), into)
         elif binding.node is not None:
-            self._read(binding.node, home, into)
+            joined = binding.kind == "augment" and isinstance(binding.operator, ast.BitOr)
+            self._read_part(binding.node, home, into, part if joined or binding.kind in _KEPT else "")
 
-    def _members(self, name: str, scope: Scope, into: _Summary) -> None:
+    def _members(self, name: str, scope: Scope, into: _Summary, part: str = "") -> None:
+        part = part if self._exact else ""
         for member in self._program.target(name, scope):
-            into.mentions[id(member.scope), member.name, ""] = member.scope
+            into.mentions[id(member.scope), member.name, part] = member.scope
 
     def _answers(self, inner: Scope | None, into: _Summary) -> None:
         if inner is not None and inner.kind == "function":
@@ -172,7 +228,7 @@ class Flow:
             elif isinstance(node, ast.Attribute):
                 self._attribute(node, scope, into, stack)
             elif isinstance(node, ast.Call):
-                if not self._one_variable(node, scope, into):
+                if not self._one_variable(node, scope, into) and not self._got(node, scope, into):
                     stack.extend(self._called(node, scope, into))
             elif isinstance(node, ast.Subscript):
                 if not self._one_variable(node, scope, into):
@@ -190,28 +246,56 @@ class Flow:
         for star in scope.module.stars:
             self._members(f"{star}.{name}", scope.module, into)
 
-    def _attribute(self, node: ast.Attribute, scope: Scope, into: _Summary, stack: list[ast.AST]) -> None:
+    def _got(self, node: ast.Call, scope: Scope, into: _Summary) -> bool:
+        """``thing.get("name")``: what is kept there; True when that is all."""
+        if not isinstance(node.func, ast.Attribute) or node.func.attr not in GETTERS or not node.args:
+            return False
+        key, holder = node.args[0], node.func.value
+        names = self._names.resolve(node.func, scope)
+        others = tuple(name for name in names if not self._is_kept(name, scope))
+        if not isinstance(key, ast.Constant) or not isinstance(key.value, str) or not are_of_copies(others):
+            return False
+        part = f"[{key.value!r}]"
+        if not self._exact or any(True for _ in functions_of(self._names, node.func, scope)):
+            if isinstance(holder, ast.Name):
+                self._mention(holder.id, scope, into, part)
+            return False
+        self._read_part(holder, scope, into, part)
+        for each in (*node.args[1:], *(item.value for item in node.keywords)):
+            self._read(each, scope, into)
+        return True
+
+    def _is_kept(self, method: str, scope: Scope) -> bool:
+        """True for a method of what another file keeps under a name, when that file tells nothing of the method."""
+        return bool(self._program.target(method.rpartition(".")[0], scope)) and not self._program.target(method, scope)
+
+    def _attribute(
+        self, node: ast.Attribute, scope: Scope, into: _Summary, stack: list[ast.AST], part: str = ""
+    ) -> None:
         names = self._names.resolve(node, scope)
         if "os.environ" in names or "os.environb" in names:
             into.labels.add("environment")
         for name in names:
-            self._members(name, scope, into)
+            self._members(name, scope, into, part)
         own = self._names.found(scope).attributes
         if (node.attr in own or CHOSEN in own) and not self._names.resolve(node.value, scope):
-            into.mentions[id(scope.module), f".{node.attr}", ""] = scope.module
+            into.mentions[id(scope.module), f".{node.attr}", part] = scope.module
         if isinstance(node.value, ast.Name):
-            self._mention(node.value.id, scope, into, node.attr)
+            self._mention(node.value.id, scope, into, node.attr + part)
         else:
             stack.append(node.value)
 
     def _part(self, node: ast.Subscript, scope: Scope, into: _Summary, stack: list[ast.AST]) -> None:
-        if "os.environ" in self._names.resolve(node, scope):
+        exact = self._exact and key_of(part_of(node)) is not None
+        if not exact and "os.environ" in self._names.resolve(node, scope):
             into.labels.add("environment")
         if isinstance(node.value, ast.Name):
             self._mention(node.value.id, scope, into, part_of(node))
+        elif exact:
+            self._read_part(node.value, scope, into, part_of(node))
         else:
             stack.append(node.value)
-        if not _is_choice(self._folder.fold(node.value, scope)):
+        if not is_choice(self._folder.fold(node.value, scope)):
             stack.append(node.slice)
 
     def _one_variable(self, node: ast.Call | ast.Subscript, scope: Scope, into: _Summary) -> bool:
@@ -226,21 +310,20 @@ class Flow:
         names = texts_of(self._folder.fold(chooser, scope))
         if not names:
             self._read(chooser, scope, into)
-        into.labels.update(f"secret:{name}" for name in names if secrets().variable(name))
-        into.labels.update(f"connection:{name}" for name in names if secrets().connection(name))
+        into.labels |= _variable(*names)
         return True
 
     def _called(self, node: ast.Call, scope: Scope, into: _Summary) -> list[ast.AST]:
         """Add what the call itself brings; the parts of it whose labels its answer has too."""
         names = self._names.resolve(node.func, scope)
         sinks, starts = self._table, False
-        if names and (self._measures.issuperset(names) or _adds_up(names, node)):
+        if names and (self._measures.issuperset(names) or adds_up(names, node)):
             return []
         if names and self._replies.issuperset(names):  # an answer is not what was sent to get it
             into.labels.add("download")
             return []
         for name in names:
-            if name.startswith(self._downloads):
+            if name.startswith(self._downloads) and name not in self._spelling:
                 into.labels.add("download")
             if name in DECODERS:
                 into.labels.add("decoded")
@@ -258,7 +341,7 @@ class Flow:
         if isinstance(node.func, ast.Attribute) and node.func.attr in sinks["read_methods"]:
             self._path(node.func.value, scope, into)
             self._content(node.func.value, scope, into)
-        for inner in self._functions(node.func, scope, 0):
+        for inner in functions_of(self._names, node.func, scope):
             self._answers(inner, into)
         given = [item.value for item in node.keywords if not (starts and item.arg in {"env", "cwd"})]
         return [node.func, *node.args, *given]
@@ -272,27 +355,6 @@ class Flow:
             ]  # fmt: skip
             for binding, home in pairs[:64]:
                 self._answers(self._names.inner(binding.node, home), into)
-
-    def _functions(self, node: ast.AST, scope: Scope, depth: int) -> Iterator[Scope | None]:
-        """The bodies of the file's own functions that a called expression may be."""
-        if depth > 4:
-            return
-        if isinstance(node, ast.Lambda):
-            yield self._names.inner(node, scope)
-        elif isinstance(node, ast.Name) and (bound := scope.lookup(node.id)):
-            for binding in bound[1][:64]:
-                yield from self._defined(binding, bound[0], depth)
-                for given, home in arguments_for(self._names, binding, bound[0]) if binding.kind == "param" else ():
-                    yield from self._functions(given, home, depth + 1)
-        elif isinstance(node, ast.Attribute) and not self._names.resolve(node.value, scope):
-            for binding, home in self._names.found(scope).attributes.get(node.attr, ())[:64]:
-                yield from self._defined(binding, home, depth)
-
-    def _defined(self, binding: Binding, home: Scope, depth: int) -> Iterator[Scope | None]:
-        if binding.kind == "define":
-            yield self._names.inner(binding.node, home)
-        elif binding.kind == "value" and isinstance(binding.node, ast.Name | ast.Lambda | ast.Attribute):
-            yield from self._functions(binding.node, home, depth + 1)
 
     def _path(self, node: ast.AST | None, scope: Scope, into: _Summary) -> None:
         texts = texts_of(self._folder.fold(node, scope)) if node is not None else []
@@ -316,24 +378,7 @@ class Flow:
             into.labels.update(f"secret:{what}" for word in words if (what := secrets().path(word.strip("'\""))))
 
 
-def _is_choice(table: Any) -> bool:
-    """True for a short table of whole commands that are written down: whoever chooses one writes none of them."""
-    rows = table.values() if isinstance(table, dict) else table if isinstance(table, tuple) else ()
-    told = [isinstance(row, tuple) or (isinstance(row, str) and len(row) > _WORD) for row in rows]
-    return 0 < len(told) <= _MOST_CHOICES and all(told) and is_whole(table)
-
-
-def argument(call: ast.Call, where: list[int | str]) -> ast.expr | None:
-    """The judged argument of `call`: a position first, then keywords. A ``*args`` before it hides it."""
-    if not where:
-        return None
-    position = where[0]
-    if isinstance(position, int) and len(call.args) > position:
-        before = call.args[: position + 1]
-        return before[position] if not any(isinstance(item, ast.Starred) for item in before) else before[0]
-    return next((item.value for item in call.keywords if item.arg in where), None)
-
-
-def _adds_up(names: tuple[str, ...], call: ast.Call) -> bool:
-    """True for ``sum(…)`` of one argument: a number, or it fails."""
-    return names == ("builtins.sum",) and len(call.args) == 1 and not call.keywords
+def _variable(*names: str) -> set[str]:
+    """The labels of variables of the environment."""
+    found = {f"secret:{name}" for name in names if secrets().variable(name)}
+    return found | {f"connection:{name}" for name in names if secrets().connection(name)}

@@ -11,7 +11,7 @@ from skillkeep.auditor.engines.python.site import Site
 from skillkeep.auditor.engines.python.values import HOLE, alternatives, is_whole
 from skillkeep.auditor.engines.tables import table
 
-__all__ = ["FEEDING", "judge_input", "judge_program", "judge_template"]
+__all__ = ["FEEDING", "is_interpreter", "is_written", "judge_input", "judge_program", "judge_template"]
 
 FEEDING: Final = frozenset(
     {
@@ -60,7 +60,7 @@ def judge_template(site: Site, flow: Flow, call: ast.Call, scope: Scope, argumen
 def _hidden(site: Site, argument: ast.expr | None, scope: Scope) -> tuple[str, ...]:
     """The decoders that the program of ``["sh", "-c", text]`` went through."""
     elements, home = _listed(argument, scope)
-    if len(elements) <= _COMMAND or not _is_interpreter(site, elements[0], home) or not _is_option(elements[1]):
+    if len(elements) <= _COMMAND or not is_interpreter(site, elements[0], home) or not _is_option(elements[1]):
         return ()
     return site.folder.judged(elements[_COMMAND], home)[1]
 
@@ -74,12 +74,12 @@ def _fed(site: Site, flow: Flow, call: ast.Call, scope: Scope, argument: ast.exp
     value = site.fold(first, home)
     if not is_whole(value) and "download" in flow.labels(first, home):
         return "the program's name"
-    if _written(flow, first, home):
+    if is_written(flow, first, home):
         return "the program"
-    if not _is_interpreter(site, first, home):
+    if not is_interpreter(site, first, home):
         return ""
     rest = [each for each in elements[1:] if not _is_option(each)]
-    if rest and _written(flow, rest[0], home):
+    if rest and is_written(flow, rest[0], home):
         return "the script"
     given = [each.value for each in call.keywords if each.arg in _INPUT]
     if not rest and any(
@@ -106,7 +106,7 @@ def _fed_later(site: Site, flow: Flow, call: ast.Call, scope: Scope) -> bool:
             continue
         elements, place = _listed(inner.args[0], home)
         plain = elements or [inner.args[0], *inner.args[1:]]
-        if _is_interpreter(site, plain[0], place) and all(map(_is_option, plain[1:])):
+        if is_interpreter(site, plain[0], place) and all(map(_is_option, plain[1:])):
             return True
     return False
 
@@ -125,7 +125,8 @@ def _is_option(node: ast.expr) -> bool:
     return isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value.startswith("-")
 
 
-def _is_interpreter(site: Site, node: ast.expr, scope: Scope) -> bool:
+def is_interpreter(site: Site, node: ast.expr, scope: Scope) -> bool:
+    """True for what may be an interpreter, this one included."""
     if not _SELF.isdisjoint(site.names.resolve(node, scope)):
         return True
     known = table("shell")["interpreters"]
@@ -137,6 +138,6 @@ def _content(flow: Flow, node: ast.expr, scope: Scope) -> frozenset[str]:
     return frozenset().union(*(flow.labels(data, home) for data, home in flow.contents.of(node, scope)), frozenset())
 
 
-def _written(flow: Flow, node: ast.expr, scope: Scope) -> bool:
+def is_written(flow: Flow, node: ast.expr, scope: Scope) -> bool:
     """True for a file that the program has filled from the network or a decoder."""
     return not isinstance(node, ast.Starred) and "download" in _content(flow, node, scope)

@@ -73,7 +73,10 @@ def put_into(found: Collected, scope: Scope, holder: ast.expr, call: ast.Call) -
     given = (*call.args, *(item.value for item in call.keywords))
     if isinstance(holder, ast.Name):
         told = getattr(call.func, "attr", "") != "update" or all(map(is_written_down, given))
-        found.stored.extend((holder.id, "" if told else "[", item, scope) for item in given)
+        spread = {id(item) for item in (*call.args, *(each.value for each in call.keywords if each.arg is None))}
+        found.stored.extend(
+            (holder.id, "" if told else "[*" if id(item) in spread else "[", item, scope) for item in given
+        )
     elif isinstance(holder, ast.Attribute):
         found.attributes[holder.attr].extend((Binding("fed", item.lineno, item), scope) for item in given)
         if getattr(call.func, "attr", "") == "update" and not all(map(is_written_down, given)):

