@@ -1,14 +1,20 @@
 """Learn the weights of ``rules/learned/intent.json`` from labelled passages and honest pages.
 
-    python scripts/train_intent.py HONEST... [--write]
+    python scripts/train_intent.py HONEST... [--anew] [--writers NUMBER...] [--write]
 
 HONEST are folders of honest tools, ``<repository>/<tool>/``, such as `benchmarks/score.py` stages, without those that
 another rule than the model's refuses. The labelled passages are the ``tune-*passages*`` of ``benchmarks/samples``, and
-what tells hostile whole tools from their honest twins there. Needs scikit-learn, which nothing else here does: install
-it where you run this. 42,000 tools take 16 GB of memory and half an hour.
+what tells hostile whole tools from their honest twins there. Needs scipy, which nothing else here does: install it
+where you run this.
+
+Weights start from those that are written, and each step away from them costs as a weight does (a Gaussian prior around
+them): what was learnt from honest pages that are no longer at hand is kept unless new ones speak against it. --anew
+forgets them.
 
 Prints what carries over: recall on passages of writers, and alarms on tools of repositories, that a model was not
-shown. With --write a model is fitted to everything and written, with the thresholds that were found that way.
+shown. Only --writers (those that the written weights have not seen) are left out in turn, or all of them with --anew.
+With --write a model is fitted to everything and written; thresholds are those that were found that way with --anew, and
+stay as they are else (but for --blocking), since the written weights have seen most repositories.
 """
 
 from __future__ import annotations
@@ -24,10 +30,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy.optimize import minimize
 from scipy.sparse import csr_matrix, vstack
-from sklearn.linear_model import LogisticRegression
+from scipy.special import expit
 
-from skillkeep.auditor.engines.intent.learned import FEW, passages
+from skillkeep.auditor.engines.intent.learned import FEW, Weights, passages, weights
 from skillkeep.auditor.pages import is_instructing
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -41,7 +48,7 @@ REPOSITORIES = 12  # a word that no labelled passage has counts when honest page
 HARD = 80_000  # passages of honest pages that look most like attacks count three times
 SHOWN = 250_000
 BLOCKING, DOUBTFUL = 0.002, 0.015  # shares of unseen honest tools that reach a threshold
-PLAIN, SUSPECT = -3.0, -1.0  # scores: where a rule found something, of its block and of each ten words of its sentence
+PLAIN, SUSPECT = -4.5, -1.9  # scores: where a rule found something, of its block and of each ten words of its sentence
 CERTAIN = 4.0  # on pages that do not instruct by their names, of which it learns nothing (docs/adr/0012)
 SMALLEST = 0.8  # weights nearer to nothing are left out
 SCALE = 100
@@ -52,6 +59,7 @@ MOST_SHOWN = 90  # passages of one honest tool that are learnt from; all of them
 RESERVED = "invalid"  # our samples' hosts end so; what is left of one that was cut must not count
 WEIGHT_OF_ATTACK, WEIGHT_OF_NEAR = 12.0, 5.0
 REGULAR = 30.0
+STEPS = 200
 
 
 @dataclass(frozen=True)
@@ -160,8 +168,10 @@ def _some(tool: Honest) -> list[np.ndarray[Any, Any]]:
     return [tool.parts[at] for at in np.sort(random.permutation(len(tool.parts))[:MOST_SHOWN])]
 
 
-def space_of(attacks: Sequence[Labelled], near: Sequence[Labelled], tools: Sequence[Honest]) -> Space:
-    """Features of labelled passages, and those that honest pages of many repositories have."""
+def space_of(
+    attacks: Sequence[Labelled], near: Sequence[Labelled], tools: Sequence[Honest], written: Weights | None
+) -> Space:
+    """Features of labelled passages, those that honest pages of many repositories have, and what is `written`."""
     by_repository: dict[str, list[np.ndarray[Any, Any]]] = {}
     for tool in tools:
         by_repository.setdefault(tool.repository, []).append(np.unique(np.concatenate(_some(tool))))
@@ -169,31 +179,64 @@ def space_of(attacks: Sequence[Labelled], near: Sequence[Labelled], tools: Seque
         np.concatenate([np.unique(np.concatenate(some)) for some in by_repository.values()]), return_counts=True
     )
     own = [hashes(passage.whole) for passage in (*attacks, *near)]
-    return Space(np.concatenate([each[counts >= REPOSITORIES], *own]))
+    return Space(np.concatenate([each[counts >= REPOSITORIES], *own, hashes(written.of if written else ())]))
 
 
-def fitted(space: Space, attacks: Sequence[Labelled], near: Sequence[Labelled], rows: csr_matrix) -> LogisticRegression:
+@dataclass(frozen=True)
+class Model:
+    """A weight for each column of a `Space`, and a bias."""
+
+    of: np.ndarray[Any, Any]
+    bias: float
+
+    def scores(self, rows: csr_matrix) -> np.ndarray[Any, Any]:
+        """The higher, the more a row reads like an order against the user."""
+        return rows @ self.of + self.bias
+
+
+def before(space: Space, written: Weights | None) -> Model:
+    """What is `written`, as a model of `space`; nothing at all without."""
+    of = np.zeros(len(space.known))
+    if written is None:
+        return Model(of, 0.0)
+    names_of = list(written.of)
+    of[np.searchsorted(space.known, hashes(names_of))] = np.fromiter(written.of.values(), dtype=float)
+    return Model(of, written.bias)
+
+
+def fitted(
+    space: Space, attacks: Sequence[Labelled], near: Sequence[Labelled], rows: csr_matrix, start: Model
+) -> Model:
     """A model of these passages and of honest `rows`, of which those that a first one takes for attacks count more."""
     random = np.random.default_rng(1)
     first = rows[np.sort(random.choice(rows.shape[0], min(SHOWN, rows.shape[0]), replace=False))]
     bad, good = (space.rows([hashes(each.whole) for each in some]) for some in (attacks, near))
 
-    def fit(of_honest: csr_matrix) -> LogisticRegression:
-        data = vstack([bad, good, of_honest])
-        labels = np.concatenate([np.ones(bad.shape[0]), np.zeros(good.shape[0] + of_honest.shape[0])])
-        costs = np.ones(data.shape[0])
-        costs[: bad.shape[0]] = WEIGHT_OF_ATTACK
-        costs[bad.shape[0] : bad.shape[0] + good.shape[0]] = WEIGHT_OF_NEAR
-        return LogisticRegression(C=REGULAR, solver="liblinear", max_iter=200).fit(data, labels, costs)
+    def fit(of_honest: csr_matrix, at: Model) -> Model:
+        data = csr_matrix(vstack([bad, good, of_honest]), dtype=np.float64)
+        signs = np.concatenate([np.ones(bad.shape[0]), -np.ones(good.shape[0] + of_honest.shape[0])])
+        costs = np.full(data.shape[0], REGULAR)
+        costs[: bad.shape[0]] *= WEIGHT_OF_ATTACK
+        costs[bad.shape[0] : bad.shape[0] + good.shape[0]] *= WEIGHT_OF_NEAR
+        turned, prior = data.T.tocsr(), np.append(start.of, start.bias)
 
-    model = fit(first)
-    hard = rows[np.argsort(-model.decision_function(rows))[:HARD]]
-    return fit(vstack([first, hard, hard]))
+        def loss(found: np.ndarray[Any, Any]) -> tuple[float, np.ndarray[Any, Any]]:
+            margins = signs * (data @ found[:-1] + found[-1])
+            pull, away = -signs * costs * expit(-margins), found - prior
+            slope = np.append(turned @ pull, pull.sum()) + away
+            return float(costs @ np.logaddexp(0, -margins) + away @ away / 2), slope
+
+        found = minimize(loss, np.append(at.of, at.bias), jac=True, method="L-BFGS-B", options={"maxiter": STEPS}).x
+        return Model(found[:-1], float(found[-1]))
+
+    model = fit(first, start)
+    hard = rows[np.argsort(-model.scores(rows))[:HARD]]
+    return fit(vstack([first, hard, hard]), model)
 
 
-def worst(model: LogisticRegression, space: Space, many: Sequence[Sequence[np.ndarray[Any, Any]]]) -> Any:
+def worst(model: Model, space: Space, many: Sequence[Sequence[np.ndarray[Any, Any]]]) -> Any:
     """The highest score of the passages of each."""
-    scores = model.decision_function(space.rows([part for parts in many for part in parts]))
+    scores = model.scores(space.rows([part for parts in many for part in parts]))
     found = np.full(len(many), -99.0)
     np.maximum.at(found, np.repeat(np.arange(len(many)), [len(parts) for parts in many]), scores)
     return found
@@ -204,9 +247,14 @@ def part(repository: str) -> int:
     return hashlib.sha256(repository.encode()).digest()[0] % FOLDS
 
 
-def carried_over(attacks: Sequence[Labelled], near: Sequence[Labelled], tools: Sequence[Honest]) -> dict[float, float]:
+def carried_over(
+    attacks: Sequence[Labelled],
+    near: Sequence[Labelled],
+    tools: Sequence[Honest],
+    written: Weights | None,
+    writers: Sequence[int],
+) -> dict[float, float]:
     """Print what unseen writers and repositories say; the mean threshold of each rate of alarms."""
-    writers = sorted({each.writer for each in attacks})
     found: dict[float, list[tuple[float, float, float]]] = {}
     for fold in range(FOLDS):
         out = set(writers[fold::FOLDS])
@@ -214,13 +262,18 @@ def carried_over(attacks: Sequence[Labelled], near: Sequence[Labelled], tools: S
         unseen = [tool for tool in tools if part(tool.repository) == fold]
         shown = [each for each in attacks if each.writer not in out]
         shown_near = [each for each in near if each.writer not in out]
-        space = space_of(shown, shown_near, seen)
-        model = fitted(space, shown, shown_near, space.rows([part for tool in seen for part in _some(tool)]))
-        alarms = worst(model, space, [tool.parts for tool in unseen])
-        caught, mistaken = (
-            worst(model, space, [[hashes(part) for part in each.parts] for each in some if each.writer in out])
-            for some in (attacks, near)
-        )
+        space = space_of(shown, shown_near, seen, written)
+        start = before(space, written)
+        rows = space.rows([part for tool in seen for part in _some(tool)])
+        for what, model in (("before", start), ("now", fitted(space, shown, shown_near, rows, start))):
+            alarms = worst(model, space, [tool.parts for tool in unseen])
+            caught, mistaken = (
+                worst(model, space, [[hashes(part) for part in each.parts] for each in some if each.writer in out])
+                for some in (attacks, near)
+            )
+            if written is not None:
+                shares = [(some > written.blocking).mean() for some in (caught, mistaken, alarms)]
+                print(fold, sorted(out), what, *(f"{share:.1%}" for share in shares), flush=True)
         for rate in (BLOCKING, 0.003, 0.005, 0.007, 0.01, DOUBTFUL, 0.05):
             at = float(np.quantile(alarms, 1 - rate))
             found.setdefault(rate, []).append((float((caught > at).mean()), float((mistaken > at).mean()), at))
@@ -249,36 +302,43 @@ def main() -> None:
     """See the module."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("honest", nargs="+", type=Path)
+    parser.add_argument("--anew", action="store_true", help="without the weights that are written")
+    parser.add_argument("--writers", nargs="+", type=int, default=[], help="numbers of those that they have not seen")
+    parser.add_argument("--blocking", type=float, help="the score to block from, instead of the written one")
     parser.add_argument("--write", action="store_true")
     given = parser.parse_args()
+    written = None if given.anew else weights()
     attacks, near, tools = labelled("malicious"), labelled("benign"), list(honest(given.honest))
     for known, more in zip((attacks, near), told_apart(), strict=True):
         known.extend(more)
     print(f"{len(attacks)} attacks, {len(near)} near-misses, {len(tools)} honest tools", flush=True)
-    from_scores = carried_over(attacks, near, tools)
+    writers = given.writers or sorted({each.writer for each in attacks})
+    from_scores = carried_over(attacks, near, tools, written, writers)
     if not given.write:
         return
-    space = space_of(attacks, near, tools)
-    model = fitted(space, attacks, near, space.rows([part for tool in tools for part in _some(tool)]))
+    space = space_of(attacks, near, tools, written)
+    rows = space.rows([part for tool in tools for part in _some(tool)])
+    model = fitted(space, attacks, near, rows, before(space, written))
     spelled = names(space, attacks, near, given.honest)
-    weights = {
+    spelled |= {hash(each): each for each in written.of} if written else {}
+    kept = {
         spelled[number]: round(float(weight) * SCALE)
-        for number, weight in zip(space.known.tolist(), model.coef_[0], strict=True)
+        for number, weight in zip(space.known.tolist(), model.of, strict=True)
         if abs(weight) >= SMALLEST and number in spelled and RESERVED not in spelled[number].split(" ")
     }
     body = {
-        "bias": round(float(model.intercept_[0]), 4),
-        "blocking": round(from_scores[BLOCKING], 2),
-        "doubtful": round(from_scores[DOUBTFUL], 2),
+        "bias": round(model.bias, 4),
+        "blocking": given.blocking or (written.blocking if written else round(from_scores[BLOCKING], 2)),
+        "doubtful": written.doubtful if written else round(from_scores[DOUBTFUL], 2),
         "plain": PLAIN,
         "suspect": SUSPECT,
         "certain": CERTAIN,
         "scale": SCALE,
-        "weights": dict(sorted(weights.items())),
+        "weights": dict(sorted(kept.items())),
     }
     WEIGHTS.parent.mkdir(exist_ok=True)
     WEIGHTS.write_text(json.dumps(body, indent=0, ensure_ascii=False) + "\n")
-    print(f"{len(weights)} weights, {WEIGHTS.stat().st_size} bytes")
+    print(f"{len(kept)} weights, {WEIGHTS.stat().st_size} bytes")
 
 
 if __name__ == "__main__":
