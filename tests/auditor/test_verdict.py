@@ -179,7 +179,7 @@ def test_an_order_that_harmless_pages_give_as_well_warns_alone() -> None:
 def test_it_blocks_where_the_words_around_it_are_doubtful_too_and_the_page_instructs(
     page: str, verdict: Verdict
 ) -> None:
-    text = f"# A\n\n{ORDER} People say no.\n"
+    text = f"# A\n\n{ORDER} They say no anyway.\n"
     report = audited({"SKILL.md": "# A\n\nCounts words.\n", page: text})
     assert {finding.rule for finding in report.findings} == {"intent-doubtful", "intent-learned"}
     assert report.verdict is verdict
