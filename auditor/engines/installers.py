@@ -20,11 +20,13 @@ _FETCHING: Final = re.compile(
 _OWN: Final = re.compile(r"https://(?P<host>[A-Za-z0-9.-]{1,200}\.[A-Za-z]{2,10})(?:/[\w./-]*)?")
 _SCRIPT_OF: Final = re.compile(
     r"https://(?:raw\.githubusercontent\.com/(?P<raw>[\w.-]+/[\w.-]+)/(?:refs/heads/)?[\w.-]+"
-    r"|github\.com/(?P<page>[\w.-]+/[\w.-]+)/(?:raw/(?:refs/heads/)?[\w.-]+|releases/latest/download))"
+    r"|(?:github\.com|gitee\.com|gitlab\.com|codeberg\.org)/(?P<page>[\w.-]+/[\w.-]+)"
+    r"/(?:(?:-/)?raw/(?:refs/heads/|branch/)?[\w.-]+|releases/latest/download))"
     r"/(?:[\w-][\w.-]*/)*[\w-]+\.(?:sh|bash|ps1|m?js|py)"
 )
 _SHORTEST_NAMES: Final = {"com": 3}  # in letters; names this short have long been sold there, and are cheap elsewhere
 _SHORTEST_NAME: Final = 4
+_SHORTEST_PRODUCT: Final = 3  # of a whole name, to which a repository's has to be equal
 _PIPED: Final = re.compile(
     r"(?i)(?:curl|wget|irm|iwr|Invoke-(?:RestMethod|WebRequest))"
     r"(?: +(?:-[\w-]+|--proto|'?=https'?|--tlsv1\.\d|-O ?-))* +[\"']?(?P<url>[\w.:/?=&-]+)[\"']?(?: +-[\w-]+)*"
@@ -80,7 +82,7 @@ def product(name: str) -> str:
     table_of_shell = table("shell")
     common = {*table_of_shell["names_of_nobody"], *table_of_shell["kinds_of_program"]}
     left = "".join(word for word in re.findall(r"[A-Z0-9]+", name.upper()) if word not in common)
-    return left if len(left) > _SHORTEST_NAME else ""
+    return left if len(left) >= _SHORTEST_PRODUCT else ""
 
 
 def piped_address(command: str) -> str:
