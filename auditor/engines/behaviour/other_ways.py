@@ -1,5 +1,4 @@
-"""A check of a login, a signature or a token that lets a value pass which is written down, as it is or by its diges"
-"t."""
+"""A check of a login, a signature or a token that lets a written-down value pass as well, plain or as a digest."""
 
 from __future__ import annotations
 
