@@ -11,13 +11,10 @@ from collections.abc import Callable, Iterable, Sequence
 
 from skillkeep.auditor.collect import Raw
 from skillkeep.auditor.declared import without_comments
-from skillkeep.auditor.engines.interface import Context, SourceFile
+from skillkeep.auditor.engines.interface import HOOKS, Context, SourceFile
 from skillkeep.auditor.lazily import lazily
 
-__all__ = ["HOOKS", "JOBS", "told_hooks", "told_schedules"]
-
-HOOKS = "core.hookspath"
-"""What findings about the hooks of one repository name as their subject."""
+__all__ = ["JOBS", "told_hooks", "told_schedules"]
 
 JOBS = frozenset({"crontab", "schtasks", "scheduled-job"})
 """What findings about such jobs name as their subject, in lower case."""

@@ -265,7 +265,8 @@ def carried_over(
         space = space_of(shown, shown_near, seen, written)
         start = before(space, written)
         rows = space.rows([part for tool in seen for part in _some(tool)])
-        for what, model in (("before", start), ("now", fitted(space, shown, shown_near, rows, start))):
+        now = ("now", fitted(space, shown, shown_near, rows, start))
+        for what, model in (("before", start), now) if written is not None else (now,):
             alarms = worst(model, space, [tool.parts for tool in unseen])
             caught, mistaken = (
                 worst(model, space, [[hashes(part) for part in each.parts] for each in some if each.writer in out])

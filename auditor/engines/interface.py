@@ -28,10 +28,14 @@ from typing import Any, ClassVar, Final, NamedTuple, Protocol
 from skillkeep.auditor.interface import AuditOptions, Capability, Location, Observation, Severity
 from skillkeep.tree import TreeEntry, Unread
 
-__all__ = ["HEAD", "Context", "Emitter", "Engine", "Mark", "ProgramEngine", "Segment", "SourceFile", "SourceTree"]
+__all__ = [
+    "HEAD", "HOOKS", "Context", "Emitter", "Engine", "Mark", "ProgramEngine", "Segment", "SourceFile", "SourceTree",
+]  # fmt: skip
 
 HEAD: Final = 16
 """Bytes that a format is told by."""
+HOOKS: Final = "core.hookspath"
+"""What findings about the hooks of one repository name as their subject."""
 
 
 class Context(StrEnum):

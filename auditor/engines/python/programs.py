@@ -99,8 +99,7 @@ class _Lists:
         callers = self._site.names.found(home).callers
         calls = (call.func for method in _SHIFTING for call, _ in callers.get(method, ()))
         holders = (each.value for each in calls if isinstance(each, ast.Attribute))
-        parts = (part for part, _, _ in home.fed.get(name, ()))
-        return any(map("[".__eq__, (part[:1] for part in parts))) or any(
+        return any(part.startswith("[") for part, _, _ in home.fed.get(name, ())) or any(
             isinstance(each, ast.Name) and each.id == name for each in holders
         )
 

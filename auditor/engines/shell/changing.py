@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import Any, Final
 
 from skillkeep.auditor.engines.git_settings import hands_on, redirected
-from skillkeep.auditor.engines.interface import Context
+from skillkeep.auditor.engines.interface import HOOKS, Context
 from skillkeep.auditor.engines.shell.calls import program_name
 from skillkeep.auditor.engines.shell.evaluate import HOLE
 from skillkeep.auditor.engines.shell.lookup import CHANGING
@@ -26,8 +26,6 @@ _DEVICE: Final = re.compile(r"^/dev/(?:sd|nvme|hd|vd|xvd|mmcblk|disk|mapper/)")
 _SYSTEM_TARGETS: Final = ("/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty", "/dev/fd/")
 _INSTEAD: Final = re.compile(r"url\.(?P<base>.+)\.(?:push)?insteadof$", re.IGNORECASE)
 _HELPER: Final = re.compile(r"credential\.(?:.+\.)?helper$", re.IGNORECASE)
-_HOOKS: Final = "core.hookspath"  # as in `own_schedules`
-
 _GIT_RUNS: Final = ("hookspath", "fsmonitor", "sshcommand", "core.editor", "core.pager", "credential.helper", "alias.")
 _NO_KEY: Final = re.compile(
     r"(?:ssh-\w{3,8} )?(?:AAAA[\w+/]{0,8}(?:\.\.\.|…)|<[\w .-]{1,40}>|your[\w-]{1,30}key)(?: [\w.@-]{1,40})?"
@@ -148,7 +146,7 @@ class Changing:
             message = "git is told to run a program of this tool's choice"
             severity = Severity.WARN if all(_is_inside(lowered, at) for at in on) else None
             here = {"--global", "--system", "--worktree"}.isdisjoint(lowered) and "config" in lowered
-            subject = _HOOKS if here and all("hookspath" in lowered[at] for at in on) else ""
+            subject = HOOKS if here and all("hookspath" in lowered[at] for at in on) else ""
             self._site.report("code-persistence", call.command, message, subject=subject, severity=severity)
         elif "config" in lowered:
             self._sets(call)

@@ -3,14 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from support.audited import audited
+from support.variables import assert_all_are_sent, assert_one_is_read
 
-from skillkeep.auditor.interface import Severity, Verdict
-
-PAGE = (
-    "---\nname: billing\ndescription: Asks the billing service for a balance.\n---\n\n# Billing\n\n"
-    "It asks. Set BILLING_TOKEN and BILLING_URL.\n"
-)
 ZOD = "const { z } = require('zod');\n"
 TWO = ZOD + ("const schema = z.object({BILLING_URL: z.string().url(), BILLING_TOKEN: z.string().min(16)});\n")
 PARSED = "const env = schema.parse(process.env);\n"
@@ -306,16 +300,12 @@ HOSTILE: dict[str, dict[str, str]] = {
     },
 }
 
-SENT = frozenset({"code-environment-sent", "code-credential-sent"})
-
 
 @pytest.mark.parametrize("name", HONEST)
 def test_one_variable_by_its_name_is_no_more_than_that(name: str) -> None:
-    report = audited({"SKILL.md": PAGE, **HONEST[name]})
-    assert (report.verdict, [each for each in report.findings if each.rule == "audit-incomplete"]) == (Verdict.WARN, [])
+    assert_one_is_read(HONEST[name])
 
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_all_variables_under_one_name_are_all_of_them(name: str) -> None:
-    report = audited({"SKILL.md": PAGE, **HOSTILE[name]})
-    assert SENT & {each.rule for each in report.findings if each.severity is Severity.FAIL}
+    assert_all_are_sent(HOSTILE[name])
