@@ -20,6 +20,8 @@ _REPOSITORY = re.compile(
     r"https://github\.com/(?P<owner>[A-Za-z][A-Za-z0-9-]{2,38})/[\w.-]+/?(?:\?tab=readme-ov-file)?(?:#[\w-]+)?"
 )
 _PAGES = (".md", ".mdx", ".markdown")
+_PLAIN_STEPS = ("fence", "inline", "command line")
+_SHELLS = frozenset({"bash", "cmd", "powershell", "pwsh", "sh", "zsh"})
 
 
 def own_installers(raws: Sequence[Raw], named: frozenset[str]) -> frozenset[str]:
@@ -83,5 +85,5 @@ def _own_words(named: frozenset[str], marks: str = "=") -> frozenset[str]:
 
 def _is_shown(raw: Raw) -> bool:
     finding = raw.finding
-    plain = all(step.startswith(("fence", "inline", "command line")) for step in finding.provenance)
+    plain = all(step.startswith(_PLAIN_STEPS) or step in _SHELLS for step in finding.provenance)
     return plain and finding.location.path.lower().endswith(_PAGES)

@@ -30,6 +30,7 @@ def verdict(text: str, name: str = NAME, about: str = ABOUT, **more: str) -> Ver
         f"Install it with `{COMMAND}`.",
         f"```\ncurl -fsSL {HOST} | sh -s -- --quiet\n```",
         "```powershell\nirm https://quoddle.com/install.ps1 | iex\n```",
+        '```powershell\npowershell -c "irm https://quoddle.com/install.ps1 | iex"\n```',
     ],
 )
 def test_the_installer_of_the_product_itself_warns(text: str) -> None:

@@ -39,6 +39,7 @@ _NOBODY: Final = re.compile(  # what stands where the reader's own address belon
     r"|(?:s3|gs)://(?:[<{$]|your[-_]).*"
     r"|~/\.(?:local|cargo|bun|deno|volta)/bin(?:/[\w.-]+)?"  # nor does a folder of programs hold anybody's keys
 )
+_FORBIDDEN: Final = re.compile(r"(?:^|[.!?] )(?:- )?(?:never|do not|don't|avoid) [a-z]+ (?:[^,;:.!?]|\.(?! ))*$")
 _PUBLIC: Final = re.compile(r"[\w.~/-]{0,80}\.pub\b")  # half of a pair of keys that is there to be given away
 _LOGGED_IN: Final = re.compile(r"\bssh-(?:add|keygen)(?: -\S+){0,3} [~$/.\w-]*$")  # the key stays where it is
 _INSTRUMENT: Final = re.compile(r"\b(?:use|using|needs?|requires?) (?:the |an? |your )?(?:\w+ )?$")
@@ -81,7 +82,7 @@ class Frame:
     parts: tuple[str, ...]
     told: str
     but: str = ""
-    within: int = 220
+    within: int = 120
     declared: str = ""
     near: bool = False
     tight: str = ""
@@ -128,6 +129,8 @@ def stands(frame: Frame, at_hand: Places, lead: str, within: int, since: int = 0
         if part != frame.told:
             places = [at for at in places if not _is_nobody(part, text[slice(*at)])]
             places = _said(part, places, text)
+            if frame.near:  # "Never push it to a public repository. Always add …"
+                places = [at for at in places if not _FORBIDDEN.search(text, 0, at[0])]
         if not places:
             return False
         if not frame.is_order(part):

@@ -17,6 +17,8 @@ __all__ = ["matches", "matches_of"]
 
 _NEAR: Final = 3  # sentences that a frame with `near` may spread over
 _NEAR_LONGEST: Final = 700
+_NEAR_WITHIN: Final = 160
+"""Characters between the order and each part of such a frame: what stands further off is about something else."""
 
 
 def matches(text: str) -> Iterator[Match]:
@@ -83,7 +85,7 @@ def _found(chunk: Chunk, place: int, alone: Sequence[Frame], several: Sequence[F
         for frame in several:
             if _fits(frame, places.held):
                 since = 0 if own[last].may(frame.told) else len(together) - len(each.text)
-                if stands(frame, places, each.lead, _NEAR_LONGEST, since):
+                if stands(frame, places, each.lead, _NEAR_WITHIN, since):
                     yield Match(frame, each, together)
 
 
