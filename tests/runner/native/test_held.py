@@ -20,7 +20,7 @@ from support.callers import CASES, FORKS, Caller, at_rest, calling, kill_during_
 from support.sandbox import Bench, Who, marked_processes, staged_packages
 from support.sandbox import bench as make_bench
 from support.slots import children, groups, life
-from support.waiting import kill, until
+from support.waiting import kill, later, until
 
 from skillkeep.kernel.errors import KernelError
 from skillkeep.kernel.inotify import watch_folder
@@ -198,6 +198,19 @@ def test_a_used_sandbox_ends_though_its_caller_asks_for_nothing_more(bench: Benc
         assert caller.run("true")["held"]
         assert until(lambda: at_rest(bench.server()))
         assert len(before - set(children(bench.server()))) == 1
+
+
+@pytest.mark.parametrize("end", ["handed back", "killed caller"])
+def test_in_the_place_of_one_that_is_lent_no_more_another_is_built(bench: Bench, end: str) -> None:
+    with calling(bench) as caller:
+        if not caller.holds():
+            pytest.skip(NO_GROUPS)
+        later(2.0)  # a server that missed nothing by now looks for nothing more
+        if end == "handed back":
+            assert caller.run(*CASES["refused call"][0])["held"]
+        else:
+            kill(caller.process.pid)
+        assert until(lambda: at_rest(bench.server()))
 
 
 @pytest.mark.parametrize("victim", ["caller", "server", "init"])
