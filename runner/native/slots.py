@@ -239,6 +239,7 @@ class Slots:
             if slot.still_shows(self._mounts):
                 return slot
             slot.abort()
+            self._settled = False
         return None
 
     def _given(self, found: Slot | None) -> Slot | None:

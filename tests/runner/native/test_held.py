@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.callers import CASES, FORKS, Caller, at_rest, calling, kill_during_a_run, steady
+from support.callers import CASES, FORKS, FURNISHED, Caller, at_rest, calling, is_filtered, kill_during_a_run, steady
 from support.sandbox import Bench, Who, marked_processes, staged_packages
 from support.sandbox import bench as make_bench
-from support.slots import children, groups, life
+from support.slots import KEPT, children, groups, life
 from support.waiting import kill, later, until
 
 from skillkeep.kernel.errors import KernelError
@@ -211,6 +211,25 @@ def test_in_the_place_of_one_that_is_lent_no_more_another_is_built(bench: Bench,
         else:
             kill(caller.process.pid)
         assert until(lambda: at_rest(bench.server()))
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="mounting needs root")
+def test_what_a_mount_during_a_run_has_made_stale_is_built_anew_for_the_caller_that_waits() -> None:
+    with make_bench(Who("root", None)) as bench, calling(bench, "unshare", "--mount") as caller:
+        (shown := bench.folder / "shown").mkdir()
+        policy: dict[str, Any] = {"binds": [[str(shown), "/data"]]}
+        if not caller.holds(**policy):
+            pytest.skip(NO_GROUPS)
+        caller.send("sh", "-c", "until [ -e /data/go ]; do sleep 0.01; done", **policy)
+        assert until(lambda: len(children(bench.server())) > KEPT)
+        assert until(lambda: sum(map(is_filtered, children(bench.server()))) > FURNISHED)
+        later(2.0)  # it has built all that it keeps beside the run, and looks for nothing more
+        enter = ["nsenter", "-t", str(caller.process.pid), "--mount"]
+        subprocess.run([*enter, "mount", "-t", "tmpfs", "other", str(bench.home)], check=True)
+        (shown / "go").touch()
+        assert caller.answer()["held"]
+        assert until(lambda: at_rest(bench.server()))
+        assert caller.run("true", **policy)["held"]
 
 
 @pytest.mark.parametrize("victim", ["caller", "server", "init"])
