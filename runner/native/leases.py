@@ -92,4 +92,4 @@ class Leases:
 
     def _count(self) -> None:
         self._sessions = [session for session in self._sessions if session.idle]
-        self._slots.lent = sum(not session.room for session in self._sessions)
+        self._slots.note_lent(sum(not session.room for session in self._sessions))

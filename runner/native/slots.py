@@ -191,8 +191,7 @@ class Slots:
 
     def __init__(self, owner: Owner, most: int = MOST) -> None:
         self._owner, self._most = owner, most
-        self.lent = 0
-        """How many are lent ahead of their runs, which are kept furnished as well as others (`leases`)."""
+        self._lent = 0
         self._slots: list[Slot] = []
         self._recent: list[Plan] = []
         self._rooms: list[Plan] = []
@@ -223,14 +222,16 @@ class Slots:
         return self._given(found or next(serving, None))
 
     def take_furnished(self, room: str) -> Slot | None:
-        """A furnished slot of that room, to be lent, or None.
-
-        The caller asks `are_stale` before it lends it.
-        """
+        """A furnished slot of that room, to be lent, or None. The caller asks `are_stale` before it lends it."""
         if (found := self._furnished(room)) is None or not found.sandbox.counted:
             return None
         self._remember(found.sandbox.plan)
         return self._given(found)
+
+    def note_lent(self, count: int) -> None:
+        """So many are lent ahead of their runs, which are kept furnished as well as others (`leases`)."""
+        self._settled = self._settled and count == self._lent  # one that is lent no more is to be built anew
+        self._lent = count
 
     def _furnished(self, room: str) -> Slot | None:
         """One whose binds are what they were; others are dropped."""
@@ -238,6 +239,7 @@ class Slots:
             if slot.still_shows(self._mounts):
                 return slot
             slot.abort()
+            self._settled = False
         return None
 
     def _given(self, found: Slot | None) -> Slot | None:
@@ -362,8 +364,8 @@ class Slots:
         wanted: list[tuple[Plan, Plan | None]] = []
         for kind, count in zip(self._recent, _EACH, strict=False):
             rooms = [room for room in self._rooms if _kind_of(room) == _kind_of(kind)][: count - 1]
-            rooms += rooms[:1] * (count - 1 - len(rooms) - self.lent)  # two callers may come at once
-            kept = min(count, max(count - self.lent, _FEWEST), self._most)
+            rooms += rooms[:1] * (count - 1 - len(rooms) - self._lent)  # two callers may come at once
+            kept = min(count, max(count - self._lent, _FEWEST), self._most)
             wanted += [(kind, room) for room in [*rooms, *[None] * count][:kept]]
         return wanted
 

@@ -23,10 +23,11 @@ FURNISHED = 2
 
 def at_rest(server: int) -> bool:
     """Whether it has built all that it keeps, and furnished what it does: then init has laid down its own filter."""
-    return stands(server) and sum(_is_filtered(init) for init in children(server)) >= FURNISHED
+    return stands(server) and sum(is_filtered(init) for init in children(server)) >= FURNISHED
 
 
-def _is_filtered(pid: int) -> bool:
+def is_filtered(pid: int) -> bool:
+    """Whether an init has laid down its own filter, the last step of its second half."""
     with contextlib.suppress(OSError):
         return "\nSeccomp:\t2\n" in Path(f"/proc/{pid}/status").read_text()
     return False

@@ -16,11 +16,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.callers import CASES, FORKS, Caller, at_rest, calling, kill_during_a_run, steady
+from support.callers import CASES, FORKS, FURNISHED, Caller, at_rest, calling, is_filtered, kill_during_a_run, steady
 from support.sandbox import Bench, Who, marked_processes, staged_packages
 from support.sandbox import bench as make_bench
-from support.slots import children, groups, life
-from support.waiting import kill, until
+from support.slots import KEPT, children, groups, life
+from support.waiting import kill, later, until
 
 from skillkeep.kernel.errors import KernelError
 from skillkeep.kernel.inotify import watch_folder
@@ -200,6 +200,38 @@ def test_a_used_sandbox_ends_though_its_caller_asks_for_nothing_more(bench: Benc
         assert len(before - set(children(bench.server()))) == 1
 
 
+@pytest.mark.parametrize("end", ["handed back", "killed caller"])
+def test_in_the_place_of_one_that_is_lent_no_more_another_is_built(bench: Bench, end: str) -> None:
+    with calling(bench) as caller:
+        if not caller.holds():
+            pytest.skip(NO_GROUPS)
+        later(2.0)  # a server that missed nothing by now looks for nothing more
+        if end == "handed back":
+            assert caller.run(*CASES["refused call"][0])["held"]
+        else:
+            kill(caller.process.pid)
+        assert until(lambda: at_rest(bench.server()))
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="mounting needs root")
+def test_what_a_mount_during_a_run_has_made_stale_is_built_anew_for_the_caller_that_waits() -> None:
+    with make_bench(Who("root", None)) as bench, calling(bench, "unshare", "--mount") as caller:
+        (shown := bench.folder / "shown").mkdir()
+        policy: dict[str, Any] = {"binds": [[str(shown), "/data"]]}
+        if not caller.holds(**policy):
+            pytest.skip(NO_GROUPS)
+        caller.send("sh", "-c", "until [ -e /data/go ]; do sleep 0.01; done", **policy)
+        assert until(lambda: len(children(bench.server())) > KEPT)
+        assert until(lambda: sum(map(is_filtered, children(bench.server()))) > FURNISHED)
+        later(2.0)  # it has built all that it keeps beside the run, and looks for nothing more
+        enter = ["nsenter", "-t", str(caller.process.pid), "--mount"]
+        subprocess.run([*enter, "mount", "-t", "tmpfs", "other", str(bench.home)], check=True)
+        (shown / "go").touch()
+        assert caller.answer()["held"]
+        assert until(lambda: at_rest(bench.server()))
+        assert caller.run("true", **policy)["held"]
+
+
 @pytest.mark.parametrize("victim", ["caller", "server", "init"])
 def test_whoever_is_killed_during_a_run_nothing_of_it_stays(bench: Bench, victim: str) -> None:
     with calling(bench) as caller:
@@ -265,7 +297,7 @@ sys.exit(server.main(sys.argv[2], sys.argv[3], float(sys.argv[4])))
 """
 
 
-@pytest.mark.parametrize("idle_seconds", [60.0, 0.1])
+@pytest.mark.parametrize("idle_seconds", [60.0, 1.0])
 def test_what_nobody_uses_is_wanted_back_and_the_next_run_is_served(
     own: Bench, monkeypatch: pytest.MonkeyPatch, idle_seconds: float
 ) -> None:
@@ -331,15 +363,17 @@ def lent_ahead() -> Any:
                 connection.close()
                 return False
             connection.send(asking.NEXT + room.encode())
+            words = asking.LATER
+            while words == asking.LATER:
+                words, fds[:], _, _ = socket.recv_fds(connection, 1 << 16, 64)
+            if not words.startswith(asking.AHEAD):  # it gave up before the next one stood: another server is asked
+                connection.close()
+                return False
             connections.append(connection)
             return True
 
         connections: list[socket.socket] = []
         assert until(is_lent)
-        words = asking.LATER
-        while words == asking.LATER:
-            words, fds, _, _ = socket.recv_fds(connections[0], 1 << 16, 64)
-        assert words.startswith(asking.AHEAD)
         try:
             yield connections[0], fds
         finally:
