@@ -235,7 +235,9 @@ def _redirected(tree: SourceTree, documents: Documents, emit: Emitter) -> None:
         for segment in code_of(file) if file.path in emit.notes.get("redirects", ()) else ():
             for found in redirects(segment.text):
                 host = host_of(found.url).name
-                if is_remote(host) and not documents.names(host, exact=True) and not services().owns(found.name, host):
+                if not is_remote(host) or host.startswith("your-"):
+                    continue
+                if not documents.names(host, exact=True) and not services().owns(found.name, host):
                     at = segment.locate(found.start, found.end)
                     message = f"{found.name} is set to {host}, which no document names"
                     emit.finding("behaviour-redirected-traffic", at, found.text, message, segment=segment)

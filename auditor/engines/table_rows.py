@@ -20,7 +20,8 @@ _QUOTED: Final = lazily(r"[ \t*]*[\"“«][^\"“”«»]+[\"”»][ \t*]*")
 _ATTACKS: Final = lazily(
     r"(?i)[\W_]*(?:specimens?|attacks?(?: (?:text|example|string)s?)?|payloads?"
     r"|injections?(?: (?:text|example|attempt)s?)?"
-    r"|red flags?|(?:warning )?signs?|threats?|jailbreaks?|manipulations?|scam(?:mer)?s?(?: (?:text|line)s?)?)[\W_]*"
+    r"|red flags?|(?:warning )?sign(?:al)?s?|threats?|jailbreaks?|manipulations?"
+    r"|scam(?:mer)?s?(?: (?:text|line)s?)?)[\W_]*"
 )
 _RISK: Final = lazily(r"(?i)[\W_]*risks?[\W_]*")
 _IMPACT: Final = lazily(r"(?i)[\W_]*(?:impacts?|consequences?|severity)[\W_]*")

@@ -22,6 +22,7 @@ CODE: Final = (
     Context.PYTHON, Context.JAVASCRIPT, Context.TYPESCRIPT, Context.SHELL, Context.POWERSHELL, Context.RUBY,
 )  # fmt: skip
 _COMMENT: Final = re.compile(r"\n[ \t]*(?:#(?!!)|//|\*[ \t/])[^\n]*")
+_CONTINUED: Final = {Context.POWERSHELL: "`\n"}
 _OTHER: Final = re.compile(
     r"(?i)\.(?:go|rs|php|pl|pm|lua|java|kts?|swift|cs|c|cc|cpp|mm?|applescript|vbs|hta|bat|cmd|reg|jl|ex|exs|scala|dart|groovy|gradle"
     r"|awk|tcl|nim|zig|hs|clj|cr|r|vb|ml|fsx?|erl|d|v|pas|coffee|gd|el|raku|sol|gs)$|(?:^|/)(?:[\w.-]*dockerfile[\w.-]*|containerfile|makefile|justfile)$"
@@ -125,7 +126,8 @@ class Acts:
     @cached_property
     def _data(self) -> bytes:
         text = _COMMENT.sub(lambda found: "\n" + " " * (len(found[0]) - 1), f"\n{self._segment.text}")
-        return text[1:].encode("utf-8", "replace")
+        mark = _CONTINUED.get(self._segment.context, "\\\n")
+        return text[1:].replace(mark, "  ").encode("utf-8", "replace")  # one command in several lines
 
     def _act(self, kind: str, at: int, end: int) -> Act:
         data, segment = self._data, self._segment

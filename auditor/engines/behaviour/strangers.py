@@ -31,6 +31,10 @@ _NEAR: Final = 12  # lines between what is read and the request
 _VARIABLE: Final = re.compile(
     r"""(?:os\.)?(?:environ(?:\.get\(|\[)|getenv\(|process\.env(?:\.|\[)|ENV(?:\.fetch\(|\[))\s*["']?([A-Z][A-Z0-9_]+)["']?\s*[)\],]?"""
 )
+_ANSWERED: Final = re.compile(  # the rest of a line, or the last one of a few, that gives a program what was fetched
+    r"\b(?P<by>curl|wget|echo|printf)\b[^|\n]*\|[ \t]*(?:node|python3?|ruby|perl)[ \t]+-[ce]\b"
+)
+_PROGRAM: Final = 4  # lines of such a program in which it reads
 _LOCAL: Final = re.compile(
     r"^(?:\*$|localhost|127\.|(?:22[4-9]|23\d)\.\d+\.\d+\.\d+$|255\.255\.255\.255$"  # groups in one's own network
     r"|100\.(?:6[4-9]|[7-9]\d|1[01]\d|12[0-7])\.\d+\.\d+$|"  # a provider's or an overlay's own (RFC 6598)
@@ -54,7 +58,7 @@ def strangers(tree: SourceTree, acts: Sequence[Act], documents: Documents) -> It
         for each in hosts.get(act.path, ()):
             if abs(each.evidence.line - act.line) > _REACH or documents.names(each.value):
                 continue
-            read = act if act.kind == _LOGIN else _read_near(act, acts, each.value)
+            read = act if act.kind == _LOGIN else _read_near(tree, act, acts, each.value)
             private = read is not None and read.kind in _PRIVATE
             if not private and _is_expected(tree, act, acts, each.value):
                 continue
@@ -112,7 +116,7 @@ def _is_own_key(read: Act, host: str) -> bool:
     return variable is not None and not known.is_shared(variable[1]) and known.owns(variable[1], host)
 
 
-def _read_near(act: Act, acts: Sequence[Act], host: str) -> Act | None:
+def _read_near(tree: SourceTree, act: Act, acts: Sequence[Act], host: str) -> Act | None:
     """What is read near `act`, besides the key of the service that it is sent to."""
     kinds = _PRIVATE if act.kind == "address" else READS
     return next(
@@ -123,9 +127,19 @@ def _read_near(act: Act, acts: Sequence[Act], host: str) -> Act | None:
             and each.kind in kinds
             and act.line - _NEAR <= each.line <= act.line + (_NEAR if each.kind == "coin_key" else 3)
             and not _is_own_key(each, host)
+            and not _is_answer(tree, act, each)
         ),
         None,
     )
+
+
+def _is_answer(tree: SourceTree, act: Act, read: Act) -> bool:
+    """True for the standard input of a program that a shell script gives what was fetched, or what it holds since."""
+    if "stdin" not in read.text.lower() or read.line < act.line or (file := tree.get(read.path)) is None:
+        return False
+    lines = (file.text or "").split("\n")[max(read.line - _PROGRAM, act.line - 1) : read.line]
+    found = [given for line in lines for given in _ANSWERED.finditer(line)]
+    return bool(found) and (found[-1]["by"] in {"curl", "wget"} or read.line > act.line)
 
 
 def is_remote(value: str) -> bool:

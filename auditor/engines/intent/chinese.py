@@ -49,7 +49,9 @@ _TO_THE_USER: Final = lazily(r"(?:给|至|到)(?:当前|该|原)?(?:您?的?本�
 _TO_HERE: Final = lazily(r"(?<=[到至]) ?`?(?:~/|\./|\$home\b)")
 _NOUN: Final = lazily(r"的|说明|失败|成功|算法|协议|货币|机制|功能|选项|按钮|状态|次数|频率|过程")
 _ONLY_THEN: Final = lazily(r"(?:之|以)?后?[，,]?\s?(?:才|方可)")  # "when all of it is confirmed, and not before"
-_PROVIDED: Final = lazily(r"(?:前提是|如果|假如|只有|除非|确保|确认|直到|等待|[若当待须]|需要?)[^，。；！？]{0,6}$")
+_PROVIDED: Final = lazily(
+    r"(?:前提是|如果|假如|只有|除非|确保|确认|直到|等待|[若当待须]|需要?)[^，。；！？]{0,6}$|(?:前提是|除非)[^，。；！？]{0,14}$"
+)
 _FOLLOWS: Final = lazily(r"[^，。；！？]{1,16}会(?:同时|一并|连带|自动)")  # "deleting it deletes what is below as well"
 _WISH: Final = lazily(r"[-*>#\d. ]*(?:如需|如果(?:您|你)?(?:想|需要|希望)|若(?:要|需)|欢迎)")
 _HEADER: Final = lazily(r"authorization|请求头|x-api-key|bearer")

@@ -41,6 +41,7 @@ _CONTEXTS: Final[dict[str, Context | None]] = {
     "ruby": Context.RUBY,
     "text": Context.TEXT,
 }
+_WRITTEN_DOWN: Final = frozenset({Context.PYTHON, Context.JAVASCRIPT})  # its own engine sees what runs its input
 _STANDARD_INPUT: Final = frozenset({"-", "/dev/stdin", "/proc/self/fd/0", "/dev/fd/0"})
 _ORIGINS: Final = frozenset({"download", "decoded"})
 _INSTALLING: Final = frozenset({"dpkg", "rpm", "installer", "msiexec", "apt", "apt-get", "dnf", "yum"})
@@ -273,12 +274,12 @@ class Execution:
                 call, labels, "shell-dynamic-command", f"{call.name} runs text that is made at run time"
             )
             return
-        if decoded or "decoded" in labels:
+        made = word is not None and any(isinstance(piece, Substitution) for piece in word.pieces)
+        reads_data = word is not None and not made and context in _WRITTEN_DOWN
+        if decoded or ("decoded" in labels and not reads_data):
             self._site.report("shell-decoded-execution", call.command, f"{call.name} runs a text that was hidden")
         filled = word is not None and holds_download(self._site, word, text)
-        if filled or (
-            "download" in labels and word is not None and any(isinstance(p, Substitution) for p in word.pieces)
-        ):
+        if filled or ("download" in labels and made):
             self._running.downloaded(call)
         elif context is Context.SHELL and self._site.files.labels:
             for name in _SEPARATORS.split(text):

