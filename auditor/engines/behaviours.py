@@ -13,6 +13,7 @@ from skillkeep.auditor.engines.behaviour.build_secrets import sent_build_secrets
 from skillkeep.auditor.engines.behaviour.carried import carried
 from skillkeep.auditor.engines.behaviour.chains import chained
 from skillkeep.auditor.engines.behaviour.changed_pages import ANNOUNCED, changed_pages
+from skillkeep.auditor.engines.behaviour.coded import masked_addresses
 from skillkeep.auditor.engines.behaviour.configured import configured_channels, configured_copies, configured_payees
 from skillkeep.auditor.engines.behaviour.documents import Documents
 from skillkeep.auditor.engines.behaviour.dropped import drops
@@ -29,6 +30,7 @@ from skillkeep.auditor.engines.behaviour.swapped_payees import ANNOUNCED as TAKE
 from skillkeep.auditor.engines.behaviour.swapped_payees import pays, swapped_payees
 from skillkeep.auditor.engines.behaviour.trusted import trusted
 from skillkeep.auditor.engines.behaviour.unasked import loaded_by, unasked
+from skillkeep.auditor.engines.behaviour.whole_environment import sent_environments
 from skillkeep.auditor.engines.examples import example_severity
 from skillkeep.auditor.engines.installers import saves_installer
 from skillkeep.auditor.engines.interface import Context, Emitter, Engine, Segment, SourceFile, SourceTree
@@ -64,6 +66,11 @@ class BehaviourEngine(Engine):
             emit.notes.setdefault("payees", []).extend(swapped_payees(segment))
             for at, text, why in sent_build_secrets(segment):
                 emit.finding("behaviour-data-to-stranger", at, text, why)
+            for start, address in masked_addresses(segment.text):
+                at = segment.locate(start, start + 1)
+                emit.finding("behaviour-masked-address", at, address[:200], f"the numbers are {address[:120]}, masked")
+            for at, text in sent_environments(segment):
+                emit.finding("code-environment-sent", at, text, "all variables of the environment go into a request")
             for at, text in other_ways(segment):
                 emit.finding("code-check-bypassed", at, text, "what is written down is accepted in place of the check")
             if looks_up(segment.text):

@@ -39,7 +39,8 @@ _SAVED: Final = lazily(
 _FETCHES: Final = lazily(
     r"https?[.:]//|https?://|\bhttps?\.get\(|\bfetch\(|\burlopen\(|\brequests\.get|\burlretrieve\(|\bcurl\b|\bwget\b"
     r"|URI\.open|Invoke-WebRequest|\biwr\b|DownloadFile|\bhttp\.Get\(|\breqwest::|\bureq::|GetByteArrayAsync"
-    r"|\.toURL\("
+    r"|\.toURL\(|\bhttp\.(?:Client|NewRequest|DefaultClient)\b|\bHttp(?:Client|Request)\b|\bcurl_(?:exec|easy_\w+)\("
+    r"|\bLWP::|\bHTTP::Tiny\b|\bisahc::|\bminreq::|\battohttpc::|\bopenConnection\(\)|\bURLSession\b|\bsocket\.http\b"
 )
 _SAVES: Final = (  # what every way of `_SAVED` begins with
     r"\b(?:curl|wget)\b|\b(?:urlretrieve|createWriteStream|write(?:Text)?File|write(?:Text)?FileSync|DownloadFile|copyfileobj|Bun\.write)\("
