@@ -16,6 +16,7 @@ from skillkeep.auditor.engines.behaviour.changed_pages import ANNOUNCED, changed
 from skillkeep.auditor.engines.behaviour.coded import masked_addresses
 from skillkeep.auditor.engines.behaviour.configured import configured_channels, configured_copies, configured_payees
 from skillkeep.auditor.engines.behaviour.documents import Documents
+from skillkeep.auditor.engines.behaviour.drained import drained, may_drain
 from skillkeep.auditor.engines.behaviour.dropped import drops
 from skillkeep.auditor.engines.behaviour.handed import handed_over
 from skillkeep.auditor.engines.behaviour.listed import listed, listed_in_code
@@ -64,15 +65,9 @@ class BehaviourEngine(Engine):
             emit.notes.setdefault("recipients", []).extend(recipients(segment))
             emit.notes.setdefault("pages", []).extend(changed_pages(segment))
             emit.notes.setdefault("payees", []).extend(swapped_payees(segment))
-            for at, text, why in sent_build_secrets(segment):
-                emit.finding("behaviour-data-to-stranger", at, text, why)
-            for start, address in masked_addresses(segment.text):
-                at = segment.locate(start, start + 1)
-                emit.finding("behaviour-masked-address", at, address[:200], f"the numbers are {address[:120]}, masked")
-            for at, text in sent_environments(segment):
-                emit.finding("code-environment-sent", at, text, "all variables of the environment go into a request")
-            for at, text in other_ways(segment):
-                emit.finding("code-check-bypassed", at, text, "what is written down is accepted in place of the check")
+            _judged_alone(segment, emit)
+            if may_drain(segment.text):
+                emit.notes.setdefault("drains", set()).add(file.path)
             if looks_up(segment.text):
                 emit.notes.setdefault("looks_up", set()).add(file.path)
             if segment.context is Context.TEXT:
@@ -104,6 +99,7 @@ class BehaviourEngine(Engine):
             programs = [each for file in tree.files for each in code_of(file)]
             for at, text, why in looked_up(programs, documents):
                 emit.finding("tactic-dns-data", at, text, why)
+        _drained(tree, documents, emit)
         for at, text, why in trusted(tree, documents):
             emit.finding("undeclared-account", at, text, why)
         for path, line, found_at, act in chain(listed(tree), listed_in_code(tree, emit.notes.get("spelled", ()))):
@@ -130,6 +126,19 @@ class BehaviourEngine(Engine):
         for place, message in unnamed_places(tree, documents, starters):
             emit.finding("undeclared-persistence", place.evidence, place.value, message)
         _unasked(tree, acts, starters, emit)
+
+
+def _judged_alone(segment: Segment, emit: Emitter) -> None:
+    """What one segment tells by itself."""
+    for at, text, why in sent_build_secrets(segment):
+        emit.finding("behaviour-data-to-stranger", at, text, why)
+    for start, address in masked_addresses(segment.text):
+        at = segment.locate(start, start + 1)
+        emit.finding("behaviour-masked-address", at, address[:200], f"the numbers are {address[:120]}, masked")
+    for at, text in sent_environments(segment):
+        emit.finding("code-environment-sent", at, text, "all variables of the environment go into a request")
+    for at, text in other_ways(segment):
+        emit.finding("code-check-bypassed", at, text, "what is written down is accepted in place of the check")
 
 
 @dataclass
@@ -212,6 +221,14 @@ def _tampered(tree: SourceTree, acts: list[Act], emit: Emitter) -> None:
         if taken and (taken.kind == "secret" or any(file.path in remote for file in program)):
             message = f"{patch.text.strip()[:60]} is replaced, and {taken.text.strip()[:40]} is taken"
             emit.finding("behaviour-tampered-library", Location(patch.path, patch.line), patch.text, message)
+
+
+def _drained(tree: SourceTree, documents: Documents, emit: Emitter) -> None:
+    """A wallet's balance, or a right over all of it, goes to an address that is written down."""
+    if emit.notes.get("drains"):
+        programs = [each for file in tree.files for each in code_of(file)]
+        for at, text, why, said in drained(programs, documents):
+            emit.finding("announced-behaviour" if said else "tactic-coins-moved", at, text, why)
 
 
 def _handed(tree: SourceTree, emit: Emitter) -> None:

