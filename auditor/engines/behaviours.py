@@ -19,10 +19,12 @@ from skillkeep.auditor.engines.behaviour.documents import Documents
 from skillkeep.auditor.engines.behaviour.drained import drained, may_drain
 from skillkeep.auditor.engines.behaviour.dropped import drops
 from skillkeep.auditor.engines.behaviour.handed import handed_over
+from skillkeep.auditor.engines.behaviour.handed_workflows import handed_workflows
 from skillkeep.auditor.engines.behaviour.listed import listed, listed_in_code
 from skillkeep.auditor.engines.behaviour.looked_up import looked_up, looks_up
 from skillkeep.auditor.engines.behaviour.other_ways import other_ways
 from skillkeep.auditor.engines.behaviour.places import unnamed_places
+from skillkeep.auditor.engines.behaviour.printed_orders import printed_orders
 from skillkeep.auditor.engines.behaviour.recipients import Recipient, declared_sources, named_nowhere, recipients
 from skillkeep.auditor.engines.behaviour.redirected import may_redirect, redirects
 from skillkeep.auditor.engines.behaviour.scripts import scripts, spelled_out
@@ -46,6 +48,12 @@ _MOST_ACTS = 5_000
 _ADDRESS = re.compile(r"https?://[\w.-]{4,200}")
 _BUILDS = re.compile(
     r"(?i)(?:^|/)(?:[\w.-]*dockerfile[\w.-]*|containerfile|makefile|justfile|[\w.-]+\.(?:mk|tf|gradle|def|targets|props|[cfv][sb]?proj))$"
+)
+_OF_TREE = (  # what each finds in a tree and its documents
+    ("behaviour-data-to-stranger", carried),
+    ("tactic-told-by-server", printed_orders),
+    ("undeclared-workflow", handed_workflows),
+    ("undeclared-account", trusted),
 )
 _PASSWORDS = re.compile(r"\bgetpass\b")  # a function whose answer is a password
 
@@ -93,15 +101,14 @@ class BehaviourEngine(Engine):
         for rule, act, message in chained(acts, documents):
             emit.finding(rule, Location(act.path, act.line), act.text, message)
         _given_away(tree, acts, documents, emit)
-        for at, text, why in carried(tree, documents):
-            emit.finding("behaviour-data-to-stranger", at, text, why)
+        for rule, judge in _OF_TREE:
+            for at, text, why in judge(tree, documents):
+                emit.finding(rule, at, text, why)
         if emit.notes.get("looks_up"):
             programs = [each for file in tree.files for each in code_of(file)]
             for at, text, why in looked_up(programs, documents):
                 emit.finding("tactic-dns-data", at, text, why)
         _drained(tree, documents, emit)
-        for at, text, why in trusted(tree, documents):
-            emit.finding("undeclared-account", at, text, why)
         for path, line, found_at, act in chain(listed(tree), listed_in_code(tree, emit.notes.get("spelled", ()))):
             message = f"{act.path} reads what this list names and sends something: {act.text.strip()[:60]}"
             emit.finding("behaviour-listed-secrets", Location(path, line), found_at, message)

@@ -1,18 +1,14 @@
 """The whole environment that leaves, in languages without a parser: followed by name from its reading to a request.
 
-A name belongs to its function. What a function answers and what its callers give it is followed as well; one variable
-by its name, and what is handed to a program that is started, is not the whole.
+One variable by its name, and what is handed to a program that is started, is not the whole.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
-from itertools import islice
 from typing import Final
 
-from skillkeep.auditor.engines.behaviour.given import body_below
+from skillkeep.auditor.engines.behaviour.followed import Asked, followed
 from skillkeep.auditor.engines.interface import Context, Segment
 from skillkeep.auditor.interface import Location
 from skillkeep.auditor.lazily import lazily
@@ -45,64 +41,7 @@ _SENDS: Final = lazily(
     r"|`)[^;\n]{0,20}\bcurl\b"
     r"|\bHTTPoison\.post|\bnet\.Lookup\w+\(|\bgethostbyname\("
 )
-_ASSIGNED: Final = lazily(
-    r"^[ \t]*(?:(?:let|mut|var|val|const|final|my|our|local|auto|static)[ \t]+){0,3}"
-    r"(?:[A-Z][\w.:]{0,40}(?:<[^=;()]{1,80}>)?(?:\[\])?[ \t]+)?"
-    r"(?P<to>[$@%(]?[\w.]{1,60}(?:[ \t]*,[ \t]*[$@%]?\w{1,40}){0,3}\)?)"
-    r"(?:\[[^\]\n]{0,60}\])?(?:[ \t]*:[ \t]*[^=\n]{1,80})?[ \t]*(?:[.+|?]{0,2}=(?![=>])|:=)(?P<value>.*)",
-    re.DOTALL,
-)
-_LOOP: Final = lazily(
-    r"\bfor(?:each)?\b[ \t]*(?P<head>[^{\n]{1,200}?)(?:\b(?:in|range|as|of)\b|[ \t]:[ \t]|\()(?P<over>[^\n]{1,300})"
-)
-_MOST_AS: Final = lazily(r"\bforeach[ \t]*\((?P<over>[^\n]{1,200}?)\bas\b(?P<head>[^)\n]{1,100})")  # PHP's other order
-_PUT_INTO: Final = lazily(
-    r"(?:\bpush[ \t(]+|\bwrite(?:ln)?!\([ \t]*&?(?:mut )?|\bfmt\.Fprint(?:f"
-    r"|ln)?\([ \t]*&?)[$@]?(?P<into>\w{1,40})[ \t]*,(?P<what>.*)"
-    r"|(?<![\w.])\$?(?P<on>\w{1,40})(?:\.|->)(?:insert|push(?:_str|_back)?|append\w{0,6}|put|add|set|extend"
-    r"|write(?:String|Line)?"
-    r"|Add|Append\w{0,8}|Set|WriteString|appendLine|concat)\((?P<given>.*)",
-    re.DOTALL,
-)
-_FUNCTION: Final = lazily(
-    r"^[ \t]*(?:(?:pub(?:\([a-z]{1,8}\))?|async|unsafe|public|private|protected|internal|static|final|override"
-    r"|suspend|export)[ \t]+){0,5}"
-    r"(?:(?:fn|func|fun|def|sub|function|defp)[ \t]+(?:\([^)\n]{0,60}\)[ \t]*)?"
-    r"|[A-Za-z_][\w<>,\[\].? ]{0,60}?[ \t]+(?=\w{1,40}[ \t]*\([^;\n]{0,200}\)[^;\n=]{0,60}$))"
-    r"(?P<name>[A-Za-z_]\w{0,60})[ \t]*(?:<[^>\n]{0,60}>)?[ \t]*(?:\((?P<given>[^)\n]{0,240})\))?",
-    re.MULTILINE,
-)
-_NAME: Final = lazily(r"[A-Za-z_]\w{0,60}")
-_CALL: Final = lazily(r"\b(?P<name>[A-Za-z_]\w{0,60})\((?P<given>[^;]{1,400})")
-_ONE: Final = r"\b%s(?:\.get(?:OrDefault|Or)?\(|\.remove\(|[ \t]*[\[{])[ \t]*&?[\"'][^\"'\n]{1,80}[\"']"
-_RETURNS: Final = lazily(r"\breturn\b")
-_GOES_ON: Final = lazily(r"[ \t]*(?:\?\.|\.(?![.\d])|->|&&|\|\||\+[ \t])")
-_COMMENT: Final = lazily(r"^[ \t]*(?:#(?!\[)|//|\*[ \t/])[^\n]*", re.MULTILINE)
-_KEYWORDS: Final = frozenset({
-    "if", "for", "while", "switch", "match", "catch", "return", "else", "let", "mut", "var", "val", "const", "final",
-    "my", "in", "range", "as", "of", "keys", "new", "String", "string", "Map", "Entry", "DictionaryEntry", "each",
-})  # fmt: skip
-_MOST_LINES: Final = 30  # of one statement
 _LONGEST: Final = 200_000
-_PASSES: Final = 3
-
-
-@dataclass
-class _Function:
-    name: str
-    given: tuple[str, ...]
-    start: int
-    end: int
-    named: set[str] = field(default_factory=set)  # what holds all variables in it
-    answers: bool = False
-
-
-@dataclass(frozen=True)
-class _Statement:
-    start: int
-    text: str
-    home: _Function
-    last: bool  # the last of its function: what it says is answered in some languages
 
 
 def sent_environments(segment: Segment) -> Iterator[tuple[Location, str]]:
@@ -112,87 +51,10 @@ def sent_environments(segment: Segment) -> Iterator[tuple[Location, str]]:
         return
     if not _WHOLE.search(text) or not _SENDS.search(text):
         return
-    text = _COMMENT.sub(lambda found: " " * len(found[0]), text)
-    functions = [_Function("", (), 0, len(text)), *_functions(text)]
-    statements = list(_statements(text, functions))
-    own = {each.name: each for each in functions[1:]}
-    for _ in range(_PASSES):
-        for each in statements:
-            _follow(each, own)
-    for each in statements:
-        sends = _SENDS.search(each.text)
-        if sends and _has(_TO_CHILD.sub(" ", each.text), each.home, own):
-            at = each.start + sends.start()
-            yield segment.locate(at, at + len(sends[0])), " ".join(each.text.split())[:200]
-
-
-def _functions(text: str) -> Iterator[_Function]:
-    for found in islice(_FUNCTION.finditer(text), 200):
-        if found["name"] not in _KEYWORDS:
-            given = tuple(_NAME.findall(found["given"] or ""))
-            body = body_below(text, found.start(), found.end())
-            yield _Function(found["name"], given, found.start(), found.start() + len(body))
-
-
-def _statements(text: str, functions: list[_Function]) -> Iterator[_Statement]:
-    """The lines of `text`, those that go on joined: within parentheses, and before a member of what stands above."""
-    lines, at, number = text.split("\n"), 0, 0
-    while number < len(lines):
-        start, joined = at, lines[number]
-        depth = _depth(joined)
-        at += len(joined) + 1
-        number += 1
-        for _ in range(_MOST_LINES):
-            if number >= len(lines) or not (depth > 0 or _GOES_ON.match(lines[number])):
-                break
-            joined += "\n" + lines[number]
-            depth += _depth(lines[number])
-            at += len(lines[number]) + 1
-            number += 1
-        if joined.strip():
-            around = (each for each in functions if each.start <= start < each.end)
-            home = max(around, key=lambda each: (each.start, -each.end))
-            rest = text[at : home.end].strip(" \t\n}")
-            yield _Statement(start, joined, home, last=not rest)
-
-
-def _depth(line: str) -> int:
-    return line.count("(") + line.count("[") - line.count(")") - line.count("]")
-
-
-def _has(code: str, home: _Function, own: dict[str, _Function]) -> bool:
-    """True where `code` holds all variables: read there, by a name, or answered by a function of the file."""
-    if _WHOLE.search(code):
-        return not _is_own(code)
-    for name in set(_NAME.findall(code)):
-        if name in home.named and re.search(rf"\b{name}\b", re.sub(_ONE % name, " ", code)):
-            return True
-        if name in own and own[name].answers and re.search(rf"\b{name}\(", code):
-            return True
-    return False
+    for start, end, statement in followed(text, Asked(_WHOLE, _SENDS, _TO_CHILD, whole=True, is_none=_is_own)):
+        yield segment.locate(start, end), " ".join(statement.split())[:200]
 
 
 def _is_own(code: str) -> bool:
     """True where only variables are taken whose names begin as the tool's own do."""
-    found = _FILTERED.search(code)
-    return found is not None and not _OTHERS.search(code)
-
-
-def _follow(statement: _Statement, own: dict[str, _Function]) -> None:
-    home, code = statement.home, _TO_CHILD.sub(" ", statement.text)
-    for pattern in (_MOST_AS, _LOOP):
-        if (loop := pattern.search(code)) and _has(loop["over"], home, own):
-            home.named.update(name for name in _NAME.findall(loop["head"]) if name not in _KEYWORDS)
-            break
-    for put in _PUT_INTO.finditer(code):
-        if _has(put["what"] or put["given"] or "", home, own):
-            home.named.add(put["into"] or put["on"])
-    assigned = _ASSIGNED.match(code)
-    if assigned and _has(assigned["value"], home, own):
-        home.named.update(_NAME.findall(assigned["to"].rpartition(".")[2]))
-    for call in _CALL.finditer(code):
-        called = own.get(call["name"])
-        if called and called is not home and _has(call["given"], home, own):
-            called.named.update(called.given)
-    if (statement.last or _RETURNS.search(code)) and _has(code, home, own):
-        home.answers = True
+    return _FILTERED.search(code) is not None and _OTHERS.search(code) is None
