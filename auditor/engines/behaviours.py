@@ -18,6 +18,8 @@ from skillkeep.auditor.engines.behaviour.configured import configured_channels, 
 from skillkeep.auditor.engines.behaviour.documents import Documents
 from skillkeep.auditor.engines.behaviour.drained import drained, may_drain
 from skillkeep.auditor.engines.behaviour.dropped import drops
+from skillkeep.auditor.engines.behaviour.guessable import ANNOUNCED as MADE_AGAIN
+from skillkeep.auditor.engines.behaviour.guessable import guessable
 from skillkeep.auditor.engines.behaviour.handed import handed_over
 from skillkeep.auditor.engines.behaviour.handed_workflows import handed_workflows
 from skillkeep.auditor.engines.behaviour.listed import listed, listed_in_code
@@ -49,6 +51,10 @@ _ADDRESS = re.compile(r"https?://[\w.-]{4,200}")
 _BUILDS = re.compile(
     r"(?i)(?:^|/)(?:[\w.-]*dockerfile[\w.-]*|containerfile|makefile|justfile|[\w.-]+\.(?:mk|tf|gradle|def|targets|props|[cfv][sb]?proj))$"
 )
+_UNANNOUNCED = (  # noted in files: what documents say of it, the rule where they do not, and what it is
+    ("pages", ANNOUNCED, "tactic-agent-pages", "every page that is there already is changed"),
+    ("guessed", MADE_AGAIN, "tactic-guessable-secret", "a day or a name decides what is made"),
+)
 _OF_TREE = (  # what each finds in a tree and its documents
     ("behaviour-data-to-stranger", carried),
     ("tactic-told-by-server", printed_orders),
@@ -73,6 +79,7 @@ class BehaviourEngine(Engine):
             emit.notes.setdefault("recipients", []).extend(recipients(segment))
             emit.notes.setdefault("pages", []).extend(changed_pages(segment))
             emit.notes.setdefault("payees", []).extend(swapped_payees(segment))
+            emit.notes.setdefault("guessed", []).extend(guessable(segment))
             _judged_alone(segment, emit)
             if may_drain(segment.text):
                 emit.notes.setdefault("drains", set()).add(file.path)
@@ -112,9 +119,9 @@ class BehaviourEngine(Engine):
         for path, line, found_at, act in chain(listed(tree), listed_in_code(tree, emit.notes.get("spelled", ()))):
             message = f"{act.path} reads what this list names and sends something: {act.text.strip()[:60]}"
             emit.finding("behaviour-listed-secrets", Location(path, line), found_at, message)
-        for at, text in emit.notes.get("pages", ()):
-            rule = "announced-behaviour" if documents.says(ANNOUNCED) else "tactic-agent-pages"
-            emit.finding(rule, at, text, "every page that is there already is changed")
+        for noted, said, blocks, message in _UNANNOUNCED:
+            for at, text in emit.notes.get(noted, ()):
+                emit.finding("announced-behaviour" if documents.says(said) else blocks, at, text, message)
         swapped = [*emit.notes.get("payees", ()), *configured_payees(tree)]
         for at, text in swapped if swapped and pays(tree) else ():
             rule = "announced-behaviour" if documents.says(TAKES_PART) else "tactic-payee-swapped"
