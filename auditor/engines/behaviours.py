@@ -111,11 +111,7 @@ class BehaviourEngine(Engine):
         for rule, judge in _OF_TREE:
             for at, text, why in judge(tree, documents):
                 emit.finding(rule, at, text, why)
-        if emit.notes.get("looks_up"):
-            programs = [each for file in tree.files for each in code_of(file)]
-            for at, text, why in looked_up(programs, documents):
-                emit.finding("tactic-dns-data", at, text, why)
-        _drained(tree, documents, emit)
+        _followed_back(tree, documents, emit)
         for path, line, found_at, act in chain(listed(tree), listed_in_code(tree, emit.notes.get("spelled", ()))):
             message = f"{act.path} reads what this list names and sends something: {act.text.strip()[:60]}"
             emit.finding("behaviour-listed-secrets", Location(path, line), found_at, message)
@@ -237,12 +233,15 @@ def _tampered(tree: SourceTree, acts: list[Act], emit: Emitter) -> None:
             emit.finding("behaviour-tampered-library", Location(patch.path, patch.line), patch.text, message)
 
 
-def _drained(tree: SourceTree, documents: Documents, emit: Emitter) -> None:
-    """A wallet's balance, or a right over all of it, goes to an address that is written down."""
-    if emit.notes.get("drains"):
-        programs = [each for file in tree.files for each in code_of(file)]
-        for at, text, why, said in drained(programs, documents):
-            emit.finding("announced-behaviour" if said else "tactic-coins-moved", at, text, why)
+def _followed_back(tree: SourceTree, documents: Documents, emit: Emitter) -> None:
+    """What names that are looked up carry, and a wallet's balance, or a right over all of it, for a fixed address."""
+    if not (emit.notes.get("looks_up") or emit.notes.get("drains")):
+        return
+    programs = [each for file in tree.files for each in code_of(file)]
+    for at, text, why in looked_up(programs, documents) if emit.notes.get("looks_up") else ():
+        emit.finding("tactic-dns-data", at, text, why)
+    for at, text, why, said in drained(programs, documents) if emit.notes.get("drains") else ():
+        emit.finding("announced-behaviour" if said else "tactic-coins-moved", at, text, why)
 
 
 def _handed(tree: SourceTree, emit: Emitter) -> None:
