@@ -30,6 +30,7 @@ from skillkeep.auditor.engines.behaviour.printed_orders import printed_orders
 from skillkeep.auditor.engines.behaviour.recipients import Recipient, declared_sources, named_nowhere, recipients
 from skillkeep.auditor.engines.behaviour.redirected import may_redirect, redirects
 from skillkeep.auditor.engines.behaviour.scripts import scripts, spelled_out
+from skillkeep.auditor.engines.behaviour.second_hosts import second_hosts
 from skillkeep.auditor.engines.behaviour.strangers import READS, SENDS, is_remote, strangers
 from skillkeep.auditor.engines.behaviour.swapped_payees import ANNOUNCED as TAKES_PART
 from skillkeep.auditor.engines.behaviour.swapped_payees import pays, swapped_payees
@@ -57,6 +58,7 @@ _UNANNOUNCED = (  # noted in files: what documents say of it, the rule where the
 )
 _OF_TREE = (  # what each finds in a tree and its documents
     ("behaviour-data-to-stranger", carried),
+    ("behaviour-data-to-stranger", second_hosts),
     ("tactic-told-by-server", printed_orders),
     ("undeclared-workflow", handed_workflows),
     ("undeclared-account", trusted),

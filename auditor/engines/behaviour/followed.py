@@ -57,6 +57,8 @@ _KEYWORDS: Final = frozenset({
     "my", "in", "range", "as", "of", "keys", "new", "String", "string", "Map", "Entry", "DictionaryEntry", "each",
 })  # fmt: skip
 _MOST_LINES: Final = 30  # of one statement
+_MOST: Final = 4_000  # statements
+_SHORT: Final = 200  # what closes a function
 _PASSES: Final = 3
 
 
@@ -78,7 +80,7 @@ class Asked:
         if self.reads.search(code):
             return self.is_none is None or not self.is_none(code)
         for name in set(_NAME.findall(code)):
-            if name in home.named:
+            if home.holds(name):
                 left = re.sub(_ONE % name, " ", code) if self.whole else code
                 if re.search(rf"\b{name}\b", left):
                     return True
@@ -93,8 +95,15 @@ class _Function:
     given: tuple[str, ...]
     start: int
     end: int
-    named: set[str] = field(default_factory=set)  # what holds all variables in it
+    named: set[str] = field(default_factory=set)  # what holds it there
+    outer: _Function | None = None
     answers: bool = False
+
+    def holds(self, name: str) -> bool:
+        """True for a name of it, or of the file where it gives that name to nothing else."""
+        if name in self.named:
+            return True
+        return self.outer is not None and name not in self.given and name in self.outer.named
 
 
 @dataclass(frozen=True)
@@ -108,8 +117,9 @@ class _Statement:
 def followed(text: str, asked: Asked) -> Iterator[tuple[int, int, str]]:
     """Where it ends, from and to, and the statement around it."""
     text = _COMMENT.sub(lambda found: " " * len(found[0]), text)
-    functions = [_Function("", (), 0, len(text)), *_functions(text)]
-    statements = list(_statements(text, functions))
+    top = _Function("", (), 0, len(text))
+    functions = [top, *_functions(text, top)]
+    statements = list(islice(_statements(text, functions), _MOST))
     own = {each.name: each for each in functions[1:]}
     for _ in range(_PASSES):
         for each in statements:
@@ -120,12 +130,12 @@ def followed(text: str, asked: Asked) -> Iterator[tuple[int, int, str]]:
             yield each.start + end.start(), each.start + end.end(), each.text
 
 
-def _functions(text: str) -> Iterator[_Function]:
+def _functions(text: str, top: _Function) -> Iterator[_Function]:
     for found in islice(_FUNCTION.finditer(text), 200):
         if found["name"] not in _KEYWORDS:
             given = tuple(_NAME.findall(found["given"] or ""))
             body = body_below(text, found.start(), found.end())
-            yield _Function(found["name"], given, found.start(), found.start() + len(body))
+            yield _Function(found["name"], given, found.start(), found.start() + len(body), outer=top)
 
 
 def _statements(text: str, functions: list[_Function]) -> Iterator[_Statement]:
@@ -146,8 +156,8 @@ def _statements(text: str, functions: list[_Function]) -> Iterator[_Statement]:
         if joined.strip():
             around = (each for each in functions if each.start <= start < each.end)
             home = max(around, key=lambda each: (each.start, -each.end))
-            rest = text[at : home.end].strip(" \t\n}")
-            yield _Statement(start, joined, home, last=not rest)
+            last = home.end - at < _SHORT and not text[at : home.end].strip(" \t\n}")
+            yield _Statement(start, joined, home, last)
 
 
 def _depth(line: str) -> int:
@@ -163,15 +173,17 @@ def _follow(statement: _Statement, own: dict[str, _Function], asked: Asked) -> N
     for put in _PUT_INTO.finditer(code):
         if asked.has(put["what"] or put["given"] or "", home, own):
             home.named.add(put["into"] or put["on"])
+    for call in _CALL.finditer(code):
+        called = own.get(call["name"])
+        if called and called is not home and asked.has(call["given"], home, own):
+            called.named.update(called.given)
+    if asked.ends.search(code):
+        return  # what is answered is another thing than what it was asked with
     for opened in _OPENED.finditer(code):
         if asked.has(opened["what"], home, own):
             home.named.add(opened["to"])
     assigned = _ASSIGNED.match(code)
     if assigned and asked.has(assigned["value"], home, own):
         home.named.update(_NAME.findall(assigned["to"].rpartition(".")[2]))
-    for call in _CALL.finditer(code):
-        called = own.get(call["name"])
-        if called and called is not home and asked.has(call["given"], home, own):
-            called.named.update(called.given)
     if (statement.last or _RETURNS.search(code)) and asked.has(code, home, own):
         home.answers = True
