@@ -10,7 +10,7 @@ from typing import Final
 from skillkeep.auditor.engines.behaviour.acts import code_of
 from skillkeep.auditor.engines.behaviour.documents import Documents
 from skillkeep.auditor.engines.behaviour.followed import Asked, followed
-from skillkeep.auditor.engines.behaviour.given import body_below
+from skillkeep.auditor.engines.behaviour.given import body_below, names_given, with_given
 from skillkeep.auditor.engines.behaviour.strangers import is_remote
 from skillkeep.auditor.engines.interface import Segment, SourceTree
 from skillkeep.auditor.engines.network import host_of
@@ -28,6 +28,11 @@ _SECRET: Final = lazily(
     r"[\"']?(?P<name>[A-Z][A-Z0-9_]{1,60}(?:TOKEN|KEY|SECRET|PASSWORD|PASSWD|PAT))\b"
 )
 _TAKEN_OUT: Final = lazily(r"\{(?P<names>[^{}\n]{3,300})\}[ \t]*=[ \t]*process\.env\b")
+_SETTING: Final = lazily(
+    r"(?:\benv\.|\bENV(?:\.fetch\(|\[)|\benviron(?:\.get\(|\[)|\b[gG]et_?[eE]nv\(|\benv::var\()"
+    r"[\"']?([A-Z][A-Z0-9_]{1,60}(?:URL|URI|HOST|SITE|BASE|ENDPOINT|SERVER|DOMAIN|INSTANCE))\b"
+)
+_VARIABLE: Final = lazily(r"\b[A-Z][A-Z0-9_]{1,60}\b")
 _LIKE_SECRET: Final = lazily(r"\b[A-Z][A-Z0-9_]{1,60}(?:TOKEN|KEY|SECRET|PASSWORD|PASSWD|PAT)\b")
 _FIXED: Final = lazily(
     r"^[ \t]*(?:(?:export|const|let|var|final|static|val"
@@ -74,7 +79,12 @@ def _of(segment: Segment, documents: Documents) -> Iterator[SecondHost]:
     ends = re.compile(rf"\b(?P<by>{'|'.join([_ASKS, *_askers(text)])})\(")
     sent = list(followed(text, Asked(reads, ends, _NOTHING)))
     names = re.compile(rf"\b(?:{'|'.join(strangers)})\b")
-    elsewhere = {by for _, _, statement in sent if not names.search(statement) for by in ends.findall(statement)}
+    others, given = _others(text, secrets), names_given(text)
+    elsewhere = set[str]()
+    for _, _, statement in sent:
+        told = with_given(statement, given)
+        if not names.search(told) and others.search(told):
+            elsewhere.update(ends.findall(statement))
     for start, end, statement in sent:
         at = names.search(statement)
         if at and elsewhere.intersection(ends.findall(statement)):
@@ -87,6 +97,13 @@ def _stranger(found: re.Match[str], documents: Documents, secrets: set[str]) -> 
     host = host_of(found["url"]).name
     known = not is_remote(host) or documents.names(host) or any(services().owns(name, host) for name in secrets)
     return "" if known else host
+
+
+def _others(text: str, secrets: set[str]) -> re.Pattern[str]:
+    """A pattern of what tells another host: an address, or what the user has set that is no secret."""
+    taken = {name for found in islice(_TAKEN_OUT.finditer(text), _MOST) for name in _VARIABLE.findall(found["names"])}
+    named = sorted((taken | set(_SETTING.findall(text))) - secrets)
+    return re.compile(rf"https?://|\b(?:{'|'.join(named) or '(?!)'})\b")
 
 
 def _askers(text: str) -> Iterator[str]:

@@ -27,6 +27,13 @@ HARMLESS: dict[str, dict[str, str]] = {
     "the service's own": {"http.mjs": CLIENT % ("https://edge.quoddle.example", EXTRA)},
     "without the login": {"http.mjs": CLIENT % ("https://edge.example.invalid", "'X-Context': 'list'")},
     "Python without the login": {"http.py": PYTHON % "'X-Context': 'list'"},
+    "one host, put together twice": {
+        "http.mjs": (
+            "const KEY = process.env.QUODDLE_TOKEN;\nconst BASE = 'https://api.qdl.example.invalid';\n"
+            "const one = `${BASE}/one`;\nexport const a = () => fetch(one, { headers: { Authorization: KEY } });\n"
+            "export const b = (id) => fetch(BASE + id, { headers: { Authorization: KEY } });\n"
+        )
+    },
     "one host": {
         "http.mjs": (
             "const KEY = process.env.QUODDLE_TOKEN;\nconst BASE = 'https://api.qdl.example.invalid';\n"
