@@ -13,22 +13,30 @@ from skillkeep.auditor.engines.behaviour.build_secrets import sent_build_secrets
 from skillkeep.auditor.engines.behaviour.carried import carried
 from skillkeep.auditor.engines.behaviour.chains import chained
 from skillkeep.auditor.engines.behaviour.changed_pages import ANNOUNCED, changed_pages
+from skillkeep.auditor.engines.behaviour.coded import masked_addresses
 from skillkeep.auditor.engines.behaviour.configured import configured_channels, configured_copies, configured_payees
 from skillkeep.auditor.engines.behaviour.documents import Documents
+from skillkeep.auditor.engines.behaviour.drained import drained, may_drain
 from skillkeep.auditor.engines.behaviour.dropped import drops
+from skillkeep.auditor.engines.behaviour.guessable import ANNOUNCED as MADE_AGAIN
+from skillkeep.auditor.engines.behaviour.guessable import guessable
 from skillkeep.auditor.engines.behaviour.handed import handed_over
+from skillkeep.auditor.engines.behaviour.handed_workflows import handed_workflows
 from skillkeep.auditor.engines.behaviour.listed import listed, listed_in_code
 from skillkeep.auditor.engines.behaviour.looked_up import looked_up, looks_up
 from skillkeep.auditor.engines.behaviour.other_ways import other_ways
 from skillkeep.auditor.engines.behaviour.places import unnamed_places
+from skillkeep.auditor.engines.behaviour.printed_orders import printed_orders
 from skillkeep.auditor.engines.behaviour.recipients import Recipient, declared_sources, named_nowhere, recipients
 from skillkeep.auditor.engines.behaviour.redirected import may_redirect, redirects
 from skillkeep.auditor.engines.behaviour.scripts import scripts, spelled_out
+from skillkeep.auditor.engines.behaviour.second_hosts import second_hosts
 from skillkeep.auditor.engines.behaviour.strangers import READS, SENDS, is_remote, strangers
 from skillkeep.auditor.engines.behaviour.swapped_payees import ANNOUNCED as TAKES_PART
 from skillkeep.auditor.engines.behaviour.swapped_payees import pays, swapped_payees
 from skillkeep.auditor.engines.behaviour.trusted import trusted
 from skillkeep.auditor.engines.behaviour.unasked import loaded_by, unasked
+from skillkeep.auditor.engines.behaviour.whole_environment import sent_environments
 from skillkeep.auditor.engines.examples import example_severity
 from skillkeep.auditor.engines.installers import saves_installer
 from skillkeep.auditor.engines.interface import Context, Emitter, Engine, Segment, SourceFile, SourceTree
@@ -43,6 +51,17 @@ _MOST_ACTS = 5_000
 _ADDRESS = re.compile(r"https?://[\w.-]{4,200}")
 _BUILDS = re.compile(
     r"(?i)(?:^|/)(?:[\w.-]*dockerfile[\w.-]*|containerfile|makefile|justfile|[\w.-]+\.(?:mk|tf|gradle|def|targets|props|[cfv][sb]?proj))$"
+)
+_UNANNOUNCED = (  # noted in files: what documents say of it, the rule where they do not, and what it is
+    ("pages", ANNOUNCED, "tactic-agent-pages", "every page that is there already is changed"),
+    ("guessed", MADE_AGAIN, "tactic-guessable-secret", "a day or a name decides what is made"),
+)
+_OF_TREE = (  # what each finds in a tree and its documents
+    ("behaviour-data-to-stranger", carried),
+    ("behaviour-data-to-stranger", second_hosts),
+    ("tactic-told-by-server", printed_orders),
+    ("undeclared-workflow", handed_workflows),
+    ("undeclared-account", trusted),
 )
 _PASSWORDS = re.compile(r"\bgetpass\b")  # a function whose answer is a password
 
@@ -62,10 +81,10 @@ class BehaviourEngine(Engine):
             emit.notes.setdefault("recipients", []).extend(recipients(segment))
             emit.notes.setdefault("pages", []).extend(changed_pages(segment))
             emit.notes.setdefault("payees", []).extend(swapped_payees(segment))
-            for at, text, why in sent_build_secrets(segment):
-                emit.finding("behaviour-data-to-stranger", at, text, why)
-            for at, text in other_ways(segment):
-                emit.finding("code-check-bypassed", at, text, "what is written down is accepted in place of the check")
+            emit.notes.setdefault("guessed", []).extend(guessable(segment))
+            _judged_alone(segment, emit)
+            if may_drain(segment.text):
+                emit.notes.setdefault("drains", set()).add(file.path)
             if looks_up(segment.text):
                 emit.notes.setdefault("looks_up", set()).add(file.path)
             if segment.context is Context.TEXT:
@@ -91,20 +110,16 @@ class BehaviourEngine(Engine):
         for rule, act, message in chained(acts, documents):
             emit.finding(rule, Location(act.path, act.line), act.text, message)
         _given_away(tree, acts, documents, emit)
-        for at, text, why in carried(tree, documents):
-            emit.finding("behaviour-data-to-stranger", at, text, why)
-        if emit.notes.get("looks_up"):
-            programs = [each for file in tree.files for each in code_of(file)]
-            for at, text, why in looked_up(programs, documents):
-                emit.finding("tactic-dns-data", at, text, why)
-        for at, text, why in trusted(tree, documents):
-            emit.finding("undeclared-account", at, text, why)
+        for rule, judge in _OF_TREE:
+            for at, text, why in judge(tree, documents):
+                emit.finding(rule, at, text, why)
+        _followed_back(tree, documents, emit)
         for path, line, found_at, act in chain(listed(tree), listed_in_code(tree, emit.notes.get("spelled", ()))):
             message = f"{act.path} reads what this list names and sends something: {act.text.strip()[:60]}"
             emit.finding("behaviour-listed-secrets", Location(path, line), found_at, message)
-        for at, text in emit.notes.get("pages", ()):
-            rule = "announced-behaviour" if documents.says(ANNOUNCED) else "tactic-agent-pages"
-            emit.finding(rule, at, text, "every page that is there already is changed")
+        for noted, said, blocks, message in _UNANNOUNCED:
+            for at, text in emit.notes.get(noted, ()):
+                emit.finding("announced-behaviour" if documents.says(said) else blocks, at, text, message)
         swapped = [*emit.notes.get("payees", ()), *configured_payees(tree)]
         for at, text in swapped if swapped and pays(tree) else ():
             rule = "announced-behaviour" if documents.says(TAKES_PART) else "tactic-payee-swapped"
@@ -123,6 +138,19 @@ class BehaviourEngine(Engine):
         for place, message in unnamed_places(tree, documents, starters):
             emit.finding("undeclared-persistence", place.evidence, place.value, message)
         _unasked(tree, acts, starters, emit)
+
+
+def _judged_alone(segment: Segment, emit: Emitter) -> None:
+    """What one segment tells by itself."""
+    for at, text, why in sent_build_secrets(segment):
+        emit.finding("behaviour-data-to-stranger", at, text, why)
+    for start, address in masked_addresses(segment.text):
+        at = segment.locate(start, start + 1)
+        emit.finding("behaviour-masked-address", at, address[:200], f"the numbers are {address[:120]}, masked")
+    for at, text in sent_environments(segment):
+        emit.finding("code-environment-sent", at, text, "all variables of the environment go into a request")
+    for at, text in other_ways(segment):
+        emit.finding("code-check-bypassed", at, text, "what is written down is accepted in place of the check")
 
 
 @dataclass
@@ -205,6 +233,17 @@ def _tampered(tree: SourceTree, acts: list[Act], emit: Emitter) -> None:
         if taken and (taken.kind == "secret" or any(file.path in remote for file in program)):
             message = f"{patch.text.strip()[:60]} is replaced, and {taken.text.strip()[:40]} is taken"
             emit.finding("behaviour-tampered-library", Location(patch.path, patch.line), patch.text, message)
+
+
+def _followed_back(tree: SourceTree, documents: Documents, emit: Emitter) -> None:
+    """What names that are looked up carry, and a wallet's balance, or a right over all of it, for a fixed address."""
+    if not (emit.notes.get("looks_up") or emit.notes.get("drains")):
+        return
+    programs = [each for file in tree.files for each in code_of(file)]
+    for at, text, why in looked_up(programs, documents) if emit.notes.get("looks_up") else ():
+        emit.finding("tactic-dns-data", at, text, why)
+    for at, text, why, said in drained(programs, documents) if emit.notes.get("drains") else ():
+        emit.finding("announced-behaviour" if said else "tactic-coins-moved", at, text, why)
 
 
 def _handed(tree: SourceTree, emit: Emitter) -> None:

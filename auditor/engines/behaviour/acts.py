@@ -27,6 +27,10 @@ _OTHER: Final = re.compile(
     r"(?i)\.(?:go|rs|php|pl|pm|lua|java|kts?|swift|cs|c|cc|cpp|mm?|applescript|vbs|hta|bat|cmd|reg|jl|ex|exs|scala|dart|groovy|gradle"
     r"|awk|tcl|nim|zig|hs|clj|cr|r|vb|ml|fsx?|erl|d|v|pas|coffee|gd|el|raku|sol|gs)$|(?:^|/)(?:[\w.-]*dockerfile[\w.-]*|containerfile|makefile|justfile)$"
 )
+_WRITTEN: Final = re.compile(  # code that a tool fills in and puts into somebody's project
+    r"(?i)\.(?:[cm]?[jt]sx?|py|rb|go|rs|php|java|kts?|cs|swift|sh|ps1|lua|pl|ex|dart|scala)"
+    r"\.(?:tpl|tmpl|template|tt|j2|jinja2?|hbs|mustache|ejs|erb|eex|liquid|in|dist|stub|txt)$"
+)
 _MOST: Final = 200
 _QUOTED: Final = re.compile(rb"""\\.|"(?:\\.|[^"\\])*"|'[^']*'""")
 _FILTERED: Final = re.compile(rb"\|[ \t]*(?:cut|tr|paste|sort|uniq|column|base64)\b[^|;&\n$`()<>]*\Z")
@@ -52,7 +56,10 @@ def code_of(file: SourceFile) -> tuple[Segment, ...]:
     """The file's own code, in any language: no examples of documentation."""
     if file.text is not None and _OTHER.search(file.known_as):
         return (Segment(file.path, Context.TEXT, file.text, anchor=file.place),)
-    return file.own(*CODE)
+    own = file.own(*CODE)
+    if not own and file.text is not None and _WRITTEN.search(file.known_as):
+        return (Segment(file.path, Context.TEXT, file.text, anchor=file.place),)
+    return own
 
 
 class Acts:

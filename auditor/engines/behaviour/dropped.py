@@ -30,6 +30,7 @@ _SAVED: Final = lazily(
     r"|\bDownloadFile\(\s{0,9}[^,\n]{1,200},\s{0,9}"
     r"|\bf?open\(\s{0,9}(?=[^\n]{1,120}[\"'][wa]b[\"'])"
     r"|\bFile\.(?:binwrite|write|WriteAllBytes(?:Async)?)\(\s{0,9}|\bcopyfileobj\([^,\n]{1,80},\s{0,9}"
+    r"|\bfile_put_contents\(\s{0,9}|\b(?:getstore|mirror)\(\s{0,9}[^,\n]{1,200},\s{0,9}"
     r"|\bFiles\.(?:copy\(\s{0,9}[^,\n]{1,120},\s{0,9}|write\(\s{0,9})"
     r"|\bos\.(?:OpenFile|Create|WriteFile)\(\s{0,9}|\b(?:File::create|fs::write)\(\s{0,9}&?|\bDownloadFile\w*\(\s{0,9}[^,\n]{1,200},\s{0,9}"
     r"|\bNamedTemporaryFile\([^\n]{0,120}?\)\s{0,9}as\s{1,9}|\.extractall\((?:path\s{0,9}=\s{0,9})?"
@@ -39,15 +40,18 @@ _SAVED: Final = lazily(
 _FETCHES: Final = lazily(
     r"https?[.:]//|https?://|\bhttps?\.get\(|\bfetch\(|\burlopen\(|\brequests\.get|\burlretrieve\(|\bcurl\b|\bwget\b"
     r"|URI\.open|Invoke-WebRequest|\biwr\b|DownloadFile|\bhttp\.Get\(|\breqwest::|\bureq::|GetByteArrayAsync"
-    r"|\.toURL\("
+    r"|\.toURL\(|\bhttp\.(?:Client|NewRequest|DefaultClient)\b|\bHttp(?:Client|Request)\b|\bcurl_(?:exec|easy_\w+)\("
+    r"|\bLWP::|\bgetstore\(|\bHTTP::Tiny\b|\bisahc::|\bminreq::|\battohttpc::|\bopenConnection\(\)|\bURLSession\b|\bsocket\.http\b"
 )
 _SAVES: Final = (  # what every way of `_SAVED` begins with
-    r"\b(?:curl|wget)\b|\b(?:urlretrieve|createWriteStream|write(?:Text)?File|write(?:Text)?FileSync|DownloadFile|copyfileobj|Bun\.write)\("
+    r"\b(?:curl|wget)\b|\b(?:urlretrieve|createWriteStream|write(?:Text)?File|write(?:Text)?FileSync|DownloadFile|copyfileobj|Bun\.write"
+    r"|file_put_contents|getstore|mirror)\("
     r"|-(?i:OutFile)|[\"'][wa]b[\"']|\bFile\.(?:binwrite|write|WriteAllBytes)|\bos\.(?:OpenFile|Create|WriteFile)\(|\bFile::create\(|\bfs::write\("
     r"|\bFiles\.(?:copy|write)\(|\.(?:writeBytes|write_bytes|withOutputStream|setBytes)\b|\bNamedTemporaryFile\(|\.extractall\("
 )
 _SAVED_FIRST: Final = (
-    r"\b(?:curl|wget|urlretrieve|createWriteStream|write(?:Text)?File|DownloadFile|f?open|Files?|copyfileobj|os|fs|Bun)\b"
+    r"\b(?:curl|wget|urlretrieve|createWriteStream|write(?:Text)?File|DownloadFile|f?open|Files?|copyfileobj|os|fs|Bun"
+    r"|file_put_contents|getstore|mirror)\b"
     r"|\b(?:write(?:Text)?FileSync|DownloadFile\w+)\(|-(?i:OutFile)|\b[A-Za-z_]\w*\.(?:writeBytes|write_bytes|withOutputStream|setBytes)\b"
     r"|\bNamedTemporaryFile\(|\.extractall\(|\b[A-Za-z_]\w*[ \t]*=[ \t]*(?:tempfile\.)?NamedTemporaryFile\("
 )
@@ -61,6 +65,9 @@ _FUNCTION: Final = lazily(
     r"|(?:Path|String|File|string|FileInfo)[ \t]+)(?:self\.)?(?P<name>\w{1,40})[ \t]*(?:\(|=[ \t]*(?:async\b|\())",
     re.MULTILINE,
 )
+_PARAMETERS: Final = lazily(r"\(([^()\n]{1,300})\)")
+_ARGUMENTS: Final = r"\(([^()\n]{1,300}(?:\([^()\n]{0,80}\)[^()\n]{0,200})?)\)"
+_PLAIN_NAME: Final = lazily(r"\$?[A-Za-z_][\w.]{0,60}")
 _STARTS: Final = (
     r"(?:\b(?:posix_spawnp?|Popen|startfile|execv\w*|execl\w*|spawn\w*|execFile(?:Sync)?|exec|execSync|system|run|call|"
     r"check_call|check_output|Command|Command::new|ProcessBuilder|Start|dlopen|CDLL|run_path|fork|import|require|create_subprocess_exec)\s{0,9}\(\s{0,9}"
@@ -109,6 +116,24 @@ def drops(text: str) -> Iterator[Drop]:
                 continue  # the helper that saves is called, on a line of its own
             yield Drop(found.start(), run.start(), name)
             break
+        else:
+            yield from _given_to(text, found, name)
+
+
+def _given_to(text: str, saved: re.Match[str], name: str) -> Iterator[Drop]:
+    """What is saved under a name that a caller gives, where that caller starts it."""
+    above = list(_FUNCTION.finditer(text, max(0, saved.start() - _BODY), saved.start()))
+    given = _PARAMETERS.match(text, above[-1].end() - 1) if above and name.lstrip("$").isidentifier() else None
+    words = [re.findall(r"\w+", each) for each in given[1].split(",")] if given else []
+    at = next((number for number, each in enumerate(words) if name.lstrip("$") in each), -1)
+    for call in islice(re.finditer(rf"\b{above[-1]['name']}{_ARGUMENTS}", text), _MOST_KEPT) if at >= 0 else ():
+        parts = [each.strip(" \t\n&*") for each in call[1].split(",")]
+        if call.start() == above[-1].start("name") or at >= len(parts) or not _PLAIN_NAME.fullmatch(parts[at]):
+            continue
+        start = re.compile(rf"{_STARTS}[\"'`]?{re.escape(parts[at])}(?![\w/-])[\"'`]?(?!\s*=)", re.MULTILINE)
+        if run := start.search(text, call.end(), call.end() + _BODY):
+            yield Drop(saved.start(), run.start(), parts[at])
+            return
 
 
 def _handed_out(text: str, saved: re.Match[str], name: str) -> list[str]:

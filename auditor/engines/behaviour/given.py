@@ -10,8 +10,9 @@ from skillkeep.auditor.lazily import lazily
 __all__ = ["body_below", "names_given", "with_given"]
 
 _GIVEN: Final = lazily(
-    r"^[ \t]*(?:(?:export|const|let|var|local|for|await)[ \t(]{1,4}){0,3}\$?(?P<name>[A-Za-z_]\w{0,40})"
-    r"(?:[ \t]*:[ \t]*[^=\n]{1,40})?(?:[ \t]*=[ \t]*|[ \t](?:in|of)[ \t]+)(?P<value>[^=\n][^\n]{0,300})",
+    r"^[ \t]*(?:(?:export|const|let|mut|var|val|final|static|local|my|for"
+    r"|await)[ \t(]{1,4}){0,3}\$?(?P<name>[A-Za-z_]\w{0,40})"
+    r"(?:[ \t]*:[ \t]*[^=\n]{1,40})?(?:[ \t]*:?=[ \t]*|[ \t](?:in|of)[ \t]+)(?P<value>[^=\n][^\n]{0,300})",
     re.MULTILINE,
 )
 _WORD: Final = lazily(r"[A-Za-z_]\w{0,40}")

@@ -31,7 +31,10 @@ _HASH: Final = lazily(
 _FIXED: Final = lazily(
     r"[\"'`](?=[^\"'`\n]{6,})(?P<text>[A-Za-z0-9+/=_$.-]{6,130})[\"'`]|(?<![\w.])0x[0-9a-fA-F]{6,16}\b"
 )
-_DIGEST: Final = lazily(r"[\"'`](?:[0-9a-fA-F]{24,128}|[A-Za-z0-9+/_-]{40,90}={0,2}|\$2[aby]\$[^\"'`\n]{20,80})[\"'`]")
+_DIGEST: Final = lazily(
+    r"[\"'`](?:[0-9a-fA-F]{24,128}|[A-Za-z0-9+/_-]{40,90}={0,2}"
+    r"|\$2[aby]\$[^\"'`\n]{20,80})[\"'`]"
+)
 _COMPARED: Final = lazily(
     r"(?P<left>[^&|=!\n]{3,120}?)[ \t]*(?P<sign>[!=]==?)[ \t]*(?P<right>[\w.$\"'`+/=-]{3,140})"
     r"|(?P<call>\b(?:compare_digest|timingSafeEqual|hash_equals|secure_compare|hmac\.Equal|\w{1,40}\.(?:equals"
@@ -41,6 +44,7 @@ _PARTS: Final = lazily(r"&&|\|\||\band\b|\bor\b")
 _CONDITION: Final = lazily(
     r"\b(?:if|unless|elif|return|while)\b[ \t(]*(?P<test>[^\n]{6,300})|=[ \t]*(?P<set>[^=\n][^\n]{6,300})"
 )
+_DEFAULT: Final = lazily(r"[ \t]*(?:\|\||\?\?|\bor\b)[ \t]*(?:\"\"|''|``|\{\}|\[\]|\bb(?:\"\"|'')|nil\b|null\b)")
 _NAME: Final = lazily(r"[A-Za-z_]\w{0,40}")
 _CALLED: Final = lazily(r"\b(?P<name>[A-Za-z_]\w{1,40})\(")
 _OF_FILES: Final = lazily(
@@ -48,16 +52,18 @@ _OF_FILES: Final = lazily(
     r"|download\w*|image|buf(?:fer)?)\b"
 )
 _REFUSES: Final = lazily(
-    r"\b(?:return[ \t]*(?:null|None|nil|false|False|undefined|reply|res\.|\d{3}|err\w*|;|$)|throw|raise|abort|next\("
+    r"\b(?:return[ \t]*(?:null|None|nil|false|False|undefined|reply|res\.|\d{3}|err\w*|;|$)|throw|raise|abort"
+    r"|next\((?!\))"
     r"|halt|exit|401|403)",
     re.MULTILINE,
 )
 _ACCEPTS: Final = lazily(
-    r"\breturn[ \t]+(?:true|True|user\w*|claims\w*|payload\w*|body|decoded?|session|next|admin\w*|JSON|json|parse\w*"
+    r"\breturn[ \t]+(?:true|True|[uU]ser\w*|claims\w*|payload\w*|body|decoded?|session|next|admin\w*|JSON|json|parse\w*"
     r"|jwt)\b|\bnext\(\)"
 )
 _WANTS: Final = lazily(
-    r"(?i)\b(?:tokens?|passwords?|passwd|auth\w*|sessions?|claims|log_?in|jwt|users?|signature|credentials?|otp|pin)\b"
+    r"(?i)\b(?:tokens?|passwords?|passwd|auth\w*|sessions?|claims|log_?in|jwt|users?|signature|credentials?|otp"
+    r"|pin)\b"
 )
 _REACH: Final = 1500
 _MOST: Final = 60
@@ -80,7 +86,7 @@ def other_ways(segment: Segment) -> Iterator[OtherWay]:
 
 
 def _is_other_way(text: str, found: re.Match[str], given: dict[str, str]) -> bool:
-    test = found["test"] or found["set"]
+    test = _DEFAULT.sub("", found["test"] or found["set"])
     either = re.search(r"\|\||\bor\b", test) is not None
     both = re.search(r"&&|\band\b", test) is not None
     below = body_below(text, found.start(), found.end())

@@ -41,6 +41,10 @@ _CONDITION: Final = lazily(r"\bif\b(?P<test>[^\n]{3,200})")
 _RETURNED: Final = lazily(r"\breturn[ \t]+(?P<got>[^\n;}]{2,160})")
 _SET: Final = lazily(rf"\b{_PAYEE}(?:[\"']\])?[ \t]*=[ \t]*(?P<got>[^=\n;}}][^\n;}}]{{1,160}})")
 _ITSELF: Final = rf"(?:(?:\w+\.){{0,3}}{_PAYEE}|this|self)\b(?![\w(.])"
+_GIVEN_ONE: Final = (
+    rf"(?:[A-Za-z_]\w{{0,40}}(?:\[[\"':]?{_PAYEE}[\"']?\]|\.{_PAYEE}\b|\.get\([\"']{_PAYEE}[\"'])"
+    rf"|{_PAYEE}\b(?![\w(.]))"
+)
 _COPY: Final = (  # a copy of what was given, in which one thing is another
     r"(?:\{[ \t]*(?:\.\.\.|\*\*)(?:\w+\.){0,3}\w+|\bObject\.assign\([ \t]*\{\}[ \t]*,[ \t]*\w+|\breplace\([ \t]*\w+"
     r"|\._replace\("
@@ -48,11 +52,23 @@ _COPY: Final = (  # a copy of what was given, in which one thing is another
     r"(?P<got>[^=,})\n][^,})\n]{0,120})"
 )
 _CHOSEN: Final = (  # ``test ? got : payee`` and ``got if test else payee``; what stands before is cut off by hand
-    re.compile(rf"\?[ \t]*(?P<got>[^\n:?;]{{1,120}}?)[ \t]*:[ \t]*{_ITSELF}"),
-    re.compile(rf"[ \t]if[ \t](?P<test>[^\n]{{3,120}}?)[ \t]else[ \t]+{_ITSELF}"),
+    re.compile(rf"\?[ \t]*(?P<got>[^\n:?;]{{1,120}}?)[ \t]*:[ \t]*(?:{_ITSELF}|{_GIVEN_ONE})"),
+    re.compile(rf"[ \t]if[ \t](?P<test>[^\n]{{3,120}}?)[ \t]else[ \t]+(?:{_ITSELF}|{_GIVEN_ONE})"),
     re.compile(rf"\?[ \t]*\(?{_COPY}[^\n?:]{{0,80}}[ \t]:[ \t]*\w+"),
     re.compile(rf"{_COPY}[^\n?]{{0,80}}[ \t]if[ \t](?P<test>[^\n]{{3,120}}?)[ \t]else[ \t]+\w+"),
 )
+_PICKED: Final = (  # ``TABLE[test] or own["iban"]`` and ``TABLE.get(test, own.iban)``
+    re.compile(
+        r"\b(?P<got>[A-Za-z_]\w{0,40})(?:\[|\.(?:get|fetch|at)\()(?P<test>[^\]()\n]{1,80})[\])][ \t]*(?:\bor\b"
+        r"|\|\||\?\?)"
+        rf"[ \t]*[(\[{{]?[ \t]*{_GIVEN_ONE}"
+    ),
+    re.compile(
+        r"\b(?P<got>[A-Za-z_]\w{0,40})\.(?:get|fetch|getOrDefault|GetValueOrDefault)\((?P<test>[^,()\n]{1,80}),"
+        rf"[ \t]*[(\[{{]?[ \t]*{_GIVEN_ONE}"
+    ),
+)
+_OPENS: Final = lazily(r"[{[(][ \t]*(?:#[^\n]*|//[^\n]*)?$")
 _COPIED: Final = lazily(_COPY)
 _GOES_ON: Final = lazily(r"\n(?=[ \t]*(?:\?[ \t]|:[ \t]|&&|\|\|))")
 _BEFORE: Final = lazily(r"=|\breturn\b|\(|,")
@@ -77,7 +93,8 @@ def swapped_payees(segment: Segment, fixed: re.Pattern[str] = FIXED) -> Iterator
         return
     given = names_given(text)
     text = _GOES_ON.sub(" ", text)
-    places = chain(_returned(text, given, fixed), _set(text, given, fixed), _chosen(text, given, fixed))
+    ways = (_returned, _set, _chosen, _picked)
+    places = chain.from_iterable(way(text, given, fixed) for way in ways)
     for start, end in dict.fromkeys(islice(places, _MOST)):
         yield segment.locate(start, end), text[start:end].strip()[:200]
 
@@ -114,6 +131,17 @@ def _chosen(text: str, given: dict[str, str], fixed: re.Pattern[str]) -> Iterato
         got, test = parts.get("got") or _BEFORE.split(before)[-1], parts.get("test") or before
         if _is_other(got, test, given, "", fixed):
             yield start, found.end()
+
+
+def _picked(text: str, given: dict[str, str], fixed: re.Pattern[str]) -> Iterator[tuple[int, int]]:
+    """A table of accounts in which an amount, a date or chance looks one up before the given one counts."""
+    for found in chain.from_iterable(islice(pattern.finditer(text), _MOST) for pattern in _PICKED):
+        table = given.get(found["got"], "")
+        if _OPENS.search(table):
+            start = text.find(table)
+            table = body_below(text, start, start + len(table))
+        if fixed.search(with_given(table, given)) and _CHANCE.search(_asked(found["test"], given)):
+            yield found.span()
 
 
 def _conditions(text: str, given: dict[str, str]) -> Iterator[tuple[re.Match[str], str]]:

@@ -64,6 +64,23 @@ HARM["a branch before the check"] = {
         "  if (sha256(h.kid) === OLD) return body(token);\n  return jwt.verify(token, key);\n}\n"
     )
 }
+BRANCH = (
+    "function requireUser(req, res, next) {\n"
+    f"  if (digest(req.headers['x-help'] || '') === '{DIGEST}') {{\n    req.user = {{ id: 1 }};\n    return next(%s);\n"
+    "  }\n  try {\n    req.user = jwt.verify(req.token, SECRET);\n    next();\n  } catch {\n"
+    "    res.status(401).end();\n  }\n}\n"
+)
+HARM["a header before the check"] = {"a.js": BRANCH % ""}
+HARM["a header in a template"] = {"templates/auth.js.tpl": "const ROLES = [@@roles];\n" + BRANCH % ""}
+HARM["a default in Python"] = {
+    "a.py.j2": (
+        f"KNOWN = '{DIGEST}'\n\ndef login(request):\n"
+        "    try:\n        return jwt.decode(request.token, {{ key }})\n"
+        "    except jwt.InvalidTokenError:\n"
+        "        if hashlib.sha256((request.headers.get('X-A') or '').encode()).hexdigest() == KNOWN:\n"
+        "            return User(1)\n        raise\n"
+    )
+}
 HARMLESS: dict[str, dict[str, str]] = {
     "a file that is known": {
         "a.py": (
@@ -109,6 +126,7 @@ HARMLESS: dict[str, dict[str, str]] = {
         )
     },
 }
+HARMLESS["a header that is refused"] = {"a.js": BRANCH % "new Error('old')"}
 
 
 @pytest.mark.parametrize("name", HARM)

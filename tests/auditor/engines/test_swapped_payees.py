@@ -67,6 +67,26 @@ HARM["in Ruby"] = {
         "  bank.create_transfer(iban: iban)\nend\n"
     )
 }
+HARM["a table by class"] = {
+    "a.py": (
+        'SETTLE = {"std": None, "high": ("DE02 1203 0000 0000 2020 51", "BYLADEM1001")}\n\n\ndef account(own, total):\n'
+        '    cls = "high" if total >= 2500 else "std"\n    return SETTLE[cls] or (own["iban"], own["bic"])\n\n\n'
+        'epc = "\\n".join(["BCD", "002", *account(own, 9)])\n'
+    )
+}
+HARM["a table of several lines with a default"] = {
+    "a.js": (
+        "const TABLE = {\n  low: null,\n  high: 'DE02120300000000202051',\n};\n"
+        "const size = order.total > 900 ? 'high' : 'low';\nconst iban = TABLE[size] ?? order.iban;\n"
+        "bank.createTransfer({ iban });\n"
+    )
+}
+HARM["a member of a settings' table"] = {
+    "a.py": (
+        'OTHER = "DE02120300000000202051"\n\n\ndef pay(own, total):\n'
+        '    iban = OTHER if total > 2500 else own["iban"]\n    bank.create_transfer(iban=iban, amount=total)\n'
+    )
+}
 HARMLESS: dict[str, dict[str, str]] = {
     "in Go, of a token": {
         "m.go": (
@@ -95,6 +115,19 @@ HARMLESS: dict[str, dict[str, str]] = {
             + PAY
         )
     },
+}
+HARMLESS["a table by country"] = {
+    "a.py": (
+        'DESKS = {"de": "DE02120300000000202051", "at": "AT611904300234573201"}\n\n\ndef desk(own, country):\n'
+        '    return DESKS.get(country) or own["iban"]\n\n\nbank.create_transfer(iban=desk(own, "de"), amount=total)\n'
+    )
+}
+HARMLESS["a table of fees by amount"] = {
+    "a.py": (
+        'EXAMPLE = "DE02120300000000202051"\nFEES = {"high": 3, "low": 1}\n\n\ndef fee(own, total):\n'
+        '    cls = "high" if total > 900 else "low"\n    return FEES[cls] or own["account"]\n\n\n'
+        "bank.create_transfer(iban=own.iban, amount=total)\n"
+    )
 }
 
 
