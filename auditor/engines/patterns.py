@@ -11,6 +11,7 @@ from skillkeep.auditor.engines.examples import example_severity
 from skillkeep.auditor.engines.forbidden import is_forbidden
 from skillkeep.auditor.engines.installers import is_installer, piped_address
 from skillkeep.auditor.engines.interface import Context, Emitter, Engine, Segment, SourceFile
+from skillkeep.auditor.engines.sample_data import is_sample
 from skillkeep.auditor.engines.specimens import is_listed_as_denied, is_specimen
 from skillkeep.auditor.engines.table_rows import is_shown_row
 from skillkeep.auditor.engines.told_of import is_alternative, is_named_phrase, is_told_of, kept_for
@@ -46,6 +47,7 @@ _OTHER_LANGUAGES = frozenset(
 _GIVEN = re.compile(r"\W?[\w.]+[ \t]*\([ \t]*(?P<mark>[\"'])(?P<text>[^\"'\\$`{}\n]*)(?P=mark)[ \t]*[,)]")
 _SEARCHING = frozenset({Context.CONFIG, Context.SHELL, Context.PYTHON, Context.JAVASCRIPT, Context.TYPESCRIPT})
 _SPOKEN = frozenset({"prose-override", "hijack-new-goal", "hijack-covert"})
+_COMMANDS = frozenset({"shell-download-execution", "shell-reverse-shell", "shell-decoded-execution"})
 _SPECIMENS = frozenset({"prose-override", "prose-read-secrets"})
 _RUN_AS = {
     "python-eval": Context.PYTHON,
@@ -174,6 +176,8 @@ def _report(found: _Found, emit: Emitter) -> None:
         if is_shown or is_listed_as_denied(segment, start) or (address and is_installer(address)):
             severity = Severity.WARN
         if rule.reports in _SPECIMENS and is_specimen(segment, found.part.page, start, shown):
+            severity = Severity.WARN
+        if rule.reports in _COMMANDS and is_sample(segment, start):
             severity = Severity.WARN
         if rule.fallback and rule.reports in _RUN_AS:
             if (given := _GIVEN.match(shown)) is not None:

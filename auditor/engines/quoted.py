@@ -11,7 +11,7 @@ from skillkeep.auditor.engines.tables import table
 from skillkeep.auditor.engines.values import HOLE
 from skillkeep.auditor.lazily import lazily
 
-__all__ = ["is_argument", "is_known_program", "is_weakness"]
+__all__ = ["is_argument", "is_known_program", "is_own_command", "is_weakness"]
 
 _RUNNING: Final = frozenset(  # besides interpreters: they run what they are given
     {
@@ -88,6 +88,10 @@ _LOOKUPS: Final = frozenset({"which", "where", "whereis"})
 _PYTHONS: Final = frozenset({"python", "python3"})
 _MODULES: Final = frozenset({"http.server", "json.tool", "venv"})  # they run nothing that they are given
 _RUNNERS: Final = frozenset({"python", "python3", "node", "bash", "sh", "ruby"})  # of a script that is a file
+_FLAGS: Final = {  # they load no code and take no value; those of nobody else are read as the script's name
+    "node": frozenset({"--experimental-strip-types", "--experimental-transform-types", "--no-warnings"}),
+    **dict.fromkeys(_PYTHONS, frozenset({"-u", "-B", "-I", "-E", "-s", "-O"})),
+}
 _RUN_SCRIPT: Final = re.compile(r"[\"']?(?:[^\s\"'|;&]*/)?[\w-]+\.(?:py|js|mjs|cjs|ts|sh|rb)[\"']?")
 
 _Command = tuple[bool, list[str]]  # whether it is fed by a pipe, and its words
@@ -108,6 +112,14 @@ def is_known_program(text: str) -> bool:
     It tells nothing about what an unknown part outside of quotes could start: ask that only of text that is one's own.
     """
     return _are_plain(text, _commands(text, bare=True))
+
+
+def is_own_command(text: str) -> bool:
+    """True for ``docker build -t "${name}" .``: a known program that starts nothing that it is given.
+
+    Whom it talks to and what it brings is asked of the command itself, which is the caller's to audit.
+    """
+    return is_known_program(text) and _STARTERS.isdisjoint(re.split(r"[\s|;&()\"'/]+", text.lower()))
 
 
 def is_weakness(text: str) -> bool:
@@ -171,7 +183,9 @@ def _is_plain(words: list[str], *, fed: bool) -> bool:
     skipped = 2 if names[:2] == ["start", "/b"] or names[:2] == ["start", "b"] else 1 if names[0] == "nohup" else 0
     if 0 < skipped < len(words):
         return _is_plain(words[skipped:], fed=fed)
-    if not fed and names[0] in _RUNNERS and len(words) > 1 and _RUN_SCRIPT.fullmatch(words[1]):
+    flags = _FLAGS.get(names[0], frozenset())
+    given = next((word for word in words[1:] if word not in flags), "")
+    if not fed and names[0] in _RUNNERS and _RUN_SCRIPT.fullmatch(given):
         return True
     if not fed and names[0] in _PYTHONS and len(words) > 2 and words[1] == "-m" and words[2] in _MODULES:
         return True
@@ -186,7 +200,7 @@ def _commands(text: str, *, bare: bool = False) -> list[_Command] | None:
     commands: list[_Command] = [(False, [])]
     word = mark = before = ""
     escaped = False
-    for character in (*text, "\n"):
+    for character in (*text.replace("{}", "__"), "\n"):  # an empty pair of braces is a word like another
         if character == HOLE and not mark and not bare:
             return None
         if not mark and not escaped and (character.isspace() or character in _SEPARATORS):

@@ -16,6 +16,7 @@ from skillkeep.auditor.engines.javascript.texts import (
     decode,
     module_path,
     on_text,
+    replaced,
 )
 from skillkeep.auditor.engines.javascript.values import MOST, UNKNOWN, Value, joined, text_value, union
 
@@ -188,7 +189,11 @@ class Calls:
             return Value(items=tuple(text_value(piece, decoded=receiver.decoded) for piece in pieces[: MAX_TEXT >> 5]))
         if method == "toString" and first in BYTE_ENCODINGS and "Buffer.from()" in receiver.paths:
             return union(text_value(_encoded(text, str(first))) for text in receiver.known[:MOST] or ("",))
-        texts = [on_text(method, text, folded) for text in receiver.texts]
+        if method in {"replace", "replaceAll"} and len(folded) > 1 and arguments[0].type == "regex":
+            pattern = self._resolver.program.syntax.source(arguments[0])
+            texts = [replaced(pattern, text, folded[1]) for text in receiver.texts]
+        else:
+            texts = [on_text(method, text, folded) for text in receiver.texts]
         kept = [text for text in texts if text is not None]
         if not kept or len(kept) < len(texts):
             return None

@@ -184,6 +184,17 @@ class Names:
         loose = value.loose or ("this" in value.paths and ANY in self._program.properties)
         return replace(result, loose=True) if loose and not result.loose else result
 
+    def choices(self, value: Value) -> list[Value]:
+        """What a member can be whose name is not known, of literals that hold texts alone, where nothing is put in."""
+        if not value.objects or value.paths or value.texts or value.functions or value.loose or value.items is not None:
+            return []
+        kept = self._program.properties
+        if ANY in kept or any(each.path == "=" for name in kept if name != "exports" for each in kept[name]):
+            return []
+        literals = [(self.literal(node, scope), scope) for node, scope in value.objects]
+        held = [(item, scope) for literal, scope in literals for items in literal.values() for item in items]
+        return [self._resolver.value(item, scope) for item, scope in held] if _are_texts(held) else []
+
     def _of_path(self, path: str, name: str, *, computed: bool) -> Value:
         if path in _GLOBALS and name != "?":
             return Value(paths=(name,))
@@ -350,6 +361,10 @@ class Names:
                 home = _home(scope, name)
                 known[home] = (known.get(home, ([], True))[0], False)
         return known
+
+
+def _are_texts(held: list[tuple[Node, Scope]]) -> bool:
+    return all(item.type == "string" for item, _ in held)
 
 
 def _home(scope: Scope, name: str) -> Scope | None:

@@ -140,7 +140,10 @@ class Resolver:
 
     def _subscript(self, node: Node, value: Value, scope: Scope) -> Value:
         names = self.value(node.child_by_field_name("index"), scope)
-        known = [text for text in names.texts if HOLE not in text] or ["?"]
+        known = [text for text in names.texts if HOLE not in text]
+        if not known and (choices := self.names.choices(value)):
+            return union(choices)
+        known = known or ["?"]
         members = [self.names.member(value, name, computed=True) for name in known]
         return union(members).marked(names.decoded)
 

@@ -38,6 +38,9 @@ _BINARY: Final = frozenset(
 _LISTS: Final = frozenset({"array_literal_expression", "argument_expression_list"})
 _FORMATS: Final = frozenset({"format_expression", "format_argument_expression"})
 _RANGES: Final = frozenset({"range_expression", "range_argument_expression"})
+_GIVING_AN_ITEM: Final = frozenset(
+    {"script_block_expression", "function_statement", "switch_statement", "catch_clause", "trap_statement", "ERROR"}
+)
 _STRINGS: Final = frozenset({"expandable_string_literal", "expandable_here_string_literal"})
 _MACHINE: Final = {  # what these hold on every machine, in the case that indexes into it rely on
     "home": "~",
@@ -166,7 +169,8 @@ class Folder:
             return Value(_MACHINE[name])
         if name.startswith("env:"):
             return self.environment(name[4:], node)
-        return UNKNOWN
+        shown = "".join(self._site.segment.provenance).startswith("fence") and len(self._site.segment.provenance) == 1
+        return Value("") if name == "_" and shown and not _has_item(node) else UNKNOWN
 
     def environment(self, name: str, node: Node) -> Value:
         """The environment variable `name`, read at `node`."""
@@ -266,6 +270,16 @@ class Folder:
         """``[System.Text.Encoding]`` as ``text.encoding``."""
         name = self._site.source(node).strip().replace("`", "").replace(" ", "").lower()
         return name.removeprefix("[").removesuffix("]").removeprefix("system.")
+
+
+def _has_item(node: Node) -> bool:
+    """True where ``$_`` can stand for something: in a block, a function, a ``switch`` or a handler of errors."""
+    around = node.parent
+    while around is not None:
+        if around.type in _GIVING_AN_ITEM:
+            return True
+        around = around.parent
+    return False
 
 
 def variable_name(text: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import unicodedata
 from dataclasses import dataclass
 from functools import cache, cached_property
@@ -13,6 +14,7 @@ from skillkeep.auditor.engines.python.scopes import Binding, Scope
 from skillkeep.auditor.engines.python.site import Site
 from skillkeep.auditor.engines.python.values import HOLE, OneOf, alternatives
 from skillkeep.auditor.engines.tables import secrets, subject_of, table
+from skillkeep.auditor.interface import Severity
 from skillkeep.auditor.patterns import PatternSet
 
 __all__ = ["COPIERS", "Credentials", "is_error", "names_that_read"]
@@ -66,6 +68,14 @@ def _known() -> _Known:
         frozenset(sinks["read_methods"]),
         frozenset((*sinks["read"], *sinks["process"], *sinks["network"])),
     )
+
+
+_PROFILES: Final = re.compile(r"(?i)/local state$")
+_OPENING: Final = re.compile(  # the key in it, what that key opens, and whatever could take it elsewhere
+    r"(?i)os_?crypt|encrypted|login ?data|cookie|web data|decrypt|base64|b64|\b(?:urllib|requests|httpx|aiohttp|socket"
+    r"|http|smtplib|ftplib|subprocess|shutil|zipfile|tarfile|ctypes|importlib)\b|\beval\b|\bexec\b|__import__"
+    r"|\.write(?:_text|_bytes)?\("
+)
 
 
 class Credentials:
@@ -248,10 +258,14 @@ class Credentials:
         if what:
             self._covered.update(map(id, ast.walk(item)))
             message = f"reaches for {what}: {text.replace(HOLE, '…')[:120]}"
-            self._site.report(
-                "code-credential-file", call, message, subject=subject_of(what), severity=secrets().reading(what)
-            )
+            severity = secrets().reading(what) or (Severity.WARN if self._lists_profiles(text) else None)
+            self._site.report("code-credential-file", call, message, subject=subject_of(what), severity=severity)
         return bool(what)
+
+    def _lists_profiles(self, path: str) -> bool:
+        """True for a browser's table of profiles, where the file looks into it for their names and for nothing else."""
+        program = self._site.segment.text
+        return _PROFILES.search(path) is not None and "info_cache" in program and not _OPENING.search(program)
 
 
 def _is_no_text(binding: Binding) -> bool:

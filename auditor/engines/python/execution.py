@@ -11,9 +11,11 @@ from skillkeep.auditor.engines.examples import example_severity
 from skillkeep.auditor.engines.interface import Context
 from skillkeep.auditor.engines.python.dumped import is_own_dump
 from skillkeep.auditor.engines.python.flow import Flow, secret_labels
+from skillkeep.auditor.engines.python.import_hooks import is_handed_on
 from skillkeep.auditor.engines.python.inputs import FEEDING, judge_input, judge_program, judge_template
 from skillkeep.auditor.engines.python.loaders import unsafe_loading
 from skillkeep.auditor.engines.python.made import made_by, words_of
+from skillkeep.auditor.engines.python.named_scripts import is_named_script
 from skillkeep.auditor.engines.python.programs import runs_fetched
 from skillkeep.auditor.engines.python.scopes import Binding, Scope
 from skillkeep.auditor.engines.python.site import Site
@@ -158,7 +160,8 @@ class Execution:
             for item in alternatives(value):
                 self._site.derive(item, Context.PYTHON, argument or call, short)
             return
-        self._unknown(call, scope, argument, layers, "python-eval", f"{short} runs text that is made at run time")
+        mild = Severity.WARN if is_named_script(self._site, argument, scope) else None
+        self._unknown(call, scope, argument, layers, "python-eval", f"{short} runs text that is made at run time", mild)
 
     def _only_syntax(self, call: ast.Call, scope: Scope) -> bool:
         flags = self._site.argument(call, [3, "flags"])
@@ -298,13 +301,8 @@ class Execution:
             origin = " that comes from the network" if "download" in labels else ""
             own = name.endswith(".load") and not labels and is_own_dump(self._site, argument, scope)
             example = name.endswith(".load") and not labels and "fence" in "".join(self._site.segment.provenance[:1])
-            severity = (
-                Severity.WARN
-                if example or own
-                else None
-                if labels
-                else example_severity(self._site.segment, self._site.excerpt(call))
-            )
+            shown = None if labels else example_severity(self._site.segment, self._site.excerpt(call))
+            severity = Severity.WARN if example or own else shown
             self._site.report(rule, call, f"{name} runs code that the data{origin} chooses", severity=severity)
         elif rule := unsafe_loading(self._site, self._flow, call, scope, name):
             self._site.report(rule, call, f"{name} can run code that the file chooses")
@@ -322,7 +320,8 @@ class Execution:
         if "download" in labels:
             self._site.report("python-downloaded-execution", call, f"{name} imports what came from the network")
             return
-        harmless = not labels and any(one <= call.lineno <= last for one, last in self._site.found.import_guards)
+        guarded = any(one <= call.lineno <= last for one, last in self._site.found.import_guards)
+        harmless = not labels and (guarded or is_handed_on(call, scope))
         message = f"{name.removeprefix('builtins.')} imports a module chosen at run time"
         chosen = rule == "python-chosen-import"
         shown = None if chosen else example_severity(self._site.segment, self._site.excerpt(call))

@@ -22,7 +22,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from skillkeep.auditor.engines.inflate import INFLATERS
-from skillkeep.auditor.engines.python.values import HOLE, MAX_ITEMS, MAX_LITERAL, MAX_TEXT
+from skillkeep.auditor.engines.python.values import HOLE, MAX_ITEMS, MAX_LITERAL, MAX_TEXT, is_whole
 
 __all__ = ["DECODERS", "DECODER_METHODS", "FUNCTIONS", "METHODS", "concat", "decode_with", "format_braces", "join_path",
            "percent_format"]  # fmt: skip
@@ -170,6 +170,8 @@ def _bytes(value: Any = b"", encoding: str = "utf-8", _errors: str = "strict") -
 
 
 def _str(value: Any = "", encoding: str = "utf-8", _errors: str = "strict") -> str:
+    if isinstance(value, tuple | dict) and not is_whole(value):
+        return HOLE
     return value.decode(encoding) if isinstance(value, bytes) else str(value)
 
 

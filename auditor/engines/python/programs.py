@@ -9,7 +9,7 @@ from typing import Final
 from skillkeep.auditor.engines.python.callers import arguments_for, functions_of
 from skillkeep.auditor.engines.python.flow import Flow
 from skillkeep.auditor.engines.python.inputs import is_interpreter, is_written
-from skillkeep.auditor.engines.python.scopes import Scope
+from skillkeep.auditor.engines.python.scopes import Binding, Scope
 from skillkeep.auditor.engines.python.site import Site
 from skillkeep.auditor.engines.python.values import alternatives, is_whole
 from skillkeep.auditor.engines.tables import table
@@ -65,17 +65,24 @@ class _Lists:
             if item.kind == "augment" and isinstance(item.node, ast.expr):
                 added.append((_star(item.node), bound[0]))
                 continue
-            if item.kind == "param":
-                given = arguments_for(self._site.names, item, bound[0])
-            elif item.kind == "value" and isinstance(item.node, ast.expr):
-                given = [(item.node, bound[0])]
-            else:
+            given = self._given(item, bound[0])
+            if given is None:
                 return None
             inner = [self.of(each, home, seen) for each, home in given[:_MOST]]
             if not inner or len(given) > _MOST or len(seen) > _MOST or None in inner:
                 return None
             found += [each for lists in inner for each in lists or ()]
         return _followed(found, added)
+
+    def _given(self, binding: Binding, home: Scope) -> list[Place] | None:
+        """What a name stands for: by its callers, by what is set, by the lists that a loop takes in turn."""
+        if binding.kind == "param":
+            return list(arguments_for(self._site.names, binding, home))
+        if binding.kind == "value" and isinstance(binding.node, ast.expr):
+            return [(binding.node, home)]
+        if binding.kind == "element" and isinstance(binding.node, ast.List | ast.Tuple):
+            return [(each, home) for each in binding.node.elts]
+        return None
 
     def _answered(self, node: ast.Call, scope: Scope, seen: set[int]) -> list[Listed] | None:
         """The lists that a function of the program gives."""

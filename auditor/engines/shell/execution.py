@@ -7,13 +7,12 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from skillkeep.auditor.engines.interface import Context
-from skillkeep.auditor.engines.quoted import is_argument, is_weakness
 from skillkeep.auditor.engines.shell.appended import appended
 from skillkeep.auditor.engines.shell.archives import UNPACKING, unpack
 from skillkeep.auditor.engines.shell.calls import program_name
 from skillkeep.auditor.engines.shell.commanding import commands_in
 from skillkeep.auditor.engines.shell.evaluate import HOLE, Known
-from skillkeep.auditor.engines.shell.interpreters import code_option, interpreter_of, scripts_of
+from skillkeep.auditor.engines.shell.interpreters import code_option, interpreter_of, is_fed, scripts_of
 from skillkeep.auditor.engines.shell.lists import holds_download, is_run_by_xargs, listed_in
 from skillkeep.auditor.engines.shell.lookup import lookup
 from skillkeep.auditor.engines.shell.model import Script, Substitution, Variable, Word
@@ -22,7 +21,6 @@ from skillkeep.auditor.engines.shell.running import Running
 from skillkeep.auditor.engines.shell.settings import Settings
 from skillkeep.auditor.engines.shell.site import FED_PUBLIC_KEY, Call, ShellSite
 from skillkeep.auditor.interface import Severity
-from skillkeep.auditor.lazily import lazily
 
 __all__ = ["Execution"]
 
@@ -45,9 +43,6 @@ _WRITTEN_DOWN: Final = frozenset({Context.PYTHON, Context.JAVASCRIPT})  # its ow
 _STANDARD_INPUT: Final = frozenset({"-", "/dev/stdin", "/proc/self/fd/0", "/dev/fd/0"})
 _ORIGINS: Final = frozenset({"download", "decoded"})
 _INSTALLING: Final = frozenset({"dpkg", "rpm", "installer", "msiexec", "apt", "apt-get", "dnf", "yum"})
-_ASSIGNS: Final = lazily(  # ``eval "$name=\"$value\""`` puts a value into a variable
-    rf"(?:[A-Za-z_]\w*|{HOLE})=(?:\"[^\"`()]*\"|'[^'()`]*'|[\w.:/-]*)"
-)
 _PUBLIC_KEY: Final = re.compile(r"(?:~|/home/[\w.-]+|/root|/Users/[\w.-]+)/\.ssh/[\w*.-]+\.pub")
 _UNKNOWN: Final = "NOT_KNOWN"  # the variable that stands for what is not known in a text handed back
 _PROGRAM: Final = re.compile(r"[^\W_][\w.+-]*|[\w+-][\w.+-]*[^\W_][\w.+-]*")
@@ -254,8 +249,7 @@ class Execution:
         if call.has("-EncodedCommand", "-enc", "-e") and interpreter["language"] == "powershell":
             self._site.report("shell-decoded-execution", call.command, f"{call.name} runs an encoded command")
         operands = [item for item in call.operands if item != "-"]
-        reads_input = not operands or call.has("-s") or "-" in call.arguments or "/dev/stdin" in operands
-        reads_input = reads_input or bool(interpreter.get("stdin"))
+        reads_input = is_fed(call) or bool(interpreter.get("stdin"))
         if call.command.heredoc is not None and reads_input:
             self._code(call, call.command.heredoc, self._site.scope.text(call.command.heredoc), context, labels)
         elif reads_input and before:
@@ -284,6 +278,8 @@ class Execution:
         elif context is Context.SHELL and self._site.files.labels:
             for name in _SEPARATORS.split(text):
                 self._running.run(call, name)
+        if context is Context.PYTHON:
+            self._running.read_in(call, text)
         self._hand_on(text, context, call, call.name)
 
     def _piped(
@@ -378,8 +374,7 @@ class Execution:
         if text.strip(HOLE + " \"'"):
             self._hand_on(text, Context.SHELL, call, "eval")
         if HOLE in text:
-            known = self._settings.is_printed(call, labels) or is_weakness(text) or is_argument(text)
-            known = known or _ASSIGNS.fullmatch(text) is not None
+            known = self._settings.is_printed(call, labels) or self._settings.is_weak(call, text)
             severity = Severity.WARN if known else None
             self._running.unknown(
                 call, labels, "shell-eval", "eval runs text that is made at run time", severity=severity

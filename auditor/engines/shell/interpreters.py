@@ -9,7 +9,7 @@ from typing import Any, Final
 from skillkeep.auditor.engines.shell.model import Word
 from skillkeep.auditor.engines.shell.site import Call, ShellSite
 
-__all__ = ["code_option", "interpreter_of", "scripts_of"]
+__all__ = ["code_option", "interpreter_of", "is_fed", "scripts_of"]
 
 _COMMAND: Final = re.compile(r"-c(?:o(?:m(?:m(?:a(?:nd?)?)?)?)?)?", re.IGNORECASE)  # PowerShell takes any beginning
 _POWERSHELLS: Final = frozenset({"powershell", "pwsh"})
@@ -20,6 +20,7 @@ _BEFORE_A_WORD: Final = frozenset({"-O", "+O", "-o", "+o", "--rcfile", "--init-f
 _LEADING: Final = frozenset({"run", "exec", "x", "test", "watch", "tsx"})  # ``deno run script``
 _ONE_LINERS: Final = frozenset({"perl", "ruby", "lua", "luajit", "raku"})
 _FLAGS: Final = re.compile(r"-(?![MmIrW])[A-Za-z0-9]{2,8}")  # ``-lane``, and no ``-Mmodule``
+_SCRIPT: Final = re.compile(r"(?![-+])[\w./~-]*\w\.(?:pl|py|rb|js|mjs|cjs|ts|sh|bash|lua|php)")
 _SWITCHING: Final = frozenset({"su", "runuser", "script"})  # a user or file may stand before the code
 
 
@@ -56,6 +57,14 @@ def code_option(call: Call, options: list[str]) -> int | None:
         if not argument.startswith(("-", "+")) and argument not in {"pipefail"}:
             return None
     return None
+
+
+def is_fed(call: Call) -> bool:
+    """True where the interpreter's program is what it reads; a ``-`` after a script's name is given to that script."""
+    operands = [item for item in call.operands if item != "-"]
+    if operands and call.arguments[0] == operands[0] and _SCRIPT.fullmatch(operands[0]):
+        return False
+    return not operands or call.has("-s", "-") or "/dev/stdin" in operands
 
 
 def scripts_of(call: Call) -> Iterator[Word]:

@@ -12,6 +12,7 @@ from skillkeep.auditor.engines.tables import secrets
 __all__ = ["is_start_up_line", "leaves_rest", "named_key"]
 
 _LINES: Final = re.compile(r"\^(?:export )?(?P<name>[A-Z][A-Z0-9]{2,}(?:_[A-Z0-9]*)*_?)=?(?:\.[*+]|\.)?\$?")
+_EXPORT: Final = re.compile(r"\^?export [A-Z][A-Z0-9]{2,}(?:_[A-Z0-9]+)*=?")
 _FIELD: Final = re.compile(
     r"""\.(?P<name>[a-z][a-z0-9]{2,}(?:[_-][a-z0-9]+)*)(?:\.[A-Za-z]\w*|\["[\w-]+"\]){0,3}(?: // (?:empty|null|""))?"""
 )
@@ -52,9 +53,10 @@ def leaves_rest(call: Call, path: str) -> bool:
 
 
 def is_start_up_line(words: Sequence[str]) -> bool:
-    """True for ``grep '^export ACME_KEY=' ~/.bashrc``: of what the user's shell runs at every start, one assignment."""
+    """True for ``grep 'export ACME_KEY' ~/.bashrc``: of what the user's shell runs at every start, one assignment."""
     rest = [each for each in words[1:] if not _FILTER.fullmatch(each)]
-    if not words or words[0] not in _SEARCHING or len(rest) != 2 or not rest[0].endswith("="):
+    if not words or words[0] not in _SEARCHING or len(rest) != 2:
         return False
     place = secrets().persistence(rest[1])
-    return _LINES.fullmatch(rest[0]) is not None and place is not None and place.what == _START_UP
+    assigns = _EXPORT.fullmatch(rest[0]) or (_LINES.fullmatch(rest[0]) if rest[0].endswith("=") else None)
+    return assigns is not None and place is not None and place.what == _START_UP

@@ -6,6 +6,7 @@ import re
 from typing import Final
 
 from skillkeep.auditor.engines.installers import is_installer
+from skillkeep.auditor.engines.interface import Context
 from skillkeep.auditor.engines.network import host_of
 from skillkeep.auditor.engines.shell.evaluate import HOLE
 from skillkeep.auditor.engines.shell.model import Command, Word
@@ -16,6 +17,9 @@ __all__ = ["Running"]
 
 _ELLIPSES: Final = frozenset({"…", "..."})  # prose about `curl … | sh` fetches nothing
 _OPENED: Final = re.compile(r"\.(?:app|dmg|pkg|mpkg|command|terminal|scpt|jar|exe|msi|desktop|appimage|wasm|vsix)/?$")
+_READ_IN: Final = re.compile(  # and run, by code that is given to Python
+    r"\bexec\(\s*(?:compile\(\s*)?open\(\s*(?P<mark>['\"])(?P<name>(?:[\w.~-]*/)*[\w-]+\.py)(?P=mark)\s*(?:,[^()]*)?\)"
+)
 _MOST_REQUESTS: Final = 200  # the newest, among which a pipeline's own are
 
 
@@ -68,6 +72,12 @@ class Running:
             if key is not None and host_of(self._site.files.urls.get(key, ""), HOLE).bare:
                 self.downloaded(call, file=text)
 
+    def read_in(self, call: Call, code: str) -> None:
+        """``python3 -c "exec(open('work/fill.py').read())"`` runs that file."""
+        for found in _READ_IN.finditer(code):
+            self.run(call, found["name"])
+            self._site.made.run(found["name"], Context.PYTHON)
+
     def run(self, call: Call, name: str) -> None:
         """Run the file called `name`: report it where the script has decoded, fetched or unpacked it."""
         labels = self._site.files.of(name)
@@ -98,4 +108,7 @@ class Running:
         where = f" from {urls[0][:120]}" if urls else ""
         message = f"a download{where} is run by {call.name}"
         severity = Severity.WARN if known else None
+        if not any(url.strip(HOLE) for url in urls):
+            self._site.doubt("shell-download-execution", span, message, severity)
+            return
         self._site.report("shell-download-execution", span, message, subject=" ".join(urls), severity=severity)

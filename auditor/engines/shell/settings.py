@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
+from skillkeep.auditor.engines.quoted import is_argument, is_own_command, is_weakness
 from skillkeep.auditor.engines.shell.dotenv import prints_dotenv
-from skillkeep.auditor.engines.shell.model import Script, Substitution
+from skillkeep.auditor.engines.shell.evaluate import HOLE
+from skillkeep.auditor.engines.shell.model import Script, Substitution, Variable
 from skillkeep.auditor.engines.shell.named_keys import is_start_up_line
 from skillkeep.auditor.engines.shell.outputs import is_completion, is_own, is_setting
 from skillkeep.auditor.engines.shell.site import Call, ShellSite
+from skillkeep.auditor.lazily import lazily
 
 __all__ = ["Settings"]
+
+_ASSIGNS: Final = lazily(  # ``eval "$name=\"$value\""`` puts a value into a variable
+    rf"(?:[A-Za-z_]\w*|{HOLE})=(?:\"[^\"`()]*\"|'[^'()`]*'|[\w.:/-]*)"
+)
 
 
 class Settings:
@@ -36,6 +43,13 @@ class Settings:
         """``eval "$(program auth --env)"``: one program asked for its settings, by the usual words for that."""
         piece = call.words[0].only if len(call.words) == 1 else None
         return isinstance(piece, Substitution) and self.prints(piece.script, labels)
+
+    def is_weak(self, call: Call, text: str) -> bool:
+        """True for an evaluated `text` whose unknown parts are values, or arguments of a program it begins with."""
+        if is_weakness(text) or is_argument(text) or _ASSIGNS.fullmatch(text) is not None:
+            return True
+        piece = call.words[0].only if len(call.words) == 1 else None
+        return isinstance(piece, Variable) and piece.name in self._site.scope.own and is_own_command(text)
 
     def prints(self, script: Script, labels: frozenset[str]) -> bool:
         commands = [command for pipeline in script.pipelines for command in pipeline.commands]

@@ -74,3 +74,8 @@ def test_a_strangers_text_in_an_argument_is_a_weakness(text: str) -> None:
 )
 def test_a_text_that_brings_or_starts_code_or_leaves_is_no_weakness(text: str) -> None:
     assert not is_weakness(text)
+
+
+def test_an_empty_pair_of_braces_is_a_word() -> None:
+    assert is_weakness(f"cp {{}} {HOLE}/config.toml")
+    assert not is_weakness(f"{{ {HOLE}; }}")

@@ -1,0 +1,60 @@
+"""PowerShell that looks made at run time and is not, and what would wear that excuse."""
+
+from __future__ import annotations
+
+import pytest
+from support.audited import audited
+
+from skillkeep.auditor.interface import Verdict
+
+PAGE = "---\nname: boxes\ndescription: Shows boxes.\n---\n\n# Boxes\n\n{about}\n"
+FENCE = "```{language}\n{code}\n```"
+SOURCE = (
+    'param([string]$What)\nswitch ($What) {{\n  "move" {{\n    $source = @"\nusing System.Runtime.InteropServices;\n'
+    'public class Mouse {{\n    [DllImport("user32.dll")]\n    public static extern void {name}(int a, int b);\n'
+    '    {more}\n}}\n"@\n    Add-Type -TypeDefinition $source -ErrorAction SilentlyContinue\n  }}\n}}\n'
+)
+
+
+def shown(code: str, language: str = "bash") -> Verdict:
+    return audited({"SKILL.md": PAGE.format(about=FENCE.format(language=language, code=code))}).verdict
+
+
+def script(code: str) -> Verdict:
+    return audited({"SKILL.md": PAGE.format(about="`pwsh a.ps1`"), "a.ps1": code}).verdict
+
+
+@pytest.mark.parametrize("language", ["bash", "powershell"])
+def test_an_item_of_a_pipeline_in_double_quotes_is_the_pages_slip(language: str) -> None:
+    code = "powershell.exe -Command \"Get-Service | Where-Object {$_.Status -eq 'Running'} | Select-Object Name\""
+    assert shown(code, language) is not Verdict.FAIL
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        'Get-Content x | ForEach-Object { powershell.exe -Command "$_" }',
+        'Get-Content x | ForEach-Object { Invoke-Expression "$_" }',
+        'powershell.exe -Command "$order"',
+        'switch (Get-Content x) { default { powershell.exe -Command "$_" } }',
+        '$_ = Get-Content x\npowershell.exe -Command "$_"',
+    ],
+)
+def test_an_item_that_is_something_is_refused(code: str) -> None:
+    assert shown(code, "powershell") is Verdict.FAIL
+
+
+def test_an_item_of_whoever_reads_the_script_in_is_refused() -> None:
+    assert script('powershell.exe -Command "$_"\n') is Verdict.FAIL
+    assert script("Get-Content x | % { Invoke-Expression 'iex $_' }\n") is Verdict.FAIL
+
+
+@pytest.mark.parametrize("name", ["mouse_event", "SetCursorPos", "GetCursorPos"])
+def test_the_pointer_may_be_moved(name: str) -> None:
+    assert script(SOURCE.format(name=name, more="")) is not Verdict.FAIL
+
+
+def test_code_that_runs_or_listens_is_compiled_and_refused() -> None:
+    assert script(SOURCE.format(name="GetAsyncKeyState", more="")) is Verdict.FAIL
+    assert script(SOURCE.format(name="keybd_event", more="")) is Verdict.FAIL
+    assert script(SOURCE.format(name="mouse_event", more="static int F() { return 1; }")) is Verdict.FAIL
