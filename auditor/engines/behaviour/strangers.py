@@ -60,21 +60,27 @@ def strangers(tree: SourceTree, acts: Sequence[Act], documents: Documents) -> It
         for each in hosts.get(act.path, ()):
             if abs(each.evidence.line - act.line) > _REACH or documents.names(each.value):
                 continue
-            read = act if act.kind == _LOGIN else _read_near(tree, act, acts, each.value)
-            private = read is not None and read.kind in _PRIVATE
-            if not private and _is_expected(tree, act, acts, each.value):
-                continue
-            if documents.silent and not private:
-                continue
-            if read is not None:
-                why = f"what {read.text.strip()[:40]} reads goes to {each.value}, which no document names"
-                yield act, why, False
-            elif act.kind != "send" or not (documents.promise or _is_spelled(tree, act.path, each.value)):
-                continue
-            elif documents.promise:
-                yield act, f'it says "{documents.promise[:60]}", and sends something to {each.value}', False
-            elif not documents.says(_SAID_TO_SEND):
-                yield act, f"something is sent to {each.value}, which no document names", True
+            if (found := _judged(tree, act, acts, each, documents)) is not None:
+                yield act, *found
+
+
+def _judged(
+    tree: SourceTree, act: Act, acts: Sequence[Act], each: Capability, documents: Documents
+) -> tuple[str, bool] | None:
+    """Why the host that `act` sends something to is a stranger, and whether it may be an account; None for nothing."""
+    host = each.value
+    read = act if act.kind == _LOGIN else _read_near(tree, act, acts, host)
+    private = read is not None and read.kind in _PRIVATE
+    if not private and (documents.silent or _is_expected(tree, act, acts, host)):
+        return None
+    if read is not None:
+        return f"what {read.text.strip()[:40]} reads goes to {host}, which no document names", False
+    if act.kind != "send" or not (documents.promise or _is_spelled(tree, act.path, host)):
+        return None
+    if documents.promise:
+        return f'it says "{documents.promise[:60]}", and sends something to {host}', False
+    told = documents.says(_SAID_TO_SEND)
+    return None if told else (f"something is sent to {host}, which no document names", True)
 
 
 def _is_expected(tree: SourceTree, act: Act, acts: Sequence[Act], host: str) -> bool:
