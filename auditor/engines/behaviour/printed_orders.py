@@ -50,20 +50,22 @@ _SHELL: Final = lazily(
 )
 _NOTHING: Final = lazily(r"(?!)")
 _LONGEST: Final = 100_000
-_MOST: Final = 60
 
 
 def printed_orders(tree: SourceTree, documents: Documents) -> Iterator[Printed]:
     """The first place of each program at which an unnamed host's answer is printed for the agent to obey."""
-    hosts: dict[str, str] = {}
+    hosts: dict[str, list[str]] = {}
     for each in tree.capabilities:
-        known = each.value.startswith("*") or documents.names(each.value)
-        if each.kind == "network" and is_remote(each.value) and not known:
-            hosts.setdefault(each.evidence.path, each.value)
-    for file in tree.files[:_MOST] if hosts else ():
-        host = hosts.get(file.path)
-        name = re.escape(file.path.rpartition("/")[2].lower())
-        if host is None or not documents.says(rf"(?<![\w-]){name}{_OBEYED}"):
+        if each.kind == "network" and not each.value.startswith("*") and is_remote(each.value):
+            hosts.setdefault(each.evidence.path, []).append(each.value)
+    for file in tree.files if hosts else ():
+        name = file.path.rpartition("/")[2].lower()
+        if file.path not in hosts or not documents.holds(name):
+            continue
+        if not documents.says(rf"(?<![\w-]){re.escape(name)}{_OBEYED}"):
+            continue
+        host = next((each for each in hosts[file.path] if not documents.names(each)), None)
+        if host is None:
             continue
         for segment in code_of(file):
             printed = _printed(segment.text)
