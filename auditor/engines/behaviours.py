@@ -237,12 +237,11 @@ def _tampered(tree: SourceTree, acts: list[Act], emit: Emitter) -> None:
 
 def _followed_back(tree: SourceTree, documents: Documents, emit: Emitter) -> None:
     """What names that are looked up carry, and a wallet's balance, or a right over all of it, for a fixed address."""
-    if not (emit.notes.get("looks_up") or emit.notes.get("drains")):
-        return
-    programs = [each for file in tree.files for each in code_of(file)]
-    for at, text, why in looked_up(programs, documents) if emit.notes.get("looks_up") else ():
+    looks, drains = emit.notes.get("looks_up"), emit.notes.get("drains")
+    programs = [each for file in tree.files for each in code_of(file)] if looks or drains else []
+    for at, text, why in looked_up(programs, documents) if looks else ():
         emit.finding("tactic-dns-data", at, text, why)
-    for at, text, why, said in drained(programs, documents) if emit.notes.get("drains") else ():
+    for at, text, why, said in drained(programs, documents) if drains else ():
         emit.finding("announced-behaviour" if said else "tactic-coins-moved", at, text, why)
 
 

@@ -29,7 +29,8 @@ from skillkeep.auditor.interface import AuditOptions, Capability, Location, Obse
 from skillkeep.tree import TreeEntry, Unread
 
 __all__ = [
-    "HEAD", "HOOKS", "Context", "Emitter", "Engine", "Mark", "ProgramEngine", "Segment", "SourceFile", "SourceTree",
+    "CONTINUED", "HEAD", "HOOKS", "Context", "Emitter", "Engine", "Mark", "ProgramEngine", "Segment", "SourceFile",
+    "SourceTree",
 ]  # fmt: skip
 
 HEAD: Final = 16
@@ -54,6 +55,9 @@ class Context(StrEnum):
     FILENAME = "filename"
     TEXT = "text"  # anything else that decodes
 
+
+CONTINUED: Final = {Context.SHELL: "\\\n", Context.POWERSHELL: "`\n"}
+"""What ends a line of a command that goes on in the next."""
 
 CODE: Final = frozenset(
     {Context.PYTHON, Context.JAVASCRIPT, Context.TYPESCRIPT, Context.SHELL, Context.POWERSHELL, Context.RUBY}

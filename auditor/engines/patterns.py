@@ -10,7 +10,7 @@ from functools import cached_property
 from skillkeep.auditor.engines.examples import example_severity
 from skillkeep.auditor.engines.forbidden import is_forbidden
 from skillkeep.auditor.engines.installers import is_installer, piped_address
-from skillkeep.auditor.engines.interface import Context, Emitter, Engine, Segment, SourceFile
+from skillkeep.auditor.engines.interface import CONTINUED, Context, Emitter, Engine, Segment, SourceFile
 from skillkeep.auditor.engines.sample_data import is_sample
 from skillkeep.auditor.engines.specimens import is_listed_as_denied, is_specimen
 from skillkeep.auditor.engines.table_rows import is_shown_row
@@ -32,7 +32,6 @@ _COMMENTS = {
     Context.JAVASCRIPT: _SLASH_COMMENT,
     Context.TYPESCRIPT: _SLASH_COMMENT,
 }
-_CONTINUED = {Context.SHELL: "\\\n", Context.POWERSHELL: "`\n"}
 _MOST_HITS = 25
 _DOWNLOADED = "shell-download-execution"
 _READ = "prose-read-secrets"
@@ -97,7 +96,7 @@ class _Part:
     def whole(self) -> bytes:
         if self.segment.context is Context.CONFIG and "\\n" in self.segment.text:
             return self.segment.text.replace("\\n", "  ").encode()  # a line of a text in JSON begins there
-        mark = _CONTINUED.get(self.segment.context)
+        mark = CONTINUED.get(self.segment.context)
         return (self.segment.text.replace(mark, "  ") if mark else self.segment.text).encode()
 
     @cached_property

@@ -12,7 +12,7 @@ from functools import cache, cached_property
 from typing import Final
 
 from skillkeep.auditor.engines.behaviour.homes import home_uses
-from skillkeep.auditor.engines.interface import Context, Segment, SourceFile
+from skillkeep.auditor.engines.interface import CONTINUED, Context, Segment, SourceFile
 from skillkeep.auditor.engines.tables import table
 from skillkeep.auditor.patterns import Hit, PatternSet, SievedSet
 
@@ -22,7 +22,6 @@ CODE: Final = (
     Context.PYTHON, Context.JAVASCRIPT, Context.TYPESCRIPT, Context.SHELL, Context.POWERSHELL, Context.RUBY,
 )  # fmt: skip
 _COMMENT: Final = re.compile(r"\n[ \t]*(?:#(?!!)|//|\*[ \t/])[^\n]*")
-_CONTINUED: Final = {Context.POWERSHELL: "`\n"}
 _OTHER: Final = re.compile(
     r"(?i)\.(?:go|rs|php|pl|pm|lua|java|kts?|swift|cs|c|cc|cpp|mm?|applescript|vbs|hta|bat|cmd|reg|jl|ex|exs|scala|dart|groovy|gradle"
     r"|awk|tcl|nim|zig|hs|clj|cr|r|vb|ml|fsx?|erl|d|v|pas|coffee|gd|el|raku|sol|gs)$|(?:^|/)(?:[\w.-]*dockerfile[\w.-]*|containerfile|makefile|justfile)$"
@@ -133,7 +132,7 @@ class Acts:
     @cached_property
     def _data(self) -> bytes:
         text = _COMMENT.sub(lambda found: "\n" + " " * (len(found[0]) - 1), f"\n{self._segment.text}")
-        mark = _CONTINUED.get(self._segment.context, "\\\n")
+        mark = CONTINUED.get(self._segment.context, CONTINUED[Context.SHELL])
         return text[1:].replace(mark, "  ").encode("utf-8", "replace")  # one command in several lines
 
     def _act(self, kind: str, at: int, end: int) -> Act:
