@@ -38,7 +38,7 @@ def _root() -> None:
 
 
 def _auditor() -> typer.Typer:
-    from skillkeep.auditor.cli import auditor_app
+    from skillkeep.auditor.cli.app import auditor_app
 
     return auditor_app()
 
@@ -78,7 +78,7 @@ def _status(app: typer.Typer) -> None:
 
 
 def _audit(app: typer.Typer) -> None:
-    from skillkeep.auditor.cli import scan
+    from skillkeep.auditor.cli.scan import scan
 
     app.command("audit")(scan)
 

@@ -155,7 +155,7 @@ def test_a_program_is_asked_by_its_command_line(tmp_path: Path) -> None:
 
 
 def test_the_client_is_not_imported_when_nobody_is_asked(tmp_path: Path) -> None:
-    modules = "sys, skillkeep.auditor.cli, skillkeep.auditor.audit, skillkeep.ingest.cli"
+    modules = "sys, skillkeep.auditor.cli.app, skillkeep.auditor.audit, skillkeep.ingest.cli"
     code = f"import {modules}\nprint('openai' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=tmp_path)
     assert done.stdout == "False\n"
