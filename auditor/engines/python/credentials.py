@@ -13,7 +13,7 @@ from skillkeep.auditor.engines.python.folding import CONSTANT_ENDS, UNTOLD
 from skillkeep.auditor.engines.python.scopes import Binding, Scope
 from skillkeep.auditor.engines.python.site import Site
 from skillkeep.auditor.engines.python.values import HOLE, OneOf, alternatives
-from skillkeep.auditor.engines.tables import secrets, subject_of, table
+from skillkeep.auditor.engines.tables import KEPT_BY_AGENTS, secrets, subject_of, table
 from skillkeep.auditor.interface import Severity
 from skillkeep.auditor.patterns import PatternSet
 
@@ -257,10 +257,25 @@ class Credentials:
         text, what = self._named(item, scope, follow)
         if what:
             self._covered.update(map(id, ast.walk(item)))
+            taken = self._site.found.taken.get(id(call)) if what in KEPT_BY_AGENTS else None
+            if taken is not None:
+                self._taken(call, taken)
+                return True
             message = f"reaches for {what}: {text.replace(HOLE, '…')[:120]}"
             severity = secrets().reading(what) or (Severity.WARN if self._lists_profiles(text) else None)
             self._site.report("code-credential-file", call, message, subject=subject_of(what), severity=severity)
         return bool(what)
+
+    def _taken(self, call: ast.Call, names: frozenset[str]) -> None:
+        """Variables out of what an agent keeps for all tools: they are judged as those of the environment are."""
+        if not names:
+            shown = "what the agent keeps becomes the environment, as with source"
+            self._site.report("code-credential-mention", call, shown)
+        for name in sorted(names):
+            self._site.capability("env", name, call)
+            if secrets().variable(name):
+                shown = f"reads {name} from what the agent keeps"
+                self._site.report("code-credential-env", call, shown, subject=name)
 
     def _lists_profiles(self, path: str) -> bool:
         """True for a browser's table of profiles, where the file looks into it for their names and for nothing else."""

@@ -22,7 +22,7 @@ from skillkeep.auditor.engines.python.scopes import CHOSEN, RAISED, Binding, Sco
 from skillkeep.auditor.engines.python.sources import adds_up, argument, is_choice, known
 from skillkeep.auditor.engines.python.values import alternatives, texts_of
 from skillkeep.auditor.engines.python.variables import GETTERS, Puts, are_of_copies, copied, is_environment, key_of
-from skillkeep.auditor.engines.tables import secrets
+from skillkeep.auditor.engines.tables import KEPT_BY_AGENTS, secrets
 
 __all__ = ["Flow", "secret_labels"]
 
@@ -328,7 +328,7 @@ class Flow:
             if name in DECODERS:
                 into.labels.add("decoded")
             if (where := sinks["read"].get(name)) is not None:
-                self._path(argument(node, where), scope, into)
+                self._path(node, argument(node, where), scope, into)
                 self._content(argument(node, where), scope, into)
             if name in sinks["credential_calls"]:
                 into.labels.add(f"secret:{sinks['credential_calls'][name]}")
@@ -339,7 +339,7 @@ class Flow:
                 into.labels.add("environment")
             self._members_called(name, scope, into)
         if isinstance(node.func, ast.Attribute) and node.func.attr in sinks["read_methods"]:
-            self._path(node.func.value, scope, into)
+            self._path(node, node.func.value, scope, into)
             self._content(node.func.value, scope, into)
         for inner in functions_of(self._names, node.func, scope):
             self._answers(inner, into)
@@ -356,9 +356,11 @@ class Flow:
             for binding, home in pairs[:64]:
                 self._answers(self._names.inner(binding.node, home), into)
 
-    def _path(self, node: ast.AST | None, scope: Scope, into: _Summary) -> None:
+    def _path(self, call: ast.Call, node: ast.AST | None, scope: Scope, into: _Summary) -> None:
         texts = texts_of(self._folder.fold(node, scope)) if node is not None else []
-        into.labels.update(f"secret:{what}" for text in texts if (what := secrets().path(text)))
+        for what in filter(None, map(secrets().path, texts)):
+            taken = self._names.found(scope).taken.get(id(call)) if what in KEPT_BY_AGENTS else None
+            into.labels |= {f"secret:{what}"} if taken is None else _variable(*taken)
 
     def _content(self, path: ast.AST | None, scope: Scope, into: _Summary) -> None:
         """What the program itself has written to the file that it reads."""

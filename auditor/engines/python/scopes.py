@@ -5,7 +5,10 @@ from __future__ import annotations
 import ast
 from collections import defaultdict
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Final
+
+from skillkeep.auditor.engines.python.one_line import taken_lines
 
 __all__ = ["CHOSEN", "RAISED", "Binding", "Collected", "Function", "Scope"]
 
@@ -91,3 +94,8 @@ class Collected:
     imports: set[str] = field(default_factory=set)  # modules as they are written, and names taken from them
     stored: list[tuple[str, str, ast.expr, Scope]] = field(default_factory=list)  # name, part, what is put there
     plain: list[ast.Call] = field(default_factory=list)  # calls that were written in a roundabout way
+
+    @cached_property
+    def taken(self) -> dict[int, frozenset[str]]:
+        """By the id of a call that reads a file of settings: the variables that alone are taken out of it."""
+        return taken_lines(self.module.owner)

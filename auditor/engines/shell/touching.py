@@ -12,7 +12,7 @@ from skillkeep.auditor.engines.shell.model import Word
 from skillkeep.auditor.engines.shell.named_keys import leaves_rest, named_key
 from skillkeep.auditor.engines.shell.narrowing import asks_for_one
 from skillkeep.auditor.engines.shell.site import Call, ShellSite
-from skillkeep.auditor.engines.tables import LOGIN_OF, secrets, subject_of
+from skillkeep.auditor.engines.tables import KEPT_BY_AGENTS, secrets, subject_of
 from skillkeep.auditor.lazily import lazily
 
 __all__ = ["Touching", "is_network_device"]
@@ -21,7 +21,6 @@ _NOTHING: Final[frozenset[str]] = frozenset()
 _NOTHING_AT: Final[frozenset[int]] = frozenset()
 _NETWORK_DEVICE: Final = re.compile(r"/(?:dev|inet)/(?:tcp|udp)/")
 _NO_PATH: Final = re.compile(r"-{0,2}[A-Za-z0-9]{0,24}")
-_AGENTS: Final = frozenset({"an agent's own credentials", f"{LOGIN_OF}env"})  # of rules/tables/secrets.yaml
 _SOURCING: Final = frozenset({"source", "."})
 _SEARCHING: Final = frozenset({"grep", "rg", "sed", "awk"})
 _KEEPING: Final = frozenset({"grep", "rg", "git", "sh", "bash"})  # they are given the text of a device's name
@@ -111,7 +110,7 @@ class Touching:
             return _NOTHING
         if call.name in _SEARCHING and text == (call.operands or [""])[0]:
             return _NOTHING  # a pattern, not a file
-        if what in _AGENTS and (taken := self._taken(call, text, word)) is not None:
+        if what in KEPT_BY_AGENTS and (taken := self._taken(call, text, word)) is not None:
             return taken
         shown = bare.replace(HOLE, "…")[:120]
         message = f"{call.name} reaches for {what}: {shown}"
