@@ -181,6 +181,8 @@ def test_a_loop_that_takes_one_line_or_sets_the_environment_is_judged_like_it(pr
         (TAKES_ONE, '"QUODDLE_TOKEN="', '"OPENAI_API_KEY="'),
         (TAKES_ONE, 'if line.startswith("QUODDLE_TOKEN="):', "if send(line):"),
         (TAKES_ONE, 'if line.startswith("QUODDLE_TOKEN="):', 'if send(line) or line.startswith("QUODDLE_TOKEN="):'),
+        (TAKES_ONE, 'if not line or line.startswith("#")', "if line in kept"),
+        (TAKES_ONE, "import os, urllib.request", "import os, urllib.request, inspect"),
         (TAKES_ONE, "                continue", "                send(line); continue"),
         (TAKES_ONE, '    return ""', "    return line"),
         (TAKES_ONE, '    return ""', "    return locals()"),
@@ -201,7 +203,10 @@ def test_a_loop_that_takes_one_line_or_sets_the_environment_is_judged_like_it(pr
         (TAKES_IN, "os.environ.setdefault(", "found.setdefault("),
         (TAKES_IN, "import os, urllib.request", "import urllib.request, settings as os"),
         (TAKES_IN, "def take_in():", "def take_in(os):"),
+        (TAKES_IN, "def take_in():", "from settings import *\ndef take_in():"),
+        (TAKES_ONE, "def key():", "for each in ():\n    print(each)\n" * 60 + "def key():"),
         (TAKES_IN, "value.strip()", "send(value)"),
+        (TAKES_IN, '"=" not in line', "line == kept"),
     ],
 )
 def test_a_loop_that_sees_more_blocks(program: str, old: str, new: str) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterable, Sequence
+from itertools import islice
 from typing import Final
 
 __all__ = ["TAKEN_IN", "taken_lines"]
@@ -22,22 +23,32 @@ _LOOKS: Final = frozenset({"strip", "lstrip", "rstrip", "startswith", "endswith"
 _CUTS: Final = frozenset({"strip", "lstrip", "rstrip"})
 _DIVIDES: Final = frozenset({"split", "partition", "strip", "lstrip", "rstrip", "removeprefix", "replace"})
 _LINES: Final = frozenset({"readlines", "splitlines", "split", "read", "read_text", "strip"})
+_MOST_NODES, _MOST_LOOPS = 20_000, 50  # of a file; in a larger one nothing is excused
 _TESTS: Final = (
     ast.Name, ast.Attribute, ast.Compare, ast.BoolOp, ast.UnaryOp, ast.Constant, ast.cmpop, ast.boolop, ast.unaryop,
     ast.expr_context,
 )  # fmt: skip
-_ALL_NAMES: Final = frozenset({"locals", "vars", "globals", "eval", "exec", "dir", "f_locals", "f_globals", "f_back"})
+_ALL_NAMES: Final = frozenset(
+    {
+        "locals", "vars", "globals", "eval", "exec", "dir", "f_locals", "f_globals", "f_back", "inspect", "gc",
+        "settrace", "setprofile", "capture_locals",
+    }
+)  # fmt: skip
 
 
 def taken_lines(tree: ast.AST) -> dict[int, frozenset[str]]:
     """By the id of a call that opens or reads a file: the variables whose lines alone are taken out, or `TAKEN_IN`."""
     found: dict[int, frozenset[str]] = {}
+    every = list(islice(ast.walk(tree), _MOST_NODES + 1))
+    loops = sum(isinstance(node, ast.For) for node in every)
+    if len(every) > _MOST_NODES or loops > _MOST_LOOPS or any(map(_sees_all_names, every)):
+        return found
     plain = _has_plain_os(tree)
-    for function in ast.walk(tree):
+    for function in every:
         if not isinstance(function, ast.Module | ast.FunctionDef | ast.AsyncFunctionDef):
             continue
         nodes = list(ast.walk(function))
-        if any(map(_sees_names, nodes)):
+        if any(isinstance(node, ast.Global | ast.Nonlocal) for node in nodes):
             continue
         for loop in nodes:
             calls = _reading(loop, nodes) if isinstance(loop, ast.For) else []
@@ -51,7 +62,7 @@ def _has_plain_os(tree: ast.AST) -> bool:
     """True when ``os`` is that module and nothing else in all of the file."""
     imported = False
     for node in ast.walk(tree):
-        if isinstance(node, ast.alias) and (node.asname or node.name) == "os":
+        if isinstance(node, ast.alias) and (node.asname or node.name) in {"os", "*"}:
             if node.name != "os":
                 return False
             imported = True
@@ -61,13 +72,10 @@ def _has_plain_os(tree: ast.AST) -> bool:
     return imported
 
 
-def _sees_names(node: ast.AST) -> bool:
-    """True for what reaches a function's names from elsewhere, or all of them at once."""
-    if isinstance(node, ast.Global | ast.Nonlocal):
-        return True
-    return (isinstance(node, ast.Name) and node.id in _ALL_NAMES) or (
-        isinstance(node, ast.Attribute) and node.attr in _ALL_NAMES
-    )
+def _sees_all_names(node: ast.AST) -> bool:
+    """True for what reaches all names of a function at once, from in it or from elsewhere."""
+    spelled = (getattr(node, "id", ""), getattr(node, "attr", ""), getattr(node, "arg", ""), getattr(node, "name", ""))
+    return not _ALL_NAMES.isdisjoint(each for each in spelled if isinstance(each, str))
 
 
 def _reading(loop: ast.For, nodes: Sequence[ast.AST]) -> list[ast.Call]:
@@ -134,8 +142,10 @@ def _is_guard(statement: ast.stmt, known: set[str]) -> bool:
 
 
 def _only_looks(test: ast.expr, known: set[str]) -> bool:
-    """True for a test that hands nothing of the line on."""
+    """True for a test that hands nothing of the line on: an object of the program could keep what it is asked for."""
     for node in ast.walk(test):
+        if isinstance(node, ast.Name) and node.id not in known:
+            return False
         if isinstance(node, ast.NamedExpr | ast.Await | ast.Yield | ast.YieldFrom | ast.Lambda | ast.comprehension):
             return False
         if isinstance(node, ast.Call) and not (isinstance(node.func, ast.Attribute) and node.func.attr in _LOOKS):
@@ -212,7 +222,10 @@ def _line_named(test: ast.expr, known: set[str]) -> str:
 def _keeps(statement: ast.stmt, known: set[str]) -> bool:
     """``os.environ.setdefault(name, value)``, ``os.environ[name] = value``, under a test that only looks."""
     if isinstance(statement, ast.If):
-        tested = all(isinstance(node, _TESTS) for node in ast.walk(statement.test))
+        tested = all(
+            isinstance(node, _TESTS) and getattr(node, "id", "os") in {"os", *known}
+            for node in ast.walk(statement.test)
+        )
         return tested and not statement.orelse and all(_keeps(each, known) for each in statement.body)
     if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
         call = statement.value
