@@ -27,6 +27,7 @@ _VARIABLE = "SELFTEST_CANARY"
 _PREFIX = "skillkeep-selftest-"
 _SHARED = "/dev/shm"  # noqa: S108
 _IPC_CREATE, _IPC_REMOVE = 0o1000, 0
+_FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _WORLD_READS, _WORLD_WRITES = 0o755, 0o777
 
 
@@ -166,30 +167,48 @@ def _shared_memory(stack: contextlib.ExitStack) -> dict[str, Any]:
     name = _PREFIX + secrets.token_hex(8)
     with contextlib.suppress(OSError):
         _sweep_shared()
-        stack.callback(os.close, _locked(Path(_SHARED, name)))
+        stack.callback(os.close, _held(Path(_SHARED, name)))
         stack.callback(os.unlink, f"{_SHARED}/{name}")
     return {"ipc_key": key, "shm_name": name}
 
 
-def _locked(path: Path) -> int:
-    """A file held by a lock, which ends with this process."""
-    fd = os.open(path, os.O_RDONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o644)
-    try:
-        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BaseException:
+def _held(path: Path) -> int:
+    """A new file at `path`, held by a lock which ends with this process; made again when a sweep was quicker."""
+    while True:
+        fd = os.open(path, _FILE | os.O_CREAT, 0o644)
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX)
+            if _is_at(path, fd):
+                return fd
+        except BaseException:
+            os.close(fd)
+            raise
         os.close(fd)
-        raise
-    return fd
 
 
 def _sweep_shared() -> None:
     """Remove the files of this user's killed selftests."""
     for path in Path(_SHARED).glob(f"{_PREFIX}*"):
         with contextlib.suppress(OSError):
-            if path.lstat().st_uid == os.geteuid():
-                fd = _locked(path)
+            _remove_left(path)
+
+
+def _remove_left(path: Path) -> None:
+    fd = os.open(path, _FILE)
+    try:
+        if os.fstat(fd).st_uid == os.geteuid():
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if _is_at(path, fd):  # else another sweep removed it, and what is there now is somebody's
                 os.unlink(path)
-                os.close(fd)
+    finally:
+        os.close(fd)
+
+
+def _is_at(path: Path, fd: int) -> bool:
+    try:
+        return os.path.samestat(os.fstat(fd), path.lstat())
+    except FileNotFoundError:
+        return False
 
 
 def _victim(stack: contextlib.ExitStack, user: int | None) -> dict[str, Any]:

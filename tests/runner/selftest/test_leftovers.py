@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import os
 import signal
 import subprocess
@@ -15,13 +17,13 @@ import pytest
 from support.commands import BIN, environment, run_command
 from support.waiting import until
 
-from skillkeep.runner.selftest.bait import laid_out
+from skillkeep.runner.selftest.bait import _remove_left, laid_out
 
 LAYS_OUT = """
 import sys
 import tempfile
 from collections.abc import Iterator
-from skillkeep.runner.selftest.bait import laid_out
+from skillkeep.runner.selftest.bait import _remove_left, laid_out
 with laid_out() as bait:
     print(bait.folder, "/dev/shm/" + bait.facts["shm_name"], flush=True)
     sys.stdin.read()
@@ -94,3 +96,47 @@ def test_a_sandbox_that_was_asked_for_and_is_not_there_is_not_all_there_are(tmp_
     env = {"DOCKER_HOST": f"unix://{tmp_path}/none"}
     done = run_command("runner", "selftest", "--backend", "docker", home=tmp_path / "home", env=env)
     assert (done.code, "none that was asked for works here" in done.err) == (1, True)
+
+
+@pytest.mark.parametrize("removals", [1, 3])
+def test_a_sweep_between_the_making_and_the_lock_of_a_file_takes_nothing_from_a_living_one(
+    room: Path, monkeypatch: pytest.MonkeyPatch, removals: int
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(room))
+    left = removals
+    lock = fcntl.flock
+
+    def late(fd: int, how: int) -> None:
+        nonlocal left
+        path = os.readlink(f"/proc/self/fd/{fd}")
+        if path.startswith("/dev/shm/") and left and how == fcntl.LOCK_EX:
+            left -= 1
+            os.unlink(path)  # as another selftest does that sees the file before it is held
+        lock(fd, how)
+
+    monkeypatch.setattr("skillkeep.runner.selftest.bait.fcntl.flock", late)
+    with laid_out() as bait:
+        shared = Path("/dev/shm", bait.facts["shm_name"])
+        assert (left, shared.exists()) == (0, True)
+    assert not shared.exists()
+
+
+def test_a_second_sweep_removes_no_file_that_came_after_the_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    path = Path("/dev/shm", f"skillkeep-selftest-{os.getpid():016x}")
+    path.write_text("old")
+    lock = fcntl.flock
+
+    def late(fd: int, how: int) -> None:
+        if os.readlink(f"/proc/self/fd/{fd}") == str(path):
+            path.rename(path.with_suffix(".gone"))
+            path.write_text("new")
+        lock(fd, how)
+
+    monkeypatch.setattr("skillkeep.runner.selftest.bait.fcntl.flock", late)
+    try:
+        with contextlib.suppress(OSError):
+            _remove_left(path)
+        assert path.read_text() == "new"
+    finally:
+        for each in (path, path.with_suffix(".gone")):
+            each.unlink(missing_ok=True)
