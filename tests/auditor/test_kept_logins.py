@@ -182,6 +182,9 @@ def test_a_loop_that_takes_one_line_or_sets_the_environment_is_judged_like_it(pr
         (TAKES_ONE, 'if line.startswith("QUODDLE_TOKEN="):', "if send(line):"),
         (TAKES_ONE, 'if line.startswith("QUODDLE_TOKEN="):', 'if send(line) or line.startswith("QUODDLE_TOKEN="):'),
         (TAKES_ONE, 'if not line or line.startswith("#")', "if line in kept"),
+        (TAKES_ONE, "line = line.strip()", "line = line[send(line):]"),
+        (TAKES_ONE, "def key():\n", "class Lines:\n"),
+        (TAKES_ONE, "def key():\n", "def key():\n    class Lines:\n        pass\n"),
         (TAKES_ONE, "import os, urllib.request", "import os, urllib.request, inspect"),
         (TAKES_ONE, "                continue", "                send(line); continue"),
         (TAKES_ONE, '    return ""', "    return line"),
@@ -207,6 +210,7 @@ def test_a_loop_that_takes_one_line_or_sets_the_environment_is_judged_like_it(pr
         (TAKES_ONE, "def key():", "for each in ():\n    print(each)\n" * 60 + "def key():"),
         (TAKES_IN, "value.strip()", "send(value)"),
         (TAKES_IN, '"=" not in line', "line == kept"),
+        (TAKES_IN, "def take_in():", "if True:"),
     ],
 )
 def test_a_loop_that_sees_more_blocks(program: str, old: str, new: str) -> None:

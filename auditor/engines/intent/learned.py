@@ -264,8 +264,8 @@ def weights() -> Weights:
     """The weights that this version ships."""
     kept: Mapping[str, Any] = shipped().plain("learned/intent.json")
     known: dict[str, float] = {}
-    for weight, features in kept["weights"].items():
-        known.update(dict.fromkeys(features.split(BETWEEN), int(weight) / kept["scale"]))
+    for weight, joined in kept["weights"].items():
+        known.update(dict.fromkeys(joined.split(BETWEEN), int(weight) / kept["scale"]))
     return Weights(
         kept["bias"], kept["blocking"], kept["doubtful"], kept["plain"], kept["suspect"], known, kept["certain"]
     )

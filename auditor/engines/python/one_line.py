@@ -28,6 +28,7 @@ _TESTS: Final = (
     ast.Name, ast.Attribute, ast.Compare, ast.BoolOp, ast.UnaryOp, ast.Constant, ast.cmpop, ast.boolop, ast.unaryop,
     ast.expr_context,
 )  # fmt: skip
+_NUMBERS: Final = (ast.Constant, ast.Slice, ast.UnaryOp, ast.unaryop)
 _ALL_NAMES: Final = frozenset(
     {
         "locals", "vars", "globals", "eval", "exec", "dir", "f_locals", "f_globals", "f_back", "inspect", "gc",
@@ -45,10 +46,10 @@ def taken_lines(tree: ast.AST) -> dict[int, frozenset[str]]:
         return found
     plain = _has_plain_os(tree)
     for function in every:
-        if not isinstance(function, ast.Module | ast.FunctionDef | ast.AsyncFunctionDef):
-            continue
+        if not isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
+            continue  # what a module or a class binds is seen from elsewhere
         nodes = list(ast.walk(function))
-        if any(isinstance(node, ast.Global | ast.Nonlocal) for node in nodes):
+        if any(isinstance(node, ast.Global | ast.Nonlocal | ast.ClassDef) for node in nodes):
             continue
         for loop in nodes:
             calls = _reading(loop, nodes) if isinstance(loop, ast.For) else []
@@ -162,8 +163,8 @@ def _is_of_line(node: ast.expr, known: set[str], methods: frozenset[str] = _CUTS
             if not all(isinstance(each, ast.Constant) for each in (*node.args, *(k.value for k in node.keywords))):
                 return False
             node = node.func.value
-        elif isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant | ast.Slice):
-            if methods is _CUTS:
+        elif isinstance(node, ast.Subscript):
+            if methods is _CUTS or not all(isinstance(each, _NUMBERS) for each in ast.walk(node.slice)):
                 return False
             node = node.value
         else:
