@@ -186,6 +186,7 @@ def test_a_loop_that_takes_one_line_or_sets_the_environment_is_judged_like_it(pr
         (TAKES_ONE, "def key():\n", "class Lines:\n"),
         (TAKES_ONE, "def key():\n", "def key():\n    class Lines:\n        pass\n"),
         (TAKES_ONE, "import os, urllib.request", "import os, urllib.request, inspect"),
+        (TAKES_ONE, "import os, urllib.request", "import os, urllib.request\nfrom gc import get_objects"),
         (TAKES_ONE, "                continue", "                send(line); continue"),
         (TAKES_ONE, '    return ""', "    return line"),
         (TAKES_ONE, '    return ""', "    return locals()"),

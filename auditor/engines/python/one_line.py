@@ -52,10 +52,10 @@ def taken_lines(tree: ast.AST) -> dict[int, frozenset[str]]:
         if any(isinstance(node, ast.Global | ast.Nonlocal | ast.ClassDef) for node in nodes):
             continue
         for loop in nodes:
-            calls = _reading(loop, nodes) if isinstance(loop, ast.For) else []
-            names = _names_taken(loop, nodes) if calls and isinstance(loop, ast.For) else None
-            if names or (names is TAKEN_IN and plain):
-                found.update((id(call), names) for call in calls)
+            if isinstance(loop, ast.For) and (calls := _reading(loop, nodes)):
+                names = _names_taken(loop, nodes)
+                if names or (names is TAKEN_IN and plain):
+                    found.update((id(call), names) for call in calls)
     return found
 
 
@@ -75,7 +75,7 @@ def _has_plain_os(tree: ast.AST) -> bool:
 
 def _sees_all_names(node: ast.AST) -> bool:
     """True for what reaches all names of a function at once, from in it or from elsewhere."""
-    spelled = (getattr(node, "id", ""), getattr(node, "attr", ""), getattr(node, "arg", ""), getattr(node, "name", ""))
+    spelled = (getattr(node, field, "") for field in ("id", "attr", "arg", "name", "module"))
     return not _ALL_NAMES.isdisjoint(each for each in spelled if isinstance(each, str))
 
 
@@ -192,9 +192,9 @@ def _taken(statement: ast.stmt, known: set[str]) -> set[str] | None:
         parts = statement.test.values if isinstance(statement.test, ast.BoolOp) else [statement.test]
         if isinstance(statement.test, ast.BoolOp) and not isinstance(statement.test.op, ast.And):
             return None
-        names = [name for part in parts if (name := _line_named(part, known))]
-        others = [part for part in parts if not _line_named(part, known)]
-        if len(names) != 1 or not all(_only_looks(each, known) for each in others):
+        told = [(part, _line_named(part, known)) for part in parts]
+        names = [name for _, name in told if name]
+        if len(names) != 1 or not all(name or _only_looks(part, known) for part, name in told):
             return None
         found.add(names[0])
         if not statement.orelse:
