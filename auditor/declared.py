@@ -12,6 +12,7 @@ from functools import cache
 from typing import Any
 
 from skillkeep.auditor.engines.interface import Context, SourceFile
+from skillkeep.auditor.engines.network import host_of
 from skillkeep.auditor.engines.tables import LOGIN_OF
 from skillkeep.auditor.frontmatter import parse_frontmatter
 from skillkeep.auditor.patterns import PatternSet
@@ -67,7 +68,8 @@ def named_services(files: Iterable[SourceFile]) -> frozenset[str]:
 
     All that prose names count; words of its own name and description (front matter or package) are marked by ``=``,
     services whose key prose asks for ("an OpenAI API key") by ``+``: that declares it as the variable's name would;
-    words of its author by ``@`` and its whole name by ``#``, which say whose installer a page may show.
+    words of its author by ``@``, its whole name by ``#`` and the host of its homepage by ``~``: they say whose
+    installer a page may show.
 
     A key that everybody has (`Services.is_shared`) is implied by the marked words alone: prose names OpenAI, Claude or
     GitHub for many reasons.
@@ -87,6 +89,8 @@ def named_services(files: Iterable[SourceFile]) -> frozenset[str]:
             names.update(f"={word.upper()}" for word in _WORD.findall(f"{front.name} {front.description} {joined}"))
             names.update(f"@{word.upper()}" for word in _WORD.findall(front.author))
             names.add(f"#{front.name}")
+            if front.homepage.startswith("https://"):
+                names.add(f"~{host_of(front.homepage).name.removeprefix('www.')}")
         if file.path.rpartition("/")[2] in _PACKAGES:
             head = " ".join(_TITLED.findall(file.text)[:2])
             names.update(f"={word.upper()}" for word in _WORD.findall(head))

@@ -56,6 +56,14 @@ class Frontmatter:
         return _text(self.fields.get("author", more.get("author") if isinstance(more, Mapping) else None))
 
     @property
+    def homepage(self) -> str:
+        """The ``homepage`` field of the block, of its ``metadata`` or of an agent's part of that, as text, or empty."""
+        more = self.fields.get("metadata")
+        inner = (more, *more.values()) if isinstance(more, Mapping) else ()
+        told = (each.get("homepage") for each in (self.fields, *inner) if isinstance(each, Mapping))
+        return next((_text(each) for each in told if each), "")
+
+    @property
     def allowed_tools(self) -> tuple[str, ...]:
         """``allowed-tools`` (or ``tools``) as a tuple; a string is split at commas, else at blanks."""
         value = self.fields.get("allowed-tools", self.fields.get("tools"))

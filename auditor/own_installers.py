@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 from skillkeep.auditor.collect import Raw
-from skillkeep.auditor.engines.installers import is_own_address, is_own_repository, product
+from skillkeep.auditor.engines.installers import is_at_home, is_own_address, is_own_repository, is_owned, product
 from skillkeep.auditor.engines.intent.followed import FOLLOWS
 from skillkeep.auditor.engines.tables import table
 from skillkeep.auditor.services import services
@@ -19,7 +19,9 @@ _PREREQUISITE = "prose-fake-prerequisite"
 _REPOSITORY = re.compile(
     r"https://github\.com/(?P<owner>[A-Za-z][A-Za-z0-9-]{2,38})/[\w.-]+/?(?:\?tab=readme-ov-file)?(?:#[\w-]+)?"
 )
-_PAGES = (".md", ".mdx", ".markdown")
+_ADDRESS = re.compile(r"https://(?P<host>[A-Za-z0-9-]{1,63}(?:\.[A-Za-z0-9-]{1,63}){1,6})/[\w./{}:$~-]*")
+_MANY = 8  # different addresses of an interface
+_PAGES = (".md", ".mdx", ".markdown", "install.txt", "readme.txt")
 _PLAIN_STEPS = ("fence", "inline", "command line")
 _SHELLS = frozenset({"bash", "cmd", "powershell", "pwsh", "sh", "zsh"})
 
@@ -29,9 +31,9 @@ def own_installers(raws: Sequence[Raw], named: frozenset[str]) -> frozenset[str]
 
     `named` are the words of the tool's own name and description, marked by ``=``, and of its author, marked by ``@``
     (`named_services`). Whoever wrote the page then also owns the host, as far as can be seen. A word that stands for
-    a service of many tools, or for nobody, counts for nothing; and only what a page shows is excused, never what a
-    program or a setting does as well. A script that is piped to a shell may also lie in a public repository that has
-    the tool's whole name, marked by ``#``.
+    a service of many tools, or for nobody, counts for nothing; the host of the tool's homepage is marked by ``~``.
+    Only what a page shows is excused, never what a program or a setting does as well. A script that is piped to a shell
+    may also lie in a public repository that has the tool's whole name, marked by ``#``.
     """
     words = _own_words(named, marks="=@")
     run = [raw for raw in raws if raw.finding.rule in _RULES and raw.subject]
@@ -39,17 +41,40 @@ def own_installers(raws: Sequence[Raw], named: frozenset[str]) -> frozenset[str]
     piped = found - {raw.subject for raw in run if raw.finding.rule != _PIPED}
     names = _own_names(named) if piped else frozenset()
 
+    homes = _homes(named)
+
     def is_own(url: str, subject: str) -> bool:
-        return is_own_address(url, words) or (subject in piped and is_own_repository(url, names))
+        is_own_host = is_own_address(url, words) or is_at_home(url, homes)
+        return is_own_host or (subject in piped and is_own_repository(url, names))
 
     return frozenset(subject for subject in found if all(is_own(url, subject) for url in subject.split(" ")))
 
 
-def own_instructions(raws: Sequence[Raw], named: frozenset[str]) -> frozenset[str]:
-    """Subjects of orders to fetch a page and to follow it, whose address belongs to the product in the same way."""
+def own_instructions(raws: Sequence[Raw], named: frozenset[str], pages: Iterable[str]) -> frozenset[str]:
+    """Subjects of orders to fetch a page and to follow it, whose address belongs to the product in the same way.
+
+    Or to the one service that the tool is for: most other addresses in `pages`, the texts of its documents, are there.
+    """
     found = {raw.subject.removeprefix(FOLLOWS) for raw in raws if raw.subject.startswith(FOLLOWS)}
     words = _own_words(named, marks="=@") if found else frozenset()
-    return frozenset(FOLLOWS + url for url in found if is_own_address(url, words))
+    own = {url for url in found if is_own_address(url, words) or is_at_home(url, _homes(named))}
+    rest = {url for url in found - own if is_owned(url)}
+    asked = {match[0]: match["host"] for text in pages for match in _ADDRESS.finditer(text)} if rest else {}
+    hosts = [host.lower() for address, host in asked.items() if address.lower() not in rest]
+    own |= {url for url in rest if _is_main(url, hosts)}
+    return frozenset(FOLLOWS + url for url in own)
+
+
+def _is_main(url: str, hosts: Sequence[str]) -> bool:
+    """True where the host of `url` is that of at least `_MANY` of the different addresses, and of most of them."""
+    name = url.split("/")[2].lower().removeprefix("www.")
+    there = sum(host == name or host.endswith(f".{name}") for host in hosts)
+    return there >= _MANY and 2 * there > len(hosts)
+
+
+def _homes(named: frozenset[str]) -> frozenset[str]:
+    """The hosts of the tool's homepage, which are marked by ``~``."""
+    return frozenset(word[1:] for word in named if word.startswith("~"))
 
 
 def own_pages(raws: Sequence[Raw], named: frozenset[str], texts: Iterable[str]) -> frozenset[str]:

@@ -1,8 +1,8 @@
-"""Undeclared keys that are a tool's own: nobody else's key has such a name and the tool is seen to be for that service,
-or the service's own library gets it; and none of them is seen to be put into what is sent.
+"""Undeclared keys that are a tool's own: nobody else's key has such a name, and it is seen to stay with hosts that the
+documents name, or the tool is seen to be for that service; or the service's own library gets it.
 
 A program of an API reads that API's key, and many authors forget to write its name down. A thief takes keys that lie on
-many machines (`Services.is_shared`), or sends what he finds as data.
+many machines (`Services.is_shared`), or sends what he finds to a host that nobody is told of.
 """
 
 from __future__ import annotations
@@ -13,6 +13,8 @@ from functools import cache
 from itertools import islice
 
 from skillkeep.auditor.collect import Raw
+from skillkeep.auditor.engines.behaviour.documents import Documents
+from skillkeep.auditor.engines.network import host_of
 from skillkeep.auditor.engines.tables import table
 from skillkeep.auditor.interface import Capability
 from skillkeep.auditor.patterns import Pattern
@@ -39,10 +41,11 @@ def own_keys(
     capabilities: Iterable[Capability],
     text_of: Callable[[str], str],
     programs: Iterable[str],
+    documents: Documents,
 ) -> frozenset[str]:
     """Variables that may be taken for the tool's own.
 
-    `text_of` a path; `programs` are the texts of the tool's programs. Both are read when needed.
+    `text_of` a path; `programs` are the texts of the tool's programs. Both are read when needed, as `documents` are.
     """
     asked = {raw.subject for raw in raws if raw.subject and raw.finding.rule == _READ}
     if not asked:
@@ -53,23 +56,48 @@ def own_keys(
         if raw.finding.rule == _SENT and raw.subject in asked:
             sent.setdefault(raw.subject, []).append(raw)
     shared = {name for name in asked if known.is_shared(name)}
-    own = {name for name in asked - shared if known.words(name) and not is_valuable(name)}
+    single = {name for name in asked - shared if not is_valuable(name)}
+    told = _told(single, sent, places, text_of, documents)
+    own = {name for name in single - told if known.words(name)}
     kept = {name for name in own if all(_is_login(name, raw, places, text_of) for raw in sent.get(name, ()))}
     handed = shared - sent.keys()
     if not kept and not handed:
-        return frozenset()
+        return told
     hosts = {host for found in places.values() for host in found}
     imported = _imported(programs)
-    return frozenset(
-        {name for name in handed if not imported.isdisjoint(_modules(name))}
-        | {
+    return told.union(
+        (name for name in handed if not imported.isdisjoint(_modules(name))),
+        (
             name
             for name in kept
             if name in sent
             or not imported.isdisjoint(known.words(name))
             or any(known.owns(name, host) for host in hosts)
-        }
+        ),
     )
+
+
+def _told(
+    names: Iterable[str],
+    sent: Mapping[str, Sequence[Raw]],
+    places: Mapping[tuple[str, int], set[str]],
+    text_of: Callable[[str], str],
+    documents: Documents,
+) -> frozenset[str]:
+    """Those of `names` that are seen to be sent, and only to their own service or to hosts which the documents name.
+
+    A bare number is nobody, and a tool without documents tells nothing.
+    """
+    if documents.silent:
+        return frozenset()
+
+    def is_told(name: str, raw: Raw) -> bool:
+        reached = _reached(raw, places, text_of)
+        return reached != {"*"} and all(
+            stays_with(name, (host,)) or (documents.names(host) and not host_of(host).bare) for host in reached
+        )
+
+    return frozenset(name for name in names if name in sent and all(is_told(name, raw) for raw in sent[name]))
 
 
 def is_valuable(name: str) -> bool:
@@ -82,13 +110,15 @@ def _is_login(name: str, raw: Raw, places: Mapping[tuple[str, int], set[str]], t
 
     Of the latter the file must not name another one to fall back on.
     """
-    path, shown = raw.finding.location.path, raw.finding.excerpt
-    if not _LOGIN.search(shown) or _CARGO.search(shown):
-        return False
+    shown = raw.finding.excerpt
+    return bool(_LOGIN.search(shown)) and not _CARGO.search(shown) and stays_with(name, _reached(raw, places, text_of))
+
+
+def _reached(raw: Raw, places: Mapping[tuple[str, int], set[str]], text_of: Callable[[str], str]) -> set[str]:
+    """The hosts that a line connects to; where that is not known whole, every host of the file as well."""
+    path = raw.finding.location.path
     reached = set(places.get((path, raw.finding.location.line), {"*"}))
-    if "*" in reached:
-        reached |= hosts_in(text_of(path))
-    return stays_with(name, reached)
+    return reached | hosts_in(text_of(path)) if "*" in reached else reached
 
 
 def _imported(programs: Iterable[str]) -> frozenset[str]:

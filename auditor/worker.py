@@ -17,8 +17,9 @@ from typing import Any
 
 from skillkeep.auditor.checkout import own_git
 from skillkeep.auditor.collect import Collector
-from skillkeep.auditor.declared import declared_names, named_services
+from skillkeep.auditor.declared import declared_names, named_services, without_comments
 from skillkeep.auditor.engines import file_engines
+from skillkeep.auditor.engines.behaviour.documents import Documents
 from skillkeep.auditor.engines.interface import Engine, SourceFile, SourceTree
 from skillkeep.auditor.interface import AuditOptions, EngineRun, LedgerEntry, Location, Observation
 from skillkeep.auditor.logins import kept_logins, not_by_program, own_logins
@@ -299,12 +300,17 @@ def _answer(audit: _Audit, tree: SourceTree, digest: str) -> dict[str, Any]:
 
         own |= self_hosted(collector.raws, collector.capabilities, text_of)
         programs = (file.text or "" for file in texts.values() if file.is_program)
-        own |= own_keys(collector.raws, collector.capabilities, text_of, programs)
+        own |= own_keys(
+            collector.raws, collector.capabilities, text_of, programs, Documents(texts.values(), prose=True)
+        )
         own |= set_variables(collector.raws, text_of)
         own |= told_schedules(collector.raws, texts.values, text_of)
         own |= told_hooks(collector.raws, texts.values, text_of)
         own |= own_entries(collector.raws, collector.capabilities, named, text_of, partial(_pages, texts))
-        own |= own_installers(collector.raws, named) | own_instructions(collector.raws, named)
+        own |= own_installers(collector.raws, named)
+        own |= own_instructions(
+            collector.raws, named, (without_comments(file.text or "") for file in texts.values() if not file.is_program)
+        )
         own |= own_accounts(collector.raws, told | own)
         own |= own_pages(collector.raws, named, (file.text or "" for file in texts.values()))
     settled = settle(collector.raws, told | own, audit.rulebook, partial(_looked_up, tree))

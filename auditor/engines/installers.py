@@ -9,7 +9,10 @@ from typing import Final
 from skillkeep.auditor.engines.tables import table
 from skillkeep.auditor.engines.values import HOLE
 
-__all__ = ["is_installer", "is_own_address", "is_own_repository", "piped_address", "product", "saves_installer"]
+__all__ = [
+    "is_at_home", "is_installer", "is_own_address", "is_own_repository", "is_owned", "piped_address", "product",
+    "saves_installer",
+]  # fmt: skip
 
 _UNSAFE: Final = re.compile(r"[0-9a-fA-F]{40}|/pull/|\.\.|[%$@`{}\\" + re.escape(HOLE) + "]")
 _ENDING: Final = re.compile(r"(?:\.(?:sh|bash|ps1|cmd|bat))?(?:[?#].*)?")
@@ -51,16 +54,26 @@ def is_own_address(url: str, words: frozenset[str]) -> bool:
 
     ``https://get.acme.dev/cli.sh`` is that of ACME; ``https://acme.pages.dev/cli.sh`` is that of anybody.
     """
-    found = _OWN.fullmatch(url)
-    if found is None or _UNSAFE.search(url):
+    if not is_owned(url):
         return False
-    *_, name, ending = found["host"].lower().split(".")
+    *_, name, ending = _host(url).split(".")
     return (
         ending in table("shell")["plain_endings"]
-        and f"{name}.{ending}" not in _hosts_of_anybody()
         and len(name) >= _SHORTEST_NAMES.get(ending, _SHORTEST_NAME)
         and name.replace("-", "").upper() in words
     )
+
+
+def is_owned(url: str) -> bool:
+    """True for https at a host with a name below which not everybody can have a place, and nothing odd in the rest."""
+    host = "" if _UNSAFE.search(url) else _host(url)
+    return bool(host) and ".".join(host.split(".")[-2:]) not in _hosts_of_anybody()
+
+
+def is_at_home(url: str, homes: frozenset[str]) -> bool:
+    """True for such an address at, or below, one of the hosts `homes`: the tool's own homepage is there."""
+    host = _host(url) if homes and is_owned(url) else ""
+    return any(host == home or host.endswith(f".{home}") for home in homes if "." in home) if host else False
 
 
 def is_own_repository(url: str, names: frozenset[str]) -> bool:
@@ -96,6 +109,11 @@ def saves_installer(text: str, name: str) -> bool:
     lines = [line for line in text.replace("\\\n", " ").split("\n") if name in line and _FETCHING.search(line)]
     addresses = [_ADDRESS.findall(line) for line in lines]
     return bool(addresses) and all(urls and all(map(is_installer, urls)) for urls in addresses)
+
+
+def _host(url: str) -> str:
+    found = _OWN.fullmatch(url)
+    return "" if found is None else found["host"].lower()
 
 
 def _is_below(url: str, known: str) -> bool:

@@ -50,7 +50,8 @@ class Secrets:
         endings = sorted(data["environment"]["endings"], key=len, reverse=True)
         harmless = "|".join(map(re.escape, data["environment"]["harmless"]))
         self._name = re.compile(rf"(?:^|_)(?:{'|'.join(endings)})$")
-        self._harmless = re.compile(rf"(?:^|_)(?:{harmless})$")
+        switches = "|".join(data["environment"]["switches"])
+        self._harmless = re.compile(rf"(?:^|_)(?:{harmless})$|^(?:{switches})_")
         self._connection = re.compile(rf"(?:^|_)(?:{'|'.join(data['environment']['connections'])})$")
         self._plain = frozenset(data["environment"]["plain"])
         self._paths: tuple[tuple[str, re.Pattern[str]], ...] = tuple(

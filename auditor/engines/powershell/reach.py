@@ -129,6 +129,9 @@ class Reach:
         address, _ = call.argument(program["upload" if turned else "address"])
         if not address.known and address.text == HOLE and call.piped.text.startswith("http"):
             address = call.piped
+        if address.text.strip(HOLE) == "":  # ``curl -LsSf address | sh`` is curl's, beside a line of PowerShell
+            told = [value for value in call.options.values() if value.known and value.text.startswith("https://")]
+            address = told[0] if len(told) == 1 else address
         self._site.connects(address, call.node, call.name)
         self._site.sent(call.labels | labels, call.node, call.name)
         if (output := program.get("output")) and not turned:

