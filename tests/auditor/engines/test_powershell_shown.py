@@ -60,7 +60,7 @@ def test_code_that_runs_or_listens_is_compiled_and_refused() -> None:
     assert script(SOURCE.format(name="mouse_event", more="static int F() { return 1; }")) is Verdict.FAIL
 
 
-BESIDE = "# Windows\npowershell -ExecutionPolicy ByPass -c \"irm https://astral.sh/uv/install.ps1 | iex\"\n"
+BESIDE = '# Windows\npowershell -ExecutionPolicy ByPass -c "irm https://astral.sh/uv/install.ps1 | iex"\n'
 
 
 def test_curl_beside_a_line_of_powershell_is_told_its_address() -> None:
