@@ -67,9 +67,12 @@ class Secrets:
         )
 
     def variable(self, name: str) -> bool:
-        """True when an environment variable of this name holds a secret by convention."""
+        """True when an environment variable of this name holds a secret by convention.
+
+        No variable has a name that begins with a digit: ``$4CHAD_TOKEN`` is the fourth argument and a text.
+        """
         lowered = name.lower()
-        return bool(self._name.search(lowered)) and not self._harmless.search(lowered)
+        return not name[:1].isdigit() and bool(self._name.search(lowered)) and not self._harmless.search(lowered)
 
     def connection(self, name: str) -> bool:
         """True when a variable of this name holds the text that opens a store, its password included."""
