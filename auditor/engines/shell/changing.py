@@ -34,6 +34,9 @@ _MOST_FOLDERS: Final = 50
 _COPYING: Final = frozenset({"cp", "mv", "ln", "install", "rsync"})
 
 
+_FORMATS: Final = re.compile(r"mkfs(?:\.\w+)?")
+
+
 class Changing:
     """Judges one call at a time."""
 
@@ -117,7 +120,7 @@ class Changing:
             self._site.report("shell-destructive", command, f"deletes {', '.join(targets) or 'the root folder'}")
         elif name == "dd" and any(item[:3] == "of=" and _DEVICE.match(item[3:]) for item in call.arguments):
             self._site.report("shell-destructive", command, "overwrites a disk")
-        elif name.startswith("mkfs") or (name in {"shred", "wipefs"} and any(map(_DEVICE.match, call.operands))):
+        elif _FORMATS.fullmatch(name) or (name in {"shred", "wipefs"} and any(map(_DEVICE.match, call.operands))):
             self._site.report("shell-destructive", command, f"{name} destroys a file system")
         elif name == "find" and call.has("-delete") and targets:
             self._site.report("shell-destructive", command, f"deletes everything below {targets[0]}")

@@ -190,3 +190,8 @@ def test_a_line_of_output_is_no_command() -> None:
 )
 def test_what_reads_a_store_is_refused(code: str) -> None:
     assert verdict(code) is Verdict.FAIL
+
+
+def test_a_pattern_that_finds_a_command_is_not_the_command() -> None:
+    assert verdict("mkfs\\.|dd\\s+if=") is not Verdict.FAIL
+    assert verdict("mkfs.ext4 /dev/sda1") is Verdict.FAIL
