@@ -143,6 +143,16 @@ def key():
 request = urllib.request.Request("https://api.quoddle.com/jobs", headers={"Authorization": "Bearer " + key()})
 urllib.request.urlopen(request)
 """
+UNLESS = """        if not line or line.startswith("#") or "=" not in line:
+            continue
+        name, value = line.split("=", 1)
+        os.environ.setdefault(name.strip(), value.strip().strip('"'))
+"""
+ONLY_IF = """        if line and "=" in line and not line.startswith("#"):
+            name, value = line.split("=", 1)
+            if name not in os.environ:
+                os.environ[name] = value.strip('"').strip("'")
+"""
 TAKES_IN = """import os, urllib.request
 from pathlib import Path
 def take_in():
@@ -174,6 +184,8 @@ urllib.request.urlopen(request)
         ),
         (TAKES_IN, "", ""),
         (TAKES_IN, "os.environ.setdefault(name.strip(), value.strip().strip('\"'))", "os.environ[name] = value"),
+        (TAKES_IN, UNLESS, ONLY_IF),
+        (TAKES_IN, UNLESS, ONLY_IF.replace("            name", "            if line:\n                name")),
         (
             TAKES_IN,
             "os.environ.setdefault(name.strip(), value.strip().strip('\"'))",
@@ -189,6 +201,14 @@ def test_a_loop_that_takes_one_line_or_sets_the_environment_is_judged_like_it(pr
 @pytest.mark.parametrize(
     ("program", "old", "new"),
     [
+        (TAKES_IN, UNLESS, ONLY_IF.replace("if line and", "if send(line) and")),
+        (
+            TAKES_IN,
+            UNLESS,
+            ONLY_IF.replace("            if name not", "            send(value)\n            if name not"),
+        ),
+        (TAKES_IN, UNLESS, ONLY_IF + "        else:\n            send(line)\n"),
+        (TAKES_IN, UNLESS, ONLY_IF.replace("os.environ[name] =", "found[name] =")),
         (TAKES_ONE, '"QUODDLE_TOKEN="', '""'),
         (TAKES_ONE, '"QUODDLE_TOKEN="', '("QUODDLE_TOKEN=", "A")'),
         (TAKES_ONE, '"QUODDLE_TOKEN="', '"QUO"'),

@@ -116,7 +116,9 @@ def _names_taken(loop: ast.For, nodes: Sequence[ast.AST]) -> frozenset[str] | No
     known = {loop.target.id}
     names: set[str] = set()
     kept = False
-    for statement in loop.body:
+    left = list(reversed(loop.body))
+    while left:
+        statement = left.pop()
         if _is_guard(statement, known):
             continue
         if (bound := _bound(statement, known)) is not None:
@@ -125,6 +127,8 @@ def _names_taken(loop: ast.For, nodes: Sequence[ast.AST]) -> frozenset[str] | No
             names |= taken
         elif _keeps(statement, known):
             kept = True
+        elif isinstance(statement, ast.If) and not statement.orelse and _only_looks(statement.test, known):
+            left += reversed(statement.body)  # ``if line and "=" in line: …`` instead of a guard
         else:
             return None
     inside = {id(node) for node in ast.walk(loop)}
