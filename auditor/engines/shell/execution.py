@@ -40,6 +40,7 @@ _CONTEXTS: Final[dict[str, Context | None]] = {
     "text": Context.TEXT,
 }
 _WRITTEN_DOWN: Final = frozenset({Context.PYTHON, Context.JAVASCRIPT})  # its own engine sees what runs its input
+_KEYWORDS: Final = frozenset({"case", "do", "done", "elif", "else", "esac", "fi", "for", "if", "then", "while"})
 _STANDARD_INPUT: Final = frozenset({"-", "/dev/stdin", "/proc/self/fd/0", "/dev/fd/0"})
 _ORIGINS: Final = frozenset({"download", "decoded"})
 _INSTALLING: Final = frozenset({"dpkg", "rpm", "installer", "msiexec", "apt", "apt-get", "dnf", "yum"})
@@ -89,7 +90,8 @@ class Execution:
                     via = FED_PUBLIC_KEY if _is_own_public_key(before) else "ssh"
                     self._site.derive(text, Context.SHELL, call.command, via)
         elif call.program is not None and not self._handles(call, labels, before):
-            self._running.filled(call, call.program)
+            if self._site.scope.text(call.program) not in self._builtins | _KEYWORDS | self._site.functions.keys():
+                self._running.filled(call, call.program)
             self._running.started(self._site.name(self._site.scope.text(call.program), call.program))
             self._appended(call)
 

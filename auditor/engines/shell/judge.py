@@ -118,7 +118,8 @@ class Judge:
             return own | self._without_call(command, flowing, own)
         for call in calls:
             if call.name in self._site.functions:
-                self._execution.fed_function(call, flowing | own, before)
+                if self._acting.acts(call.name):
+                    self._execution.fed_function(call, flowing | own, before)
                 own |= self._function(call, flowing, before)
                 continue
             printed = self._site.scope.printed(feeding) if feeding is not None else None
