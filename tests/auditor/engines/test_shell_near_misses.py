@@ -197,19 +197,34 @@ def test_a_pattern_that_finds_a_command_is_not_the_command() -> None:
     assert verdict("mkfs.ext4 /dev/sda1") is Verdict.FAIL
 
 
-TORN = "curl -s https://c.example.invalid/list | sort | tee {name}\n{name} {more}\n"
+TORN = """if ! online; then
+  if [ -f "$CACHE" ]; then
+elif curl -sf "$BASE/list.xml" -o "$LIST" 2>/dev/null; then
+if $got; then
+  grep -o '<a>' "$LIST" \\
+    | awk -F'/' '
+      ' \\
+    | tee "$CACHE"
+  {name} "Could not fetch. Showing what is known." >&2
+"""
+FED = """go() {{
+    {body}
+}}
+printf 'a\\n' | while read -r n; do
+    r=$(curl -s "https://c.example.invalid/$n")
+    go "Failed: $r"
+done
+cat << EOF
+\\`\\`\\`bash
+\\`\\`\\`
+EOF
+"""
 
 
-def test_a_word_of_the_shell_or_a_function_starts_no_file() -> None:
-    assert verdict(TORN.format(name="echo", more="none")) is not Verdict.FAIL
-    assert verdict("warn() { echo $1; }\n" + TORN.format(name="warn", more="none")) is not Verdict.FAIL
-    assert verdict(TORN.format(name="list", more="none")) is Verdict.FAIL
-    assert verdict(TORN.format(name="./echo", more="none")) is Verdict.FAIL
-
-
-FED = "printf 'a\\n' | while read -r n; do\n  r=$(curl -s \"https://c.example.invalid/$n\")\n  {call} \"$r\"\ndone\nbash\n"
+def test_a_word_of_the_shell_starts_no_file_where_lines_are_torn() -> None:
+    assert verdict(TORN.replace("{name}", "echo")) is not Verdict.FAIL
 
 
 def test_a_function_that_only_prints_runs_nothing_that_it_is_given() -> None:
-    assert verdict("warn() { echo \"$1\"; }\n" + FED.replace("{call}", "warn")) is not Verdict.FAIL
-    assert verdict("go() { bash -c \"$1\"; }\n" + FED.replace("{call}", "go")) is Verdict.FAIL
+    assert verdict(FED.format(body='echo "$1"')) is not Verdict.FAIL
+    assert verdict(FED.format(body="bash")) is Verdict.FAIL
