@@ -12,7 +12,6 @@ from functools import cache
 from typing import Any
 
 from skillkeep.auditor.engines.interface import Context, SourceFile
-from skillkeep.auditor.engines.network import host_of
 from skillkeep.auditor.engines.tables import LOGIN_OF
 from skillkeep.auditor.frontmatter import parse_frontmatter
 from skillkeep.auditor.patterns import PatternSet
@@ -38,6 +37,7 @@ _KEY_OF = re.compile(  # "an OpenAI API key", "your Anthropic + ElevenLabs API k
     r" (?:API|api|access) (?:keys?|tokens?)\b"
 )
 _KEY = re.compile(r" (?:API|api|access) (?:key|token)")  # in what `_KEY_OF` matches
+_HOMEPAGE = re.compile(r"https://(?:www\.)?(?P<host>[A-Za-z0-9.-]{4,200})/?")  # below a path, many have a place
 _MAX_NODES = 2_000
 
 
@@ -89,8 +89,8 @@ def named_services(files: Iterable[SourceFile]) -> frozenset[str]:
             names.update(f"={word.upper()}" for word in _WORD.findall(f"{front.name} {front.description} {joined}"))
             names.update(f"@{word.upper()}" for word in _WORD.findall(front.author))
             names.add(f"#{front.name}")
-            if front.homepage.startswith("https://"):
-                names.add(f"~{host_of(front.homepage).name.removeprefix('www.')}")
+            if file.path.rpartition("/")[2].lower() == "skill.md" and (home := _HOMEPAGE.fullmatch(front.homepage)):
+                names.add(f"~{home['host'].lower()}")
         if file.path.rpartition("/")[2] in _PACKAGES:
             head = " ".join(_TITLED.findall(file.text)[:2])
             names.update(f"={word.upper()}" for word in _WORD.findall(head))

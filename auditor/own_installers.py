@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from skillkeep.auditor.collect import Raw
 from skillkeep.auditor.engines.installers import is_at_home, is_own_address, is_own_repository, is_owned, product
-from skillkeep.auditor.engines.intent.followed import FOLLOWS
+from skillkeep.auditor.engines.intent.followed import FOLLOWS, hides
+from skillkeep.auditor.engines.interface import Context, SourceFile
 from skillkeep.auditor.engines.tables import table
 from skillkeep.auditor.services import services
 
@@ -39,30 +40,37 @@ def own_installers(raws: Sequence[Raw], named: frozenset[str]) -> frozenset[str]
     run = [raw for raw in raws if raw.finding.rule in _RULES and raw.subject]
     found = {raw.subject for raw in run} - {raw.subject for raw in run if not _is_shown(raw)}
     piped = found - {raw.subject for raw in run if raw.finding.rule != _PIPED}
-    names = _own_names(named) if piped else frozenset()
-
-    homes = _homes(named)
+    names, homes = (_own_names(named), _homes(named)) if piped else (frozenset(), frozenset())
 
     def is_own(url: str, subject: str) -> bool:
-        is_own_host = is_own_address(url, words) or is_at_home(url, homes)
-        return is_own_host or (subject in piped and is_own_repository(url, names))
+        if is_own_address(url, words):
+            return True
+        return subject in piped and (is_own_repository(url, names) or is_at_home(url, homes))
 
     return frozenset(subject for subject in found if all(is_own(url, subject) for url in subject.split(" ")))
 
 
-def own_instructions(raws: Sequence[Raw], named: frozenset[str], pages: Iterable[str]) -> frozenset[str]:
+def own_instructions(raws: Sequence[Raw], named: frozenset[str], files: Iterable[SourceFile]) -> frozenset[str]:
     """Subjects of orders to fetch a page and to follow it, whose address belongs to the product in the same way.
 
-    Or to the one service that the tool is for: most other addresses in `pages`, the texts of its documents, are there.
+    Or to the one service that the tool is for: most other addresses on its pages, of all `files`, are there.
     """
     found = {raw.subject.removeprefix(FOLLOWS) for raw in raws if raw.subject.startswith(FOLLOWS)}
     words = _own_words(named, marks="=@") if found else frozenset()
     own = {url for url in found if is_own_address(url, words) or is_at_home(url, _homes(named))}
     rest = {url for url in found - own if is_owned(url)}
-    asked = {match[0]: match["host"] for text in pages for match in _ADDRESS.finditer(text)} if rest else {}
+    shown = _shown(files) if rest else ()
+    asked = {match[0]: match["host"] for text in shown for match in _ADDRESS.finditer(text)}
     hosts = [host.lower() for address, host in asked.items() if address.lower() not in rest]
     own |= {url for url in rest if _is_main(url, hosts)}
     return frozenset(FOLLOWS + url for url in own)
+
+
+def _shown(files: Iterable[SourceFile]) -> Iterator[str]:
+    """What a reader of the Markdown pages sees; a page that could hide something from him is left out."""
+    for file in files:
+        if file.path.lower().endswith(".md") and not hides(file.text or ""):
+            yield from (segment.text for segment in file.of(Context.INSTRUCTION, Context.FENCED))
 
 
 def _is_main(url: str, hosts: Sequence[str]) -> bool:

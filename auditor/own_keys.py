@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import cache
+from functools import cache, partial
 from itertools import islice
 
 from skillkeep.auditor.collect import Raw
 from skillkeep.auditor.engines.behaviour.documents import Documents
+from skillkeep.auditor.engines.installers import is_owned
 from skillkeep.auditor.engines.network import host_of
 from skillkeep.auditor.engines.tables import table
 from skillkeep.auditor.interface import Capability
@@ -25,6 +26,14 @@ __all__ = ["is_valuable", "own_keys"]
 _READ = "code-credential-env"
 _SENT = "code-credential-sent"
 _VALUABLE = frozenset({"PRIVATE", "PASSWORD", "PASSWD", "ROOT", "MASTER", "SIGNING", "ENCRYPTION", "ADMIN"})
+# A key that tells of more than one request of one interface is none that a document's word is enough for.
+_WORTH_MORE = frozenset(
+    {"SECRET", "PASSPHRASE", "SEED", "MNEMONIC", "KEYSTORE", "CREDENTIAL", "CREDENTIALS", "SESSION"}
+)
+_MOST_TOLD = 3
+_DETOUR = re.compile(
+    r"(?i)prox(?:y|ies)\b|verify[ \t]*=[ \t]*False|rejectUnauthorized|--(?:insecure|resolve|connect-to)|\s-k\s"
+)
 _IMPORT = re.compile(
     r"^[ \t]*(?:from[ \t]+(?P<python>[\w.]+[ \t]+import[ \t]+[\w, \t]{1,80})|import[ \t]+(?P<module>[\w.]+))"
     r"|\b(?:from|require\(|import\()[ \t]*[\"'](?P<script>@?[\w./-]+)[\"']",
@@ -84,20 +93,36 @@ def _told(
     text_of: Callable[[str], str],
     documents: Documents,
 ) -> frozenset[str]:
-    """Those of `names` that are seen to be sent, and only to their own service or to hosts which the documents name.
+    """Those of `names` that are seen to go, as a login, only to their own service or to hosts which the documents name.
 
-    A bare number is nobody, and a tool without documents tells nothing.
+    A bare number and a host that is not known are nobody, a request by way of another host goes there, a tool without
+    documents tells nothing, and one that asks for more than `_MOST_TOLD` such keys collects them.
     """
-    if documents.silent:
+    asked = {name for name in names if name in sent and _WORTH_MORE.isdisjoint(name.upper().split("_"))}
+    asked = {name for name in asked if services().words(name)}
+    if documents.silent or len(asked) > _MOST_TOLD:
         return frozenset()
+    named = cache(partial(_is_named, documents))
+    detour = cache(lambda path: _DETOUR.search(text_of(path)) is not None)
 
     def is_told(name: str, raw: Raw) -> bool:
-        reached = _reached(raw, places, text_of)
-        return reached != {"*"} and all(
-            stays_with(name, (host,)) or (documents.names(host) and not host_of(host).bare) for host in reached
-        )
+        at = raw.finding.location
+        reached = places.get((at.path, at.line), {"*"})
+        stays = all(host != "*" and (stays_with(name, (host,)) or named(host)) for host in reached)
+        return stays and bool(_LOGIN.search(raw.finding.excerpt)) and not detour(at.path)
 
-    return frozenset(name for name in names if name in sent and all(is_told(name, raw) for raw in sent[name]))
+    return frozenset(name for name in asked if all(is_told(name, raw) for raw in sent[name]))
+
+
+def _is_named(documents: Documents, host: str) -> bool:
+    """True where the documents name `host`, or a host of the same owner, and do not say that it is not asked."""
+    host = host.lower()
+    if host_of(host).bare or not re.fullmatch(r"[a-z0-9.-]+\.[a-z]{2,24}", host):
+        return False
+    domain = ".".join(host.split(".")[-2:])
+    shown = re.escape(domain if is_owned(f"https://{host}") else host)
+    below = r"(?:[\w-]+\.){0,4}" if is_owned(f"https://{host}") else ""
+    return documents.says(rf"(?<![\w.-]){below}{shown}(?![\w-]|\.\w)")
 
 
 def is_valuable(name: str) -> bool:

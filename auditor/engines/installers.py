@@ -27,6 +27,8 @@ _SCRIPT_OF: Final = re.compile(
     r"/(?:(?:-/)?raw/(?:refs/heads/|branch/)?[\w.-]+|releases/latest/download))"
     r"/(?:[\w-][\w.-]*/)*[\w-]+\.(?:sh|bash|ps1|m?js|py)"
 )
+_BELOW_COUNTRIES: Final = frozenset({"ac", "co", "com", "edu", "gov", "ne", "net", "or", "org"})
+_PLACES: Final = frozenset({"api", "app", "cli", "dl", "download", "downloads", "get", "install", "www"})
 _SHORTEST_NAMES: Final = {"com": 3}  # in letters; names this short have long been sold there, and are cheap elsewhere
 _SHORTEST_NAME: Final = 4
 _SHORTEST_PRODUCT: Final = 3  # of a whole name, to which a repository's has to be equal
@@ -66,14 +68,16 @@ def is_own_address(url: str, words: frozenset[str]) -> bool:
 
 def is_owned(url: str) -> bool:
     """True for https at a host with a name below which not everybody can have a place, and nothing odd in the rest."""
-    host = "" if _UNSAFE.search(url) else _host(url)
-    return bool(host) and ".".join(host.split(".")[-2:]) not in _hosts_of_anybody()
+    labels = ("" if _UNSAFE.search(url) else _host(url)).split(".")
+    return len(labels) > 1 and not _is_suffix(labels) and ".".join(labels[-2:]) not in _hosts_of_anybody()
 
 
 def is_at_home(url: str, homes: frozenset[str]) -> bool:
-    """True for such an address at, or below, one of the hosts `homes`: the tool's own homepage is there."""
-    host = _host(url) if homes and is_owned(url) else ""
-    return any(host == home or host.endswith(f".{home}") for home in homes if "." in home) if host else False
+    """True for such an address at one of `homes`, the hosts of the tool's own homepage, or at their usual places."""
+    if not homes or not is_owned(url):
+        return False
+    first, _, rest = (host := _host(url)).partition(".")
+    return host in homes or (first in _PLACES and rest in homes)
 
 
 def is_own_repository(url: str, names: frozenset[str]) -> bool:
@@ -109,6 +113,11 @@ def saves_installer(text: str, name: str) -> bool:
     lines = [line for line in text.replace("\\\n", " ").split("\n") if name in line and _FETCHING.search(line)]
     addresses = [_ADDRESS.findall(line) for line in lines]
     return bool(addresses) and all(urls and all(map(is_installer, urls)) for urls in addresses)
+
+
+def _is_suffix(labels: list[str]) -> bool:
+    """True below ``co.uk``, where the last two labels are nobody's name."""
+    return len(labels[-1]) == 2 and labels[-2] in _BELOW_COUNTRIES
 
 
 def _host(url: str) -> str:

@@ -31,9 +31,7 @@ _PAIRS: Final = (
     ("lure-paste", {"paste"}, ("copy",)),
     ("lure-dialog", {"share", "chat", "archive", "link"}, ("dialog",)),
 )
-_NO_PASTE: Final = re.compile(  # the service itself, a placeholder, or where pastes are looked for
-    r"/?|/(?:x{3,8}|X{3,8})(?:\.[a-z]{1,4})?|/search(?:\?q=.*)?"
-)
+_NO_PASTE: Final = re.compile(r"/x{3,8}|/search(?:\?q=.*)?")  # a placeholder, or where pastes are looked for
 _CHOICE: Final = re.compile(r"(?i)\b(?:want|wish|like)[ \t](?:me[ \t])?to[ \t]$")
 _SIGNS: Final = ("name", "dialog", "copy", "password", "archive name")
 _MOST: Final = 200  # signs of a kind in one text

@@ -15,6 +15,7 @@ from skillkeep.auditor.ruleset import shipped
 __all__ = ["KEPT_BY_AGENTS", "LOGIN_OF", "Persistence", "Secrets", "secrets", "subject_of", "table"]
 
 LOGIN_OF = "login_of_"  # begins what `Secrets.path` says of a file that is kept for one service alone
+_KIND = r"(?:(?:private|secret|api|access|auth)_)?(?:keys?|tokens?|passwords?|secrets?|credentials?)"
 KEPT_BY_AGENTS = frozenset({"an agent's own credentials", f"{LOGIN_OF}env"})  # of rules/tables/secrets.yaml
 
 _LONGEST_PATH = 4096
@@ -51,7 +52,7 @@ class Secrets:
         harmless = "|".join(map(re.escape, data["environment"]["harmless"]))
         self._name = re.compile(rf"(?:^|_)(?:{'|'.join(endings)})$")
         switches = "|".join(data["environment"]["switches"])
-        self._harmless = re.compile(rf"(?:^|_)(?:{harmless})$|^(?:{switches})_")
+        self._harmless = re.compile(rf"(?:^|_)(?:{harmless})$|^(?:{switches})_{_KIND}$")
         self._connection = re.compile(rf"(?:^|_)(?:{'|'.join(data['environment']['connections'])})$")
         self._plain = frozenset(data["environment"]["plain"])
         self._paths: tuple[tuple[str, re.Pattern[str]], ...] = tuple(

@@ -87,7 +87,6 @@ def test_a_name_in_the_front_matter_declares_no_file() -> None:
         'export $(grep -E "^QUODDLE_" ~/.openclaw/.env | xargs)',
         "KEY=$(grep '^QUODDLE_TOKEN=' ~/.openclaw/.env | cut -d= -f2)",
         "KEY=$(jq -r '.quoddle.token // empty' ~/.openclaw/auth-profiles.json)",
-        "KEY=$(grep QUODDLE_TOKEN ~/.openclaw/.env | cut -d= -f2)",
         "KEY=$(sed -n 's/^QUODDLE_TOKEN=//p' ~/.openclaw/.env | tail -n1)",
         "KEY=$(sed -n '/^QUODDLE_TOKEN=/p' ~/.openclaw/.env)",
         "KEY=$(awk -F= '/^QUODDLE_TOKEN=/ {print $2}' ~/.openclaw/.env)",
@@ -102,7 +101,8 @@ def test_one_key_out_of_the_agents_settings_is_judged_like_the_variable(line: st
     [
         "cat ~/.openclaw/.env",
         "KEY=$(grep '^OPENAI_API_KEY=' ~/.openclaw/.env)",
-        "KEY=$(grep API_KEY ~/.openclaw/.env)",
+        "KEY=$(grep QUODDLE_TOKEN ~/.openclaw/.env)",
+        "KEY=$(grep PENAI_API_KEY ~/.openclaw/.env)",
         "KEY=$(grep TOKEN ~/.openclaw/.env)",
         "KEY=$(grep OPENAI_API_KEY ~/.openclaw/.env)",
         "KEY=$(grep 'QUODDLE_TOKEN\\|OPENAI' ~/.openclaw/.env)",

@@ -135,3 +135,17 @@ def test_a_page_of_a_host_that_the_tool_hardly_speaks_of_blocks(text: str) -> No
 
 def test_addresses_in_a_program_describe_no_interface() -> None:
     assert verdict(LUDO, a_py="\n".join(f"# {line}" for line in INTERFACE.split("\n"))) is Verdict.FAIL
+
+
+@pytest.mark.parametrize(
+    ("path", "wrapped"),
+    [
+        ("urls_json", "{}"),
+        ("urls_txt", "{}"),
+        ("more_md", '<div style="display:none">\n{}\n</div>\n'),
+        ("more_md", "[//]: # (hidden)\n{}\n"),
+        ("more_md", "<!-- {} -->"),
+    ],
+)
+def test_addresses_that_nobody_reads_describe_no_interface(path: str, wrapped: str) -> None:
+    assert verdict(LUDO, **{path: wrapped.format(INTERFACE)}) is Verdict.FAIL

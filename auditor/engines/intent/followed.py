@@ -7,7 +7,7 @@ from typing import Final
 from skillkeep.auditor.engines.interface import Context, Segment
 from skillkeep.auditor.lazily import lazily
 
-__all__ = ["FOLLOWS", "followed_page"]
+__all__ = ["FOLLOWS", "followed_page", "hides"]
 
 FOLLOWS: Final = "page:"
 """What the subject of such a finding begins with: no address of an installer is meant."""
@@ -40,7 +40,12 @@ def followed_page(segment: Segment, text: str) -> str:
     return "" if order is None else FOLLOWS + order["page"]
 
 
+def hides(page: str) -> bool:
+    """True for Markdown that may hide from its reader what it says."""
+    return _UNSEEN.search(page) is not None or "[//]:" in page
+
+
 def _is_seen(segment: Segment) -> bool:
     if segment.context not in _SHOWN or segment.anchor is not None or not segment.path.lower().endswith(_PAGES):
         return False
-    return all(step.startswith("fence") for step in segment.provenance) and not _UNSEEN.search(segment.text)
+    return all(step.startswith("fence") for step in segment.provenance) and not hides(segment.text)

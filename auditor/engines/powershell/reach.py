@@ -18,6 +18,7 @@ __all__ = ["Reach"]
 
 _CMDLET: Final = re.compile(r"[a-z]+-[a-z0-9]+")
 _PROGRAM: Final = re.compile(r"[a-z0-9][\w.+-]{0,40}")
+_FLAGS_OF_CURL: Final = re.compile(r"-[fslk]{1,5}")
 _PATH_ONLY: Final = frozenset(
     {
         "test-path",
@@ -129,9 +130,9 @@ class Reach:
         address, _ = call.argument(program["upload" if turned else "address"])
         if not address.known and address.text == HOLE and call.piped.text.startswith("http"):
             address = call.piped
-        if address.text.strip(HOLE) == "":  # ``curl -LsSf address | sh`` is curl's, beside a line of PowerShell
-            told = [value for value in call.options.values() if value.known and value.text.startswith("https://")]
-            address = told[0] if len(told) == 1 else address
+        if not call.operands and address.text.strip(HOLE) == "":  # ``curl -fsSL address | sh``, beside PowerShell
+            glued = [value for name, value in call.options.items() if _FLAGS_OF_CURL.fullmatch(name) and value.known]
+            address = glued[0] if len(glued) == 1 and glued[0].text.startswith("https://") else address
         self._site.connects(address, call.node, call.name)
         self._site.sent(call.labels | labels, call.node, call.name)
         if (output := program.get("output")) and not turned:

