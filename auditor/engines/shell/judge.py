@@ -118,7 +118,7 @@ class Judge:
             return own | self._without_call(command, flowing, own)
         for call in calls:
             if call.name in self._site.functions:
-                if self._acting.acts(call.name):
+                if not self._acting.only_prints(call.name):
                     self._execution.fed_function(call, flowing | own, before)
                 own |= self._function(call, flowing, before)
                 continue

@@ -177,18 +177,7 @@ if $got; then
     | tee "$CACHE"
   {name} "Could not fetch. Showing what is known." >&2
 """
-FED = """go() {{
-    {body}
-}}
-printf 'a\\n' | while read -r n; do
-    r=$(curl -s "https://c.example.invalid/$n")
-    go "Failed: $r"
-done
-cat << EOF
-\\`\\`\\`bash
-\\`\\`\\`
-EOF
-"""
+FED = "later() {{ command -p sh; }}\ngo() {{ {body}; }}\ncurl -s https://c.example.invalid/x | go\n"
 
 
 def test_a_word_of_the_shell_starts_no_file_where_lines_are_torn() -> None:
@@ -197,4 +186,7 @@ def test_a_word_of_the_shell_starts_no_file_where_lines_are_torn() -> None:
 
 def test_a_function_that_only_prints_runs_nothing_that_it_is_given() -> None:
     assert verdict(FED.format(body='echo "$1"')) is not Verdict.FAIL
-    assert verdict(FED.format(body="bash")) is Verdict.FAIL
+    assert verdict(FED.format(body='echo "Failed: $1" >&2')) is not Verdict.FAIL
+    assert verdict(FED.format(body="jq .")) is Verdict.FAIL
+    assert verdict(FED.format(body='echo "$1" | tr a b')) is Verdict.FAIL
+    assert verdict(FED.format(body='echo "$1" > run.sh')) is Verdict.FAIL
