@@ -89,7 +89,7 @@ def named_services(files: Iterable[SourceFile]) -> frozenset[str]:
             names.update(f"={word.upper()}" for word in _WORD.findall(f"{front.name} {front.description} {joined}"))
             names.update(f"@{word.upper()}" for word in _WORD.findall(front.author))
             names.add(f"#{front.name}")
-            if file.path.rpartition("/")[2].lower() == "skill.md" and (home := _HOMEPAGE.fullmatch(front.homepage)):
+            if file.path.lower() == "skill.md" and (home := _HOMEPAGE.fullmatch(front.homepage)):
                 names.add(f"~{home['host'].lower()}")
         if file.path.rpartition("/")[2] in _PACKAGES:
             head = " ".join(_TITLED.findall(file.text)[:2])

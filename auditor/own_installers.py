@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
 
 from skillkeep.auditor.collect import Raw
 from skillkeep.auditor.engines.installers import is_at_home, is_own_address, is_own_repository, is_owned, product
@@ -21,6 +21,8 @@ _REPOSITORY = re.compile(
     r"https://github\.com/(?P<owner>[A-Za-z][A-Za-z0-9-]{2,38})/[\w.-]+/?(?:\?tab=readme-ov-file)?(?:#[\w-]+)?"
 )
 _ADDRESS = re.compile(r"https://(?P<host>[A-Za-z0-9-]{1,63}(?:\.[A-Za-z0-9-]{1,63}){1,6})/[\w./{}:$~-]*")
+_ENDS = "./~$-:"  # behind an address they make no other one
+_INSECURE = re.compile(r"\s(?:-[A-Za-z]*k[A-Za-z]*|--insecure|--no-check-certificate)\b")
 _MANY = 8  # different addresses of an interface
 _PAGES = (".md", ".mdx", ".markdown", "install.txt", "readme.txt")
 _PLAIN_STEPS = ("fence", "inline", "command line")
@@ -59,25 +61,33 @@ def own_instructions(raws: Sequence[Raw], named: frozenset[str], files: Iterable
     words = _own_words(named, marks="=@") if found else frozenset()
     own = {url for url in found if is_own_address(url, words) or is_at_home(url, _homes(named))}
     rest = {url for url in found - own if is_owned(url)}
-    shown = _shown(files) if rest else ()
-    asked = {match[0]: match["host"] for text in shown for match in _ADDRESS.finditer(text)}
-    hosts = [host.lower() for address, host in asked.items() if address.lower() not in rest]
-    own |= {url for url in rest if _is_main(url, hosts)}
+    if rest:
+        pages = [file for file in files if file.path.lower().endswith(".md")]
+        shown, every = _asked(_shown(pages), rest), _asked((page.text or "" for page in pages), rest)
+        own |= {url for url in rest if _is_main(url, shown, every)}
     return frozenset(FOLLOWS + url for url in own)
 
 
-def _shown(files: Iterable[SourceFile]) -> Iterator[str]:
-    """What a reader of the Markdown pages sees; a page that could hide something from him is left out."""
-    for file in files:
-        if file.path.lower().endswith(".md") and not hides(file.text or ""):
-            yield from (segment.text for segment in file.of(Context.INSTRUCTION, Context.FENCED))
+def _shown(pages: Iterable[SourceFile]) -> Iterator[str]:
+    """What a reader of the pages sees; one that could hide something from him is left out."""
+    for page in pages:
+        if not hides(page.text or ""):
+            yield from (segment.text for segment in page.of(Context.INSTRUCTION, Context.FENCED))
 
 
-def _is_main(url: str, hosts: Sequence[str]) -> bool:
-    """True where the host of `url` is that of at least `_MANY` of the different addresses, and of most of them."""
+def _asked(texts: Iterable[str], but: Set[str]) -> list[str]:
+    """The hosts of the different addresses in `texts`, without those that are to be followed."""
+    asked = {
+        match[0].lower().rstrip(_ENDS): match["host"].lower() for text in texts for match in _ADDRESS.finditer(text)
+    }
+    return [host for address, host in asked.items() if address not in but]
+
+
+def _is_main(url: str, shown: Sequence[str], every: Sequence[str]) -> bool:
+    """True where the host of `url` is that of at least `_MANY` addresses which are shown, and of most of all."""
     name = url.split("/")[2].lower().removeprefix("www.")
-    there = sum(host == name or host.endswith(f".{name}") for host in hosts)
-    return there >= _MANY and 2 * there > len(hosts)
+    there = sum(host.removeprefix("www.") == name or host.endswith(f".{name}") for host in shown)
+    return there >= _MANY and 2 * there > len(every)
 
 
 def _homes(named: frozenset[str]) -> frozenset[str]:
@@ -119,4 +129,4 @@ def _own_words(named: frozenset[str], marks: str = "=") -> frozenset[str]:
 def _is_shown(raw: Raw) -> bool:
     finding = raw.finding
     plain = all(step.startswith(_PLAIN_STEPS) or step in _SHELLS for step in finding.provenance)
-    return plain and finding.location.path.lower().endswith(_PAGES)
+    return plain and not _INSECURE.search(finding.excerpt) and finding.location.path.lower().endswith(_PAGES)

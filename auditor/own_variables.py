@@ -54,8 +54,6 @@ def _is_set(name: str, raw: Raw, text_of: Callable[[str], str]) -> bool:
     lines = text_of(at.path).split("\n")
     inside = bool(raw.finding.provenance) and 0 < at.line <= len(lines)
     if inside and (found := _before_command(name).search(lines[at.line - 1])) is not None:
-        if found["value"].strip("\"'") in {f"${name}", f"${{{name}}}"}:  # what the lines above have set
-            return _sets("\n".join(lines[: at.line - 1]), name)
         return _tells(found["value"], name, "\n".join(lines))
     return any(_sets(text_of(path), name) for path in _sourced(at.path, "\n".join(lines[: max(at.line - 1, 0)])))
 
@@ -77,9 +75,9 @@ def _given(text: str, name: str) -> list[str]:
 
 def _tells(value: str, name: str, text: str, steps: int = _MOST_STEPS) -> bool:
     """True for a value that is neither empty nor made of `name`, nor of a secret that `text` has from elsewhere."""
-    if not value.strip("\"'") or "${!" in value or (secrets().variable(name) and re.search(rf"\b{name}\b", value)):
+    if not value.strip("\"'") or "${!" in value or re.search(rf"\b{name}\b", value):
         return False
-    for other in {*_NAMED.findall(value)} - {name}:
+    for other in set(_NAMED.findall(value)):
         given = _given(text, other)
         if given and not (steps and all(_tells(each, other, text, steps - 1) for each in given)):
             return False

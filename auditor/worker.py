@@ -19,7 +19,6 @@ from skillkeep.auditor.checkout import own_git
 from skillkeep.auditor.collect import Collector
 from skillkeep.auditor.declared import declared_names, named_services
 from skillkeep.auditor.engines import file_engines
-from skillkeep.auditor.engines.behaviour.documents import Documents
 from skillkeep.auditor.engines.interface import Engine, SourceFile, SourceTree
 from skillkeep.auditor.interface import AuditOptions, EngineRun, LedgerEntry, Location, Observation
 from skillkeep.auditor.logins import kept_logins, not_by_program, own_logins
@@ -30,7 +29,7 @@ from skillkeep.auditor.own_keys import own_keys
 from skillkeep.auditor.own_schedules import told_hooks, told_schedules
 from skillkeep.auditor.own_settings import self_hosted
 from skillkeep.auditor.own_variables import set_variables
-from skillkeep.auditor.pages import is_instructing, looked_up_pages
+from skillkeep.auditor.pages import looked_up_pages
 from skillkeep.auditor.patterns import forget_compiled
 from skillkeep.auditor.rulebook import Rulebook, default_rulebook
 from skillkeep.auditor.sources import cut_file, decode, derived_file, source_file
@@ -255,11 +254,6 @@ def _pages(texts: Mapping[str, SourceFile]) -> Iterator[str]:
     return (file.text or "" for path, file in texts.items() if path.lower().endswith(".md"))
 
 
-def _instructions(texts: Mapping[str, SourceFile]) -> Documents:
-    """The prose of the pages that tell what to do by their names."""
-    return Documents((file for path, file in texts.items() if is_instructing(path)), prose=True)
-
-
 class _Texts(Mapping[str, str]):
     """Texts of files by path, each unpacked when it is asked for: those of a whole tree may not fit into memory."""
 
@@ -305,7 +299,7 @@ def _answer(audit: _Audit, tree: SourceTree, digest: str) -> dict[str, Any]:
 
         own |= self_hosted(collector.raws, collector.capabilities, text_of)
         programs = (file.text or "" for file in texts.values() if file.is_program)
-        own |= own_keys(collector.raws, collector.capabilities, text_of, programs, _instructions(texts))
+        own |= own_keys(collector.raws, collector.capabilities, text_of, programs)
         own |= set_variables(collector.raws, text_of)
         own |= told_schedules(collector.raws, texts.values, text_of)
         own |= told_hooks(collector.raws, texts.values, text_of)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 __all__ = ["Host", "host_of"]
 
 _URL = re.compile(
-    r"^\s*(?:[a-z][a-z0-9+.-]{1,15}:)?//(?:[^/@\s?#]*@)?(\[[0-9a-fA-F:.]+\]|[^/:?#\s\"'<>\\]+)", re.IGNORECASE
+    r"^\s*(?:[a-z][a-z0-9+.-]{1,15}:)?//(?:[^/@\\\s?#]*@)?(\[[0-9a-fA-F:.]+\]|[^/:?#\s\"'<>\\]+)", re.IGNORECASE
 )
 _BARE = re.compile(
     r"^\s*(?:[\w.+-]+@)?((?:[a-z0-9_-]+\.)+[a-z]{2,24}|\d{1,3}(?:\.\d{1,3}){3}|localhost)(?::\d+)?(?:[/?#]|\s*$)",

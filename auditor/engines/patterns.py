@@ -35,7 +35,6 @@ _COMMENTS = {
 _MOST_HITS = 25
 _DOWNLOADED = "shell-download-execution"
 _READ = "prose-read-secrets"
-_VARIABLE = "code-credential-env"
 _OTHER_LANGUAGES = frozenset(
     "fence:" + tag
     for tag in (
@@ -185,18 +184,9 @@ def _report(found: _Found, emit: Emitter) -> None:
                 return
             severity = severity or example_severity(segment, shown)
         subject = _group(data, hit, "subject") or address
-        if rule.reports == _VARIABLE and segment.context is Context.SHELL and _sets(segment.text, subject):
-            return
         if rule.reports == _READ:
             subject = kept_for(segment.text, start + len(shown))
         emit.finding(rule.reports, at, shown.strip(), segment=segment, subject=subject, severity=severity)
-
-
-def _sets(script: str, name: str) -> bool:
-    """True for a variable that an unread script sets itself, and never to what it was: its value is looked at there."""
-    given = re.findall(rf"(?m)^[ \t]*(?:(?:export|local|readonly)[ \t]+)?{name}=([^\n]*)", script)
-    values = [value.strip(" \t\"'") for value in given]
-    return any(values) and not any(re.search(rf"\b{name}\b", value) or "${!" in value for value in values)
 
 
 def _speaks(rule: Owner) -> bool:

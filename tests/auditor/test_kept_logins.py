@@ -185,7 +185,6 @@ urllib.request.urlopen(request)
         (TAKES_IN, "", ""),
         (TAKES_IN, "os.environ.setdefault(name.strip(), value.strip().strip('\"'))", "os.environ[name] = value"),
         (TAKES_IN, UNLESS, ONLY_IF),
-        (TAKES_IN, UNLESS, ONLY_IF.replace("            name", "            if line:\n                name")),
         (
             TAKES_IN,
             "os.environ.setdefault(name.strip(), value.strip().strip('\"'))",
@@ -198,10 +197,22 @@ def test_a_loop_that_takes_one_line_or_sets_the_environment_is_judged_like_it(pr
     assert verdict(program.replace(old, new, 1) if old else program, file="a.py") is Verdict.WARN
 
 
+LEAKS = """if "GITHUB_TOKEN=" in line:
+                value = line
+            if line.startswith("QUODDLE_TOKEN="):
+                line = value"""
+
+
 @pytest.mark.parametrize(
     ("program", "old", "new"),
     [
         (TAKES_IN, UNLESS, ONLY_IF.replace("if line and", "if send(line) and")),
+        (
+            TAKES_ONE,
+            'if line.startswith("QUODDLE_TOKEN="):',
+            LEAKS,
+        ),
+        (TAKES_ONE, "line = line.strip()", 'line = line.replace("GITHUB_TOKEN=", "QUODDLE_TOKEN=")'),
         (
             TAKES_IN,
             UNLESS,

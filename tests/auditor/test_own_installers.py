@@ -282,3 +282,5 @@ def test_a_homepage_excuses_no_program_and_is_the_skills_own() -> None:
     piped = "```bash\ncurl -fsSL https://notes.city/install.sh | bash\n```"
     more = "---\nname: more\ndescription: More.\nhomepage: https://notes.city\n---\n# More\n"
     assert verdict(piped, about="Keeps notes.", more_md=more) is Verdict.FAIL
+    assert verdict(piped, about=about) is Verdict.WARN
+    assert verdict(piped.replace("-fsSL", "-fsSLk"), about=about) is Verdict.FAIL

@@ -145,7 +145,25 @@ def test_addresses_in_a_program_describe_no_interface() -> None:
         ("more_md", '<div style="display:none">\n{}\n</div>\n'),
         ("more_md", "[//]: # (hidden)\n{}\n"),
         ("more_md", "<!-- {} -->"),
+        ("more_md", "<p hidden>\n{}\n</p>\n"),
     ],
 )
 def test_addresses_that_nobody_reads_describe_no_interface(path: str, wrapped: str) -> None:
     assert verdict(LUDO, **{path: wrapped.format(INTERFACE)}) is Verdict.FAIL
+
+
+@pytest.mark.parametrize("shape", ["[r{0}]: https://ludo.example.org/{0}", "[](https://ludo.example.org/{0})"])
+def test_links_that_show_nothing_describe_no_interface(shape: str) -> None:
+    assert verdict("\n".join(map(shape.format, range(12))) + f"\n\n{LUDO}") is Verdict.FAIL
+
+
+def test_one_address_in_many_spellings_is_one() -> None:
+    same = "\n".join(
+        f"- `https://ludo.example.org/{part}`" for part in ("a", "A", "a.", "a~", "a$", "a/", "a//", "a./")
+    )
+    assert verdict(f"{same}\n\n{LUDO}") is Verdict.FAIL
+
+
+def test_the_addresses_of_a_page_that_hides_something_count_against() -> None:
+    honest = "<!-- toc -->\n" + INTERFACE.replace("ludo", "chess")
+    assert verdict(f"{INTERFACE}\n\n{LUDO}", more_md=honest) is Verdict.FAIL

@@ -13,7 +13,6 @@ from skillkeep.auditor.engines.tables import table
 
 __all__ = ["Documents"]
 
-_PROSE: Final = (Context.INSTRUCTION, Context.METADATA)
 _COMMENT: Final = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
 _RESERVED: Final = frozenset({"example", "invalid", "test", "localhost", "local"})
 _DENIED: Final = re.compile(r"\b(?:never|not|no|nothing|without|nor|cannot|n't)\b[^.;:!?]{0,20}$")
@@ -24,16 +23,15 @@ _SHORTEST: Final = 3
 
 
 class Documents:
-    """What the documents of a tool say, to be asked whom they name: all of it, or what is no code in them (`prose`)."""
+    """What the documents of a tool say, to be asked whom they name."""
 
-    def __init__(self, files: Iterable[SourceFile], *, prose: bool = False) -> None:
+    def __init__(self, files: Iterable[SourceFile]) -> None:
         self._files = files
-        self._contexts = _PROSE if prose else (*_PROSE, Context.FENCED)
         self._answers: dict[str, bool] = {}
 
     @cached_property
     def _text(self) -> str:
-        return " ".join(_told(self._files, self._contexts).lower().split())
+        return " ".join(_told(self._files).lower().split())
 
     @cached_property
     def _squashed(self) -> str:
@@ -90,12 +88,12 @@ class Documents:
         return len(word) > _SHORTEST and re.search(said, self._text) is not None
 
 
-def _told(files: Iterable[SourceFile], contexts: Iterable[Context]) -> str:
+def _told(files: Iterable[SourceFile]) -> str:
     """The documents without their comments, until there is enough: a tree may hold a hundred times as much."""
     told: list[str] = []
     size = 0
     for file in files:
-        for each in () if file.is_program else file.of(*contexts):
+        for each in () if file.is_program else file.of(Context.INSTRUCTION, Context.METADATA, Context.FENCED):
             told.append(_COMMENT.sub(" ", each.text) if "<!--" in each.text else each.text)
             size += len(told[-1]) + 1
         if size > _MOST_TEXT:

@@ -29,6 +29,9 @@ _ORDER: Final = lazily(
 _UNSEEN: Final = lazily(  # styles and comments that hide what stands below them
     r"(?i)<!--|\bstyle[ \t]*=|\b(?:display|visibility|opacity|font-size|color)[ \t]*:|<(?:script|style|template)\b"
 )
+_LEFT_OUT: Final = lazily(  # what no reader of the rendered page sees: definitions of links, links without a text
+    r"(?m)^[ \t]*\[[^\]\n]+\]:|\[[ \t]*\]\(|[ \t]hidden\b[^<>\n]{0,80}>"
+)
 
 
 def followed_page(segment: Segment, text: str) -> str:
@@ -42,7 +45,7 @@ def followed_page(segment: Segment, text: str) -> str:
 
 def hides(page: str) -> bool:
     """True for Markdown that may hide from its reader what it says."""
-    return _UNSEEN.search(page) is not None or "[//]:" in page
+    return _UNSEEN.search(page) is not None or _LEFT_OUT.search(page) is not None
 
 
 def _is_seen(segment: Segment) -> bool:

@@ -130,9 +130,10 @@ class Reach:
         address, _ = call.argument(program["upload" if turned else "address"])
         if not address.known and address.text == HOLE and call.piped.text.startswith("http"):
             address = call.piped
-        if not call.operands and address.text.strip(HOLE) == "":  # ``curl -fsSL address | sh``, beside PowerShell
-            glued = [value for name, value in call.options.items() if _FLAGS_OF_CURL.fullmatch(name) and value.known]
-            address = glued[0] if len(glued) == 1 and glued[0].text.startswith("https://") else address
+        if not call.operands and len(call.options) == 1 and address.text.strip(HOLE) == "":
+            ((name, value),) = call.options.items()  # ``curl -fsSL address | sh``, beside a line of PowerShell
+            is_curls = _FLAGS_OF_CURL.fullmatch(name) and value.known and value.text.startswith("https://")
+            address = value if is_curls else address
         self._site.connects(address, call.node, call.name)
         self._site.sent(call.labels | labels, call.node, call.name)
         if (output := program.get("output")) and not turned:

@@ -127,8 +127,8 @@ def _names_taken(loop: ast.For, nodes: Sequence[ast.AST]) -> frozenset[str] | No
             names |= taken
         elif _keeps(statement, known):
             kept = True
-        elif isinstance(statement, ast.If) and not statement.orelse and _only_looks(statement.test, known):
-            left += reversed(statement.body)  # ``if line and "=" in line: …`` instead of a guard
+        elif isinstance(statement, ast.If) and not statement.orelse and not left and _only_looks(statement.test, known):
+            left += reversed(statement.body)  # ``if line and "=" in line: …`` around all the rest, instead of a guard
         else:
             return None
     inside = {id(node) for node in ast.walk(loop)}
@@ -166,6 +166,8 @@ def _is_of_line(node: ast.expr, known: set[str], methods: frozenset[str] = _CUTS
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in methods:
             if not all(isinstance(each, ast.Constant) for each in (*node.args, *(k.value for k in node.keywords))):
                 return False
+            if node.func.attr == "replace" and [getattr(each, "value", None) for each in node.args[1:]] != [""]:
+                return False  # another name could become the one that is asked for
             node = node.func.value
         elif isinstance(node, ast.Subscript):
             if methods is _CUTS or not all(isinstance(each, _NUMBERS) for each in ast.walk(node.slice)):

@@ -9,7 +9,6 @@ from skillkeep.auditor.engines.shell.model import Command, Script, Substitution,
 
 __all__ = ["Acting", "only_looks"]
 
-_PRINTING = frozenset({"echo", "printf"})
 _LOOKING = frozenset({"true", "false", ":", "continue", "break", "du", "wc", "exit", "return"})
 
 
@@ -28,17 +27,6 @@ class Acting:
         self._known[name] = False  # while looking, so that recursion ends
         self._known[name] = any(map(self._matters, _commands(self._functions[name])))
         return self._known[name]
-
-    def only_prints(self, name: str) -> bool:
-        """True when all that the function does is to print what it is given."""
-        pipelines = self._functions[name].pipelines
-        commands = [command for pipeline in pipelines for command in pipeline.commands]
-        return 0 < len(commands) == len(pipelines) and all(
-            bool(command.words)
-            and command.words[0].literal in _PRINTING
-            and all(operator == ">&" for operator, _ in command.redirects)
-            for command in commands
-        )
 
     def _matters(self, command: Command) -> bool:
         if not command.words:

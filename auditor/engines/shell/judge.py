@@ -108,6 +108,7 @@ class Judge:
             return own | self._reach.redirects(command, None, own) if command.redirects else own
         if alone and not own and command.words and self._is_ordinary(command):
             return own
+        passing = self._passing(command) if command.assignments and command.words else ()
         if command.assignments:
             self._assignments(command)
         if command.heredoc is not None:
@@ -118,14 +119,14 @@ class Judge:
             return own | self._without_call(command, flowing, own)
         for call in calls:
             if call.name in self._site.functions:
-                if not self._acting.only_prints(call.name):
-                    self._execution.fed_function(call, flowing | own, before)
+                self._execution.fed_function(call, flowing | own, before)
                 own |= self._function(call, flowing, before)
                 continue
             printed = self._site.scope.printed(feeding) if feeding is not None else None
             self._execution.judge(call, flowing | own, before, printed)
             own |= self._reach.judge(call, flowing | own)
             self._remember(call, flowing | own)
+        self._site.scope.own.difference_update(passing)
         before.extend(calls)
         if command.redirects:
             self._fed(command, flowing | own, before)
@@ -263,6 +264,11 @@ class Judge:
             self._reach.preloaded(command, name, scope.text(value), labels)
             if name in self._run_later:
                 self._site.derive(scope.text(value).replace(HOLE, OWN_VARIABLE), Context.SHELL, command, name)
+
+    def _passing(self, command: Command) -> list[str]:
+        """Names of secrets that are set for one command alone (``TOKEN=x true``), and are the user's again behind it."""
+        own = self._site.scope.own
+        return [name for name, *_ in command.assignments if secrets().variable(name) and name not in own]
 
     def _remember(self, call: Call, flowing: frozenset[str]) -> None:
         """What a builtin leaves behind: variables read, names for commands, commands for later."""

@@ -181,12 +181,7 @@ class Touching:
         return frozenset(at if "=" in text else at + 1 for at, text in told if text.partition("=")[0] in options)
 
     def _keeps(self, call: Call, text: str) -> bool:
-        """``security create-keychain`` and ``git clone address ~/.password-store`` name a place and read nothing there.
-
-        No program has a name that ends in a colon: such a line of a page is what one prints (``ssh: using ~/.ssh/id``).
-        """
-        if call.name.endswith(":"):
-            return self._site.segment.path.lower().endswith(".md") and call.name not in self._site.functions
+        """``security create-keychain`` and ``git clone address ~/.password-store`` name a place and read nothing."""
         if call.name == "git":
             *before, target = call.operands or [""]
             from_elsewhere = any(":" in each and not each.startswith("file:") for each in before[1:])
