@@ -266,7 +266,7 @@ class Judge:
                 self._site.derive(scope.text(value).replace(HOLE, OWN_VARIABLE), Context.SHELL, command, name)
 
     def _passing(self, command: Command) -> list[str]:
-        """Names of secrets that are set for one command alone (``TOKEN=x true``), and are the user's again behind it."""
+        """Names of secrets that are set for one command alone (``TOKEN=x true``): behind it they are the user's."""
         own = self._site.scope.own
         return [name for name, *_ in command.assignments if secrets().variable(name) and name not in own]
 
