@@ -25,6 +25,7 @@ __all__ = ["Judge"]
 _NOTHING: Final[frozenset[str]] = frozenset()
 _POSITIONAL: Final = ("@", "*", "1", "2", "3")
 _LONGEST_EVALUATED: Final = 32  # commands whose output is worked out; longer pipelines are followed by labels
+_DECLARING: Final = frozenset({"declare", "export", "local", "readonly", "typeset"})
 _MOST_CALLS: Final = 300  # of the script's own functions, judged again with their arguments
 _DEEPEST_CALL: Final = 4
 _NO_PATH: Final = re.compile(r"[\w:+,%-]{0,60}")
@@ -267,6 +268,8 @@ class Judge:
 
     def _passing(self, command: Command) -> list[str]:
         """Names of secrets that are set for one command alone (``TOKEN=x true``): behind it they are the user's."""
+        if command.words[0].literal in _DECLARING:
+            return []
         own = self._site.scope.own
         return [name for name, *_ in command.assignments if secrets().variable(name) and name not in own]
 
