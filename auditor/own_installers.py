@@ -59,7 +59,7 @@ def own_instructions(raws: Sequence[Raw], named: frozenset[str], files: Iterable
     """
     found = {raw.subject.removeprefix(FOLLOWS) for raw in raws if raw.subject.startswith(FOLLOWS)}
     words = _own_words(named, marks="=@") if found else frozenset()
-    own = {url for url in found if is_own_address(url, words) or is_at_home(url, _homes(named))}
+    own = {url for url in found if is_own_address(url, words)}
     rest = {url for url in found - own if is_owned(url)}
     if rest:
         pages = [file for file in files if file.path.lower().endswith(".md")]

@@ -167,3 +167,7 @@ def test_one_address_in_many_spellings_is_one() -> None:
 def test_the_addresses_of_a_page_that_hides_something_count_against() -> None:
     honest = "<!-- toc -->\n" + INTERFACE.replace("ludo", "chess")
     assert verdict(f"{INTERFACE}\n\n{LUDO}", more_md=honest) is Verdict.FAIL
+
+
+def test_a_homepage_alone_makes_nobody_the_tools_service() -> None:
+    assert verdict(LUDO, about="Plays chess.\nhomepage: https://ludo.example.org") is Verdict.FAIL
