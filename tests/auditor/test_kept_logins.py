@@ -212,6 +212,7 @@ LEAKS = """if "GITHUB_TOKEN=" in line:
             'if line.startswith("QUODDLE_TOKEN="):',
             LEAKS,
         ),
+        (TAKES_ONE, 'return line.split("=", 1)[1].strip(\'"\')', "return value\n            value = line"),
         (TAKES_ONE, "line = line.strip()", 'line = line.replace("GITHUB_TOKEN=", "QUODDLE_TOKEN=")'),
         (
             TAKES_IN,

@@ -122,6 +122,8 @@ def _names_taken(loop: ast.For, nodes: Sequence[ast.AST]) -> frozenset[str] | No
         if _is_guard(statement, known):
             continue
         if (bound := _bound(statement, known)) is not None:
+            if names:
+                return None  # the next turn of the loop takes what this one has bound
             known |= bound
         elif (taken := _taken(statement, known)) is not None:
             names |= taken
