@@ -112,6 +112,14 @@ def _check_local(repository: Path) -> None:
         raise IngestError("source_not_found", "there is no git repository in this folder", "Check the path.")
 
 
+def _size_of(file: os.DirEntry[str]) -> int:
+    """The bytes of `file`; none where git has given it its final name since the folder was listed."""
+    try:
+        return file.stat(follow_symlinks=False).st_size
+    except FileNotFoundError:
+        return 0
+
+
 def _has_text(path: Path) -> bool:
     try:
         return stat.S_ISLNK(os.lstat(path).st_mode) or path.stat().st_size > 0
@@ -258,7 +266,7 @@ class _Git:
         packs = f"{self.folder}/objects/pack"
         if os.path.isdir(packs):
             with os.scandir(packs) as files:
-                if sum(file.stat(follow_symlinks=False).st_size for file in files) > self._order.limits.total_bytes:
+                if sum(map(_size_of, files)) > self._order.limits.total_bytes:
                     raise too_much("bytes", self._order.limits.total_bytes)
 
     def stream(self, *arguments: str) -> Iterator[bytes]:

@@ -20,6 +20,7 @@ from support.git_server import (
 )
 from support.hostile import Repository, clean_skill
 
+from skillkeep.ingest.fetchers import git
 from skillkeep.ingest.pipeline import ingest
 from skillkeep.ingest.request import Floor, IngestRequest
 
@@ -363,3 +364,12 @@ def test_an_ssh_server_that_says_nothing_is_left(floor: Floor) -> None:
         port = url.rpartition(":")[2]
         assert refused(limited(floor, fetch_seconds=2.0), f"ssh://git@127.0.0.1:{port}/a/b").code == "fetch_timeout"
     assert refused(floor, f"ssh://git@127.0.0.1:{port}/a/b").code == "fetch_failed"
+
+
+def test_a_pack_may_get_its_final_name_while_it_is_measured(tmp_path: Path) -> None:
+    (tmp_path / "tmp_pack_1").write_bytes(b"12345")
+    (tmp_path / "pack-1.idx").write_bytes(b"123")
+    with os.scandir(tmp_path) as listed:
+        files = list(listed)
+    (tmp_path / "tmp_pack_1").rename(tmp_path / "pack-1.pack")
+    assert sum(map(git._size_of, files)) == 3
