@@ -90,9 +90,10 @@ class Execution:
                     via = FED_PUBLIC_KEY if _is_own_public_key(before) else "ssh"
                     self._site.derive(text, Context.SHELL, call.command, via)
         elif call.program is not None and not self._handles(call, labels, before):
-            if call.prefixes or self._site.scope.text(call.program) not in self._builtins | _KEYWORDS:
+            text = self._site.scope.text(call.program)
+            if call.prefixes or (text not in self._builtins and text not in _KEYWORDS):
                 self._running.filled(call, call.program)
-            self._running.started(self._site.name(self._site.scope.text(call.program), call.program))
+            self._running.started(self._site.name(text, call.program))
             self._appended(call)
 
     def _listed(
