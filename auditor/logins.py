@@ -90,6 +90,7 @@ def kept_logins(raws: Sequence[Raw], capabilities: Iterable[Capability], named: 
         words = [word for word in service.upper().split("_") if word]
         strict = service in _AGENTS or service == _CLUSTERS or known.is_shared("_".join((*words, "KEY")))
         says = all(f"={word}" in named for word in words) or (service == _CLUSTERS and named & _NAMES_OF_CLUSTERS)
+        says = says or any(f"={word}" in named for word in known.login_names.get(service, ()))
         if not set(words) - known.generic or not says:
             continue
         if service in _AGENTS and named.isdisjoint(_ACCOUNTS):

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 
-from skillkeep.auditor.engines.network import host_of
+from skillkeep.auditor.engines.network import host_of, registered_labels
 from skillkeep.auditor.engines.tables import table
 from skillkeep.auditor.interface import Capability
 
@@ -28,6 +28,8 @@ class Services:
     known_as: dict[str, tuple[str, ...]]
     logins: dict[str, tuple[str, ...]]  # programs that print their service's token, and where it may go
     spelled_out: dict[str, str]  # words that abbreviate another
+    of_anybody: re.Pattern[str]  # hosts below the domains above where strangers get what is sent
+    login_names: dict[str, tuple[str, ...]]  # programs, and the words that say a tool is for their service
 
     def words(self, variable: str) -> tuple[str, ...]:
         """The words of `variable` that name a service: ``OPEN_BANKING_IO_KEY`` is OPEN, BANKING, IO."""
@@ -60,12 +62,11 @@ class Services:
             return _is_below(host, self.logins[variable])
         listed = self.shared.get(words[0]) or self.known_as.get(words[0])
         if listed is not None or self.is_shared(variable):
-            return _is_below(host, listed or ())
+            return _is_below(host, listed or ()) and self.of_anybody.search(host) is None
         labels = [label.replace("-", "") for label in host.split(".")]
         if len(labels) < 2:
             return False
-        country = len(labels) > 2 and len(labels[-1]) == 2 and labels[-2] in {"co", "com", "net", "org", "ac"}
-        registered = labels[-3 if country else -2]
+        registered = registered_labels(labels)[0]
         joined = "".join(words).lower()
         own = {registered, registered + labels[-1]}
         return any(len(name) >= _SHORTEST and name in own for name in (joined, words[0].lower()))
@@ -104,4 +105,6 @@ def services() -> Services:
         {word: tuple(domains) for word, domains in data["known_as"].items()},
         {program: tuple(domains) for program, domains in data["logins"].items()},
         data["spelled_out"],
+        re.compile("|".join(data["of_anybody"])),
+        {program: tuple(names) for program, names in data["login_names"].items()},
     )

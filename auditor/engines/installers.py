@@ -6,6 +6,7 @@ import re
 from functools import cache
 from typing import Final
 
+from skillkeep.auditor.engines.network import is_below_country
 from skillkeep.auditor.engines.tables import table
 from skillkeep.auditor.engines.values import HOLE
 
@@ -27,7 +28,6 @@ _SCRIPT_OF: Final = re.compile(
     r"/(?:(?:-/)?raw/(?:refs/heads/|branch/)?[\w.-]+|releases/latest/download))"
     r"/(?:[\w-][\w.-]*/)*[\w-]+\.(?:sh|bash|ps1|m?js|py)"
 )
-_BELOW_COUNTRIES: Final = frozenset({"ac", "co", "com", "edu", "gov", "ne", "net", "or", "org"})
 _PLACES: Final = frozenset({"api", "app", "cli", "dl", "download", "downloads", "get", "install", "www"})
 _SHORTEST_NAMES: Final = {"com": 3}  # in letters; names this short have long been sold there, and are cheap elsewhere
 _SHORTEST_NAME: Final = 4
@@ -69,7 +69,7 @@ def is_own_address(url: str, words: frozenset[str]) -> bool:
 def is_owned(url: str) -> bool:
     """True for https at a host with a name below which not everybody can have a place, and nothing odd in the rest."""
     labels = ("" if _UNSAFE.search(url) else _host(url)).split(".")
-    return len(labels) > 1 and not _is_suffix(labels) and ".".join(labels[-2:]) not in _hosts_of_anybody()
+    return len(labels) > 1 and not is_below_country(labels) and ".".join(labels[-2:]) not in _hosts_of_anybody()
 
 
 def is_at_home(url: str, homes: frozenset[str]) -> bool:
@@ -113,11 +113,6 @@ def saves_installer(text: str, name: str) -> bool:
     lines = [line for line in text.replace("\\\n", " ").split("\n") if name in line and _FETCHING.search(line)]
     addresses = [_ADDRESS.findall(line) for line in lines]
     return bool(addresses) and all(urls and all(map(is_installer, urls)) for urls in addresses)
-
-
-def _is_suffix(labels: list[str]) -> bool:
-    """True below ``co.uk``, where the last two labels are nobody's name."""
-    return len(labels[-1]) == 2 and labels[-2] in _BELOW_COUNTRIES
 
 
 def _host(url: str) -> str:

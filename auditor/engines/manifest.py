@@ -9,6 +9,7 @@ from functools import cache, cached_property
 from typing import Any, ClassVar, Final
 
 from skillkeep.auditor.engines.interface import Emitter, Engine, SourceFile, SourceTree
+from skillkeep.auditor.engines.network import registered_labels
 from skillkeep.auditor.engines.tables import table
 from skillkeep.auditor.frontmatter import Frontmatter, parse_frontmatter
 from skillkeep.auditor.interface import Capability, Location
@@ -194,9 +195,7 @@ def _below(fields: Any, keys: set[str]) -> Iterator[str]:
 
 def _main(host: str) -> str:
     """The registered part of a host: two labels, or three below a country's second level."""
-    labels = host.split(":")[0].split(".")
-    country = len(labels) > 2 and len(labels[-1]) == 2 and labels[-2] in {"co", "com", "net", "org", "ac", "gov"}
-    return ".".join(labels[-3 if country else -2 :])
+    return ".".join(registered_labels(host.split(":")[0].split(".")))
 
 
 def _plain(text: str) -> str:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import ipaddress
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-__all__ = ["Host", "host_of"]
+__all__ = ["Host", "host_of", "is_below_country", "registered_labels"]
 
 _URL = re.compile(
     r"^\s*(?:[a-z][a-z0-9+.-]{1,15}:)?//(?:[^/@\\\s?#]*@)?(\[[0-9a-fA-F:.]+\]|[^/:?#\s\"'<>\\]+)", re.IGNORECASE
@@ -15,6 +16,7 @@ _BARE = re.compile(
     r"^\s*(?:[\w.+-]+@)?((?:[a-z0-9_-]+\.)+[a-z]{2,24}|\d{1,3}(?:\.\d{1,3}){3}|localhost)(?::\d+)?(?:[/?#]|\s*$)",
     re.IGNORECASE,
 )
+_BELOW_COUNTRIES = frozenset({"ac", "co", "com", "edu", "gov", "ne", "net", "or", "org"})
 _LOCAL_NAMES = frozenset({"localhost", "localhost.localdomain", "ip6-localhost", "host.docker.internal"})
 
 
@@ -43,3 +45,13 @@ def host_of(text: str, hole: str = "\uf8ff") -> Host:
     except ValueError:
         return Host(name)
     return Host(str(address), local=address.is_loopback or address.is_unspecified, bare=True)
+
+
+def is_below_country(labels: Sequence[str]) -> bool:
+    """True for the labels of a host below one like ``co.uk``, whose last two labels are nobody's name."""
+    return len(labels) > 1 and len(labels[-1]) == 2 and labels[-2] in _BELOW_COUNTRIES
+
+
+def registered_labels(labels: Sequence[str]) -> Sequence[str]:
+    """The label that somebody registered and what it is below: ``acme``, ``co`` and ``uk`` of ``api.acme.co.uk``."""
+    return labels[-3 if is_below_country(labels) else -2 :]

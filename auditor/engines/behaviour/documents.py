@@ -8,8 +8,9 @@ from functools import cache, cached_property
 from typing import Final
 
 from skillkeep.auditor.engines.interface import Context, SourceFile
-from skillkeep.auditor.engines.network import host_of
+from skillkeep.auditor.engines.network import host_of, registered_labels
 from skillkeep.auditor.engines.tables import table
+from skillkeep.auditor.services import services
 
 __all__ = ["Documents"]
 
@@ -67,7 +68,7 @@ class Documents:
         labels = host.split(".")
         if host in self._text:
             return True
-        if host_of(host).bare:  # no part of a number is a name
+        if host_of(host).bare or services().of_anybody.search(host):  # no part of a number is a name
             return False
         if labels[-1] not in _RESERVED and len(labels) > 1 and ".".join(labels[-2:]) in self._text:
             return True
@@ -78,7 +79,7 @@ class Documents:
                 return any(word in self._text for word in words)
         if _OFFICIAL.search(host) and any(map(self._says_word, {*labels[:-1]} - _generic())):
             return True
-        registered = _registered(labels)
+        registered = registered_labels(labels)[0]
         if labels[-1] in _RESERVED or registered in _generic() or host.endswith(_platforms()):
             return False  # a name below such a one belongs to anybody
         return len(registered) >= _SHORTEST and re.sub(r"[^a-z0-9]+", "", registered) in self._squashed
@@ -99,12 +100,6 @@ def _told(files: Iterable[SourceFile]) -> str:
         if size > _MOST_TEXT:
             break
     return "\n".join(told)[:_MOST_TEXT]
-
-
-def _registered(labels: list[str]) -> str:
-    """The label that somebody has registered: ``acme`` of ``api.acme.co.uk``."""
-    country = len(labels) > 2 and len(labels[-1]) == 2 and labels[-2] in {"co", "com", "net", "org", "ac", "gov"}
-    return labels[-3 if country else -2] if len(labels) > 1 else labels[0]
 
 
 @cache

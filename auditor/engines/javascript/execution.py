@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterable, Sequence
-from itertools import pairwise
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, islice, pairwise
 from typing import TYPE_CHECKING, Final
 
 from skillkeep.auditor.engines.examples import example_severity
@@ -19,7 +19,6 @@ from skillkeep.auditor.engines.javascript.words import Words
 from skillkeep.auditor.engines.quoted import is_argument, is_known_program, is_weakness
 from skillkeep.auditor.engines.tables import subject_of
 from skillkeep.auditor.interface import Severity
-from skillkeep.auditor.syntax import walk
 
 if TYPE_CHECKING:
     from skillkeep.auditor.syntax.grammars import Node
@@ -336,16 +335,27 @@ class Execution:
         """``lines.forEach(eval)``: whoever gets such a function decides what it runs."""
         if path.endswith("promisify") or path in {"Reflect.apply"}:
             return
-        nested = [child for each in arguments if each.type == "array" for child in walk(each)][:_MOST_NESTED]
-        called = {each.child_by_field_name("function") for each in nested if each.type == "call_expression"}
-        for argument in (*arguments, *nested):
+        arrays = (each for each in arguments if each.type == "array")
+        nested = list(islice(chain.from_iterable(self._below(each, scope) for each in arrays), _MOST_NESTED))
+        called = {each.child_by_field_name("function") for each, _ in nested if each.type == "call_expression"}
+        for argument, inner in (*((each, scope) for each in arguments), *nested):
             if argument.type not in _PASSABLE or argument in called:
                 continue
-            for name in self._value(argument, scope).paths:
+            for name in self._value(argument, inner).paths:
                 runs = (name in self._words.code and name not in _MAKERS) or name in self._words.shell
                 if runs and name != "$":
                     message = f"{name} is handed to other code, so what it will run cannot be judged"
                     self._site.report("javascript-handed-execution", argument, message)
+
+    def _below(self, array: Node, scope: Scope) -> Iterator[tuple[Node, Scope]]:
+        """What an array holds, each with the scope that it is read in: a function in it has names of its own."""
+        queue = [(array, scope)]
+        while queue:
+            node, inner = queue.pop()
+            yield node, inner
+            if node.type in FUNCTIONS:
+                inner = self._site.resolver.program.functions.get(node.id, inner)
+            queue += [(child, inner) for child in reversed(node.named_children)]
 
 
 def _pick(arguments: list[Node], position: int) -> Node | None:

@@ -70,6 +70,11 @@ def _known() -> _Known:
     )
 
 
+_BARE_ADDRESS: Final = re.compile(r"169\.254\.169\.254|fd00:ec2::254")
+_GUARD: Final = re.compile(  # what looks at an address and asks nobody there
+    r"ip_(?:address|network|interface)|IPv[46]Address|inet_(?:aton|pton)|subTest|parametrize|assert\w+"
+    r"|_?(?:is|has|check|validate|verify|reject|block|deny|forbid)_\w+"
+)
 _PROFILES: Final = re.compile(r"(?i)/local state$")
 _OPENING: Final = re.compile(  # the key in it, what that key opens, and whatever could take it elsewhere
     r"(?i)os_?crypt|encrypted|login ?data|cookie|web data|decrypt|base64|b64|\b(?:urllib|requests|httpx|aiohttp|socket"
@@ -172,7 +177,7 @@ class Credentials:
             return
         if harmless:
             return
-        looks = receiver is not None and method in self._harmless_methods
+        looks = receiver is not None and method in self._harmless_methods and self._readers.isdisjoint(names)
         if looks or (receiver is None and self._is_local(call, scope)):
             for item in call.args if not looks or method in self._site.found.attributes else ():
                 self._named(item, scope, follow=False)
@@ -261,6 +266,8 @@ class Credentials:
             if taken is not None:
                 self._taken(call, taken)
                 return True
+            if _BARE_ADDRESS.fullmatch(text) and _GUARD.fullmatch(_last_name(call)):
+                return False
             message = f"reaches for {what}: {text.replace(HOLE, '…')[:120]}"
             severity = secrets().reading(what) or (Severity.WARN if self._lists_profiles(text) else None)
             self._site.report("code-credential-file", call, message, subject=subject_of(what), severity=severity)
@@ -281,6 +288,13 @@ class Credentials:
         """True for a browser's table of profiles, where the file looks into it for their names and for nothing else."""
         program = self._site.segment.text
         return _PROFILES.search(path) is not None and "info_cache" in program and not _OPENING.search(program)
+
+
+def _last_name(call: ast.Call) -> str:
+    function = call.func
+    return (
+        function.attr if isinstance(function, ast.Attribute) else function.id if isinstance(function, ast.Name) else ""
+    )
 
 
 def _is_no_text(binding: Binding) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any, Final
 
 from skillkeep.auditor.engines.interface import Context
@@ -36,6 +37,8 @@ _JOINING: Final = frozenset({"join", "expand_path"})
 _TYPED: Final = "an interpreter's input"
 _TYPING: Final = frozenset({"write", "puts", "print", "<<", "syswrite"})
 _CALLING: Final = frozenset({"call", "()", "[]", "==="})
+
+_DATABASE: Final = re.compile(r"(?:::)?(?:PG|SQLite3|Mysql2?|TinyTds|OCI8)(?:::|\b)")
 
 
 class Judge:
@@ -140,8 +143,19 @@ class Judge:
             return Value(HOLE, kind=f"method:{name.text}")
         return self._answered(node, target, owner, name.text, given[1:])
 
+    def _is_database(self, node: Node) -> bool:
+        """True for ``conn.exec(query)`` of a name that the file binds to a database's connection and nothing else."""
+        receiver = node.child_by_field_name("receiver")
+        if receiver is None or receiver.type not in {"identifier", "instance_variable"}:
+            return False
+        name, text = re.escape(self._site.source(receiver)), self._site.segment.text
+        if re.search(rf"(?<![\w@.]){name}[ \t]*[,|)]|&{name}\b", text):  # bound together with others, or in a block
+            return False
+        bound = re.findall(rf"(?<![\w@.]){name}[ \t]*(?:\|\||&&)?=(?![=~>])[ \t]*([\w:]*)", text)
+        return bool(bound) and all(map(_DATABASE.match, bound))
+
     def _executed(self, node: Node, target: Value | None, owner: str, name: str, given: list[Value]) -> Value | None:
-        if name in self._commands.get(owner, ()) and given:
+        if name in self._commands.get(owner, ()) and given and not (name == "exec" and self._is_database(node)):
             if name == "open" and not given[0].text.startswith("|"):
                 return None
             self._execution.command(node, [value for value in given if value.kind != "hash"], name)
