@@ -48,6 +48,8 @@ _NESTED = frozenset({"stdout", "stderr", "assurance", "denials", "passed_over", 
 class Bind(Value):
     """One host path shown inside the sandbox at `target` (absolute); read-only unless `writable`.
 
+    No link may stand in `source`: it could be turned elsewhere between a look at the path and the mount.
+
     With `overlay_bytes` the source is never written: changes, at most that many bytes, are kept apart in memory and
     handed to the request's `take_changes`.
     """

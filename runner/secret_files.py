@@ -43,7 +43,7 @@ def as_files(policy: SandboxPolicy, names: Sequence[str]) -> Iterator[SandboxPol
             raise RunnerError("bad_policy", f"{printable_path(name)} cannot be given as a file", hint)
     room = _room()
     _sweep(room)
-    folder = tempfile.mkdtemp(prefix=f"{_PREFIX}{os.getpid()}-", dir=room)
+    folder = os.path.realpath(tempfile.mkdtemp(prefix=f"{_PREFIX}{os.getpid()}-", dir=room))
     with contextlib.ExitStack() as held:
         held.callback(shutil.rmtree, folder, ignore_errors=True)
         with io_errors("start a shell that removes the secrets of a killed run"):

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
-__all__ = ["RESERVED", "check_path", "grant_of_place", "is_grantable", "normal_grant", "widest"]
+__all__ = ["RESERVED", "check_path", "grant_of_place", "holds_server", "is_grantable", "normal_grant", "widest"]
 
 RESERVED: Final = (
     "/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/nix", "/etc", "/dev", "/proc", "/run",
@@ -22,6 +22,7 @@ RESERVED: Final = (
 
 _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,127}")
 _LONGEST: Final = 1024
+_FORK_SERVER: Final = re.compile(r"/tmp/skillkeep-\d+-\d/")  # noqa: S108
 
 
 def normal_grant(grant: str) -> str:
@@ -84,7 +85,18 @@ def check_path(path: str, home: Path) -> Path:
     root = home.resolve()
     if real == root or real in root.parents or root in real.parents:
         raise ValueError("it holds Skillkeep's own home, or is a part of it")
+    if holds_server(real):
+        raise ValueError("it holds the socket of Skillkeep's fork server, which runs whatever it is told")
     return real
+
+
+def holds_server(real: Path) -> bool:
+    """True for a real path that holds, or lies in, a folder in which a user's fork server may listen."""
+    if _FORK_SERVER.match(f"{real}/"):
+        return True
+    bases = (os.environ.get("XDG_RUNTIME_DIR", ""), f"/run/user/{os.geteuid()}")
+    places = [Path(base, "skillkeep").resolve() for base in bases if base.startswith("/")]
+    return any(real == each or real in each.parents or each in real.parents for each in places)
 
 
 def grant_of_place(host: str, port: int) -> str:

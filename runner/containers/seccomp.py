@@ -91,7 +91,7 @@ def allowed_cases(rule: Rule) -> Iterator[Case]:
     refused: list[Check] = []
     for check in rule.checks:
         if check.action == ALLOW:
-            yield from _cases([*_refusals(refused), _matching(check)])
+            yield from _cases([*_refusals(refused), _passing(check)])
         else:
             refused.append(check)
     if rule.otherwise == ALLOW:
@@ -102,10 +102,33 @@ _Choice = list[tuple[int, int, int]]
 
 
 def _cases(choices: list[_Choice]) -> Iterator[Case]:
-    for case in product(*choices):
-        if len({index for index, _, _ in case}) != len(case):
-            raise ValueError("two comparisons of one argument")
-        yield case
+    """What holds when one of each of `choices` does; comparisons of one argument become one."""
+    of_argument: dict[int, _Choice] = {}
+    for choice in choices:
+        index = choice[0][0]
+        known = of_argument.get(index)
+        of_argument[index] = choice if known is None else list(_both(known, choice))
+    yield from product(*of_argument.values())
+
+
+def _both(one: _Choice, other: _Choice) -> Iterator[tuple[int, int, int]]:
+    """The comparisons of one argument that say that one of `one` and one of `other` holds."""
+    found = {
+        (index, mask | mask_too, value | value_too)
+        for index, mask, value in one
+        for _, mask_too, value_too in other
+        if (value ^ value_too) & mask & mask_too == 0
+    }
+    if not found:
+        raise ValueError("two comparisons of one argument that never hold together")
+    yield from sorted(found)
+
+
+def _passing(check: Check) -> _Choice:
+    """What has to hold for `check` to match."""
+    if not check.negated:
+        return _matching(check)
+    return [(check.index, mask, value) for mask, value in _others(check.mask, set(check.values))]
 
 
 def _matching(check: Check) -> _Choice:

@@ -7,12 +7,21 @@ address that is dialled is the one that was looked up and checked, so a name tha
 
 from __future__ import annotations
 
+import ipaddress
+import socket
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 from skillkeep.hosts import literal, normal_host, parse_place, unwrapped
 
-__all__ = ["AllowList", "Refused", "check_address"]
+__all__ = ["AllowList", "Refused", "check_address", "refuse_own"]
+
+
+# Not private by their registry, or not by every version of Python's, and no places of the internet all the same: a
+# cloud's own service for its machines, protocol assignments, old site-local addresses, local translation prefixes.
+_NOT_PUBLIC = tuple(
+    map(ipaddress.ip_network, ("168.63.129.16/32", "192.0.0.0/24", "192.88.99.0/24", "fec0::/10", "64:ff9b:1::/48"))
+)
 
 
 class Refused(Exception):  # noqa: N818 -- an answer, not a fault
@@ -54,6 +63,24 @@ def check_address(name: str, text: str) -> str:
         raise Refused(f"{name} has no usable address")
     address = unwrapped(address)
     named = literal(name) == address or (name == "localhost" and address.is_loopback)
-    if not named and not (address.is_global and not address.is_multicast):
+    public = address.is_global and not address.is_multicast and not any(address in each for each in _NOT_PUBLIC)
+    if not named and not public:
         raise Refused(f"{name} leads to {address}, which is not a public address")
     return str(address)
+
+
+def refuse_own(name: str, address: str) -> None:
+    """Raise Refused for an address of this machine, public or not, unless the grant names it (or ``localhost``)."""
+    if name != "localhost" and literal(name) != literal(address) and _is_own(address):
+        raise Refused(f"{name} leads to {address}, which is this machine")
+
+
+def _is_own(address: str) -> bool:
+    """True where what is sent to the address would be sent from there. Nothing is sent."""
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    try:
+        with socket.socket(family, socket.SOCK_DGRAM) as asking:
+            asking.connect((address, 9))
+            return bool(asking.getsockname()[0] == address)
+    except OSError:
+        return False  # no way there

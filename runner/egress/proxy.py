@@ -19,7 +19,7 @@ from typing import TypeVar
 
 from skillkeep.hosts import literal
 from skillkeep.kernel.egress import confine_proxy
-from skillkeep.runner.egress.allow import AllowList, Refused, check_address
+from skillkeep.runner.egress.allow import AllowList, Refused, check_address, refuse_own
 from skillkeep.runner.egress.requests import Asked, Incomplete, parse_greeting, parse_http, parse_socks
 
 __all__ = ["LOG_BYTES", "main"]
@@ -51,20 +51,29 @@ def main(parent: int, grants: list[str]) -> int:
 
 @dataclass
 class _Log:
-    """Attempts, as long as there is room; the memory file's limit is the last word."""
+    """Attempts, as long as there is room, which is apart for what was let through; the memory file's limit is the last
+    word."""
 
     lock: threading.Lock
-    left: int
+    left: dict[bool, int]
 
     def note(self, host: str, port: int, allowed: bool, reason: str) -> None:
         words = {"host": host[:300], "port": port, "allowed": allowed, "reason": reason[:200]}
         line = json.dumps(words).encode() + b"\n"
         with self.lock:
-            if len(line) <= self.left:
-                self.left -= os.write(1, line)
+            if len(line) <= self.left[allowed]:
+                self.left[allowed] -= os.write(1, line)
+            elif self.left[allowed]:
+                self.left[allowed] = 0
+                os.write(1, _full(allowed))
 
 
-_LOG = _Log(threading.Lock(), LOG_BYTES)
+def _full(allowed: bool) -> bytes:
+    reason = f"no more {'attempts that were let through' if allowed else 'refused attempts'} are noted"
+    return json.dumps({"host": "", "port": 0, "allowed": False, "reason": reason}).encode() + b"\n"
+
+
+_LOG = _Log(threading.Lock(), {allowed: LOG_BYTES // 2 - len(_full(allowed)) for allowed in (True, False)})
 
 
 def _serve(connection: socket.socket, allowed: AllowList, room: threading.BoundedSemaphore) -> None:
@@ -135,6 +144,7 @@ def _dial(asked: Asked, allowed: AllowList) -> socket.socket:
     checked = [check_address(name, str(place[0])) for _, _, _, _, place in found]
     problem = OSError("the name has no address")
     for address in dict.fromkeys(checked):
+        refuse_own(name, address)
         upstream = socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET, socket.SOCK_STREAM)
         upstream.settimeout(_DIAL_SECONDS)
         try:

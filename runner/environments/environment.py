@@ -8,7 +8,7 @@ import select
 import threading
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from skillkeep.kernel.errors import KernelError
 from skillkeep.runner.environments.enter import Door, Entered, Inside, Used
@@ -70,6 +70,7 @@ class Environment:
         self._door: Door | None = None
         try:
             self._door = Door(standing, look_around(standing))
+            self._kills = standing.memory_kills()
             self._waiters = Waiters(self._door, place.waiting_lock)
         except KernelError as error:
             self._lock.close()
@@ -189,12 +190,19 @@ class Environment:
             user_seconds=used.user,
             system_seconds=used.system,
             peak_memory=used.memory,
-            bounded="memory" in standing.bounded_by,
             memory_limit=standing.plan.memory_bytes,
         )
-        if ended.killed and not is_alive(standing):
-            raise self._ended()
+        if ended.killed:
+            if not is_alive(standing):
+                raise self._ended()
+            ended = replace(ended, starved=self._starved(standing))
         return result_of_ended(ended, *(kept or (Kept(0), Kept(0))), entered.assurance)
+
+    def _starved(self, standing: Standing) -> bool:
+        """Whether the kernel has killed anything at the limit of memory since this was asked last."""
+        with self._changing:
+            before, self._kills = self._kills, standing.memory_kills()
+        return self._kills > before
 
     def _open_door(self, *, looked: bool = False) -> Door:
         """The door, to a holder that lives at this moment; one that is just ending shows only when `looked` at."""
@@ -206,6 +214,7 @@ class Environment:
                 self._waiters.close()
                 self._door.close()
                 self._door = Door(standing, look_around(standing))
+                self._kills = standing.memory_kills()
                 self._waiters = Waiters(self._door, self.place.waiting_lock)
             return self._door
 

@@ -16,8 +16,8 @@ __all__ = ["Ended", "result_of_ended"]
 class Ended:
     """A command's end. `status` is a wait status, None when it was killed before it could say; times in seconds.
 
-    `stopped` is why it was killed from here: timeout, output_cap or empty. `bounded` says that a control group bounds
-    its memory to `memory_limit` bytes.
+    `stopped` is why it was killed from here: timeout, output_cap or empty. `starved`, which counts for one that was
+    `killed`: the kernel has counted a kill at the limit of the memory, `memory_limit` bytes, meanwhile.
     """
 
     status: int | None
@@ -26,8 +26,8 @@ class Ended:
     user_seconds: float
     system_seconds: float
     peak_memory: int
-    bounded: bool
     memory_limit: int
+    starved: bool = False
 
     @property
     def signal(self) -> int | None:
@@ -51,8 +51,7 @@ def result_of_ended(
     denials: tuple[Denial, ...] = ()
     if ended.stopped:
         cause = Cause(ended.stopped)
-    elif ended.killed and ended.bounded:
-        # Nobody of ours killed it; inside only its own kind can, and the kernel at the memory limit.
+    elif ended.killed and ended.starved:
         cause = Cause.OOM
         denials = (Denial("memory", f"killed at {ended.memory_limit} bytes", "memory_bytes"),)
     return RunResult(

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from skillkeep.grants import holds_server
 from skillkeep.home import Home
 from skillkeep.runner.environments.errors import EnvironmentsError
 from skillkeep.runner.environments.place import Place
@@ -42,6 +43,8 @@ def real_project(home: Home, path: str | Path) -> str:
     root = home.root.resolve()
     if found == root or found in root.parents or root in found.parents:
         raise _unusable(str(found), "it holds Skillkeep's own home, or is a part of it")
+    if holds_server(found):
+        raise _unusable(str(found), "it holds the socket of Skillkeep's own fork server")
     if str(found) in _SHARED:
         raise _unusable(str(found), "it holds more than one project")
     return str(found)
@@ -74,7 +77,7 @@ def policy_for(
 
 def plan_of(place: Place, project: str, policy: SandboxPolicy, *, read_only: bool = False) -> Plan:
     """All that the builder needs. Raises `RunnerError` (`bad_policy`) for what cannot be shown."""
-    home = Bind(str(place.home), f"/home/{place.name}", writable=True)
+    home = Bind(os.path.realpath(place.home), f"/home/{place.name}", writable=True)
     binds = (Bind(project, project, writable=not read_only), home)
     request = RunRequest(("/bin/sh",), replace(policy, binds=binds, workdir=project))
     return make_plan(request, DEFAULT_ID_BASE)

@@ -242,10 +242,16 @@ def _losses(bounded_by: Mapping[str, str], landlock: int, identity: Identity) ->
 
 
 def _core_loss(limits: Layer) -> list[str]:
-    """A hard core limit of 0 cannot be raised to 1 by an ordinary user; with 0, a piped handler still runs."""
+    """A hard core limit of 0 cannot be raised to 1 by an ordinary user; with 0, a piped handler still runs.
+
+    A handler that listens at a socket (Linux 6.16) is asked whatever the limit is.
+    """
+    pattern = read_text("/proc/sys/kernel/core_pattern")
+    if pattern.startswith("@"):
+        return ["a crash is told to the host's core dump handler, which listens at a socket"]
     if limits.facts["Max core file size"] == str(NO_CORE_DUMP):
         return []
-    if read_text("/proc/sys/kernel/core_pattern").startswith("|"):
+    if pattern.startswith("|"):
         return ["a crash starts the host's core dump handler: the hard core limit is 0, raise it to 1"]
     return []
 

@@ -15,8 +15,7 @@ from contextlib import nullcontext
 from skillkeep.kernel.capabilities import without_any
 from skillkeep.kernel.errors import KernelError
 from skillkeep.kernel.idmap import mapped_copy
-from skillkeep.kernel.libc import guarded
-from skillkeep.kernel.mounts import copy_tree_of
+from skillkeep.kernel.mounts import copy_tree_of, open_plain
 from skillkeep.kernel.overlay import overlay_copy
 from skillkeep.runner.interface import Bind
 from skillkeep.runner.native.identity import Identity
@@ -55,12 +54,15 @@ def _open_each(plan: Plan, identity: Identity, trees: dict[int, int], uppers: li
             continue
         if not (identity.as_root and bind.writable):
             continue
-        with guarded("bind", f"look at {bind.source}"):
-            owner = os.stat(bind.source)
-        if is_mapped(bind, owner, identity.as_root):
-            shown = (identity.host_uid, identity.host_gid)
-            trees[number] = mapped_copy("bind", bind.source, (owner.st_uid, owner.st_gid), shown)
-        elif not owner.st_mode & 0o002:
+        fd = open_plain("bind", bind.source)
+        try:
+            owner = os.fstat(fd)
+            if is_mapped(bind, owner, identity.as_root):
+                shown = (identity.host_uid, identity.host_gid)
+                trees[number] = mapped_copy("bind", fd, bind.source, (owner.st_uid, owner.st_gid), shown)
+        finally:
+            os.close(fd)
+        if number not in trees and not owner.st_mode & 0o002:
             raise KernelError(
                 "bind",
                 0,
@@ -105,6 +107,6 @@ def inodes_of(sources: Sequence[str]) -> tuple[tuple[int, int], ...]:
 
 
 def _open_as_init(source: str) -> int:
-    """The path, walked by ownership and mode alone."""
-    with without_any() if os.geteuid() == 0 else nullcontext(), guarded("bind", f"open {source}"):
-        return os.open(source, os.O_PATH | os.O_CLOEXEC)
+    """The path, walked by ownership and mode alone, and through no link."""
+    with without_any() if os.geteuid() == 0 else nullcontext():
+        return open_plain("bind", source)

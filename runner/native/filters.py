@@ -6,14 +6,16 @@ import errno
 from dataclasses import replace
 from functools import cache
 
-from skillkeep.kernel.calls import AF_INET, AF_INET6, AF_UNIX, families, ordinary_rules
+from skillkeep.kernel.calls import AF_INET, AF_INET6, AF_UNIX, families, ordinary_rules, socket_options
 from skillkeep.kernel.seccomp import ALLOW, NOTICE, UNKNOWN, Action, Check, Filter, Rule, deny
 
 __all__ = ["init_filter", "payload_filter"]
 
 _STREAM, _DATAGRAM = 1, 2
 _WORTH_A_NOTICE = (deny(), deny(errno.EAFNOSUPPORT))
-_UNSEEN_MEMORY = "memfd_create shmget shmat"
+_UNSEEN_MEMORY = """
+    memfd_create shmget shmat semget msgget mq_open vmsplice landlock_create_ruleset landlock_add_rule
+"""
 _BUFFER_SIZES = (7, 32)  # SO_SNDBUF, SO_SNDBUFFORCE
 _INIT_CALLS = "wait4 getrusage write sched_yield exit_group restart_syscall"
 
@@ -24,9 +26,9 @@ def payload_filter(network: bool = False, bounded: bool = True, noticed: bool = 
 
     With `network` also sockets of the internet families: the sandbox's network holds a loopback and the egress proxy.
     Without `bounded`, where no control group counts memory, there is none that a look from outside cannot see: no
-    files without a name, no System V segments, no larger socket buffers. With `noticed` a refused call is asked about
-    (`notices`) instead of being refused at once; what is unknown, and clone3, are not. `pinned` processes, whose CPU
-    time is bounded by the cores they are on, stay on them.
+    files without a name, no System V objects, no pages given to a pipe, no rules of Landlock's, no larger socket
+    buffers. With `noticed` a refused call is asked about (`notices`) instead of being refused at once; what is unknown,
+    and clone3, are not. `pinned` processes, whose CPU time is bounded by the cores they are on, stay on them.
 
     UNIX sockets may bind, listen and connect: multiprocessing and asyncio need them, the network namespace
     holds abstract names, and no socket file of the host is in sight but those that lie in a granted folder.
@@ -37,7 +39,7 @@ def payload_filter(network: bool = False, bounded: bool = True, noticed: bool = 
     if not bounded:
         rules |= dict.fromkeys(_UNSEEN_MEMORY.split(), UNKNOWN)
         # A size is a wish, so it is heard and not granted: an error would end programs that never needed it.
-        rules["setsockopt"] = Rule((Check(2, _BUFFER_SIZES, deny(0)),), ALLOW)
+        rules["setsockopt"] = Rule(socket_options(Check(2, _BUFFER_SIZES, deny(0))), ALLOW)
     if pinned:
         rules["sched_setaffinity"] = deny()
     return Filter({name: _noticed(rule) for name, rule in rules.items()} if noticed else rules)

@@ -19,6 +19,7 @@ __all__ = [
     "ETC_FROM_HOST",
     "ETC_MADE",
     "INOTIFY_INSTANCES",
+    "INOTIFY_WATCHES",
     "LOCAL_SETTINGS",
     "PROC_MASKED",
     "PROC_READ_ONLY",
@@ -79,7 +80,8 @@ So is /proc/fs, which names its disks.
 """
 LOCAL_SETTINGS = "/usr/local/etc"
 """Hidden as /etc is, and for the same reason: it holds settings of this machine, npm's tokens among them."""
-INOTIFY_INSTANCES = 64
+INOTIFY_INSTANCES = 16
+INOTIFY_WATCHES = 4096
 """Of all processes of a sandbox; the kernel's usual limit is 128 for all of a user's, in sandboxes or not."""
 _Seen = tuple[int, int, int]
 """Of a file: mode, device, inode."""

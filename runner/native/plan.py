@@ -6,6 +6,7 @@ import hashlib
 import json
 import math
 import os
+import resource
 import sys
 from functools import cached_property, lru_cache
 from typing import Any
@@ -101,6 +102,7 @@ class Plan(Value):
 _FOLDERS = PATH.split(":")
 _PYTHONS = tuple(f"{folder}/python3" for folder in reversed(_FOLDERS))
 """Where the host may have one, likely places first."""
+_LEFT_FILES, _FEWEST_FILES = 256, 64
 _COMMAND = ("argv", "env", "workdir", "run_id", "output_bytes")
 """What of a plan is of one run alone."""
 
@@ -158,11 +160,11 @@ def _plan(
     binds = list(policy.binds)
     workdir = policy.workdir or HOME
     if tool is not None:
-        binds.append(Bind(tool, policy.tool_mount))
+        binds.append(Bind(os.path.realpath(tool), policy.tool_mount))
         workdir = policy.workdir or policy.tool_mount
     path = list(_FOLDERS)
     if interpreter:
-        binds.append(Bind(interpreter, interpreter))
+        binds.append(Bind(os.path.realpath(interpreter), interpreter))
         path.insert(0, f"{interpreter}/bin")
     _check_overlap(binds)
     env = {"PATH": ":".join(path), "HOME": HOME, "TMPDIR": "/tmp", "LANG": "C.UTF-8"}  # noqa: S108
@@ -184,7 +186,7 @@ def _plan(
         output_bytes=policy.output_bytes,
         tmp_bytes=policy.tmp_bytes,
         file_bytes=policy.file_bytes,
-        open_files=policy.open_files,
+        open_files=_files_beside_others(policy.open_files),
         min_level=level,
         id_base=id_base,
         egress=policy.egress,
@@ -197,6 +199,18 @@ def _plan(
 def policy_text(policy: SandboxPolicy) -> str:
     """JSON, one object; the names of granted variables, never their values."""
     return json.dumps({"schema": "skillkeep/policy-v1", **policy.to_json()}, indent=1)
+
+
+def _files_beside_others(value: int) -> int:
+    """`value`, or less, so that a sandbox of this very user leaves its other programs some descriptors to pass on.
+
+    Those on their way to another process are counted for the whole user, and nobody sends one while there are as many
+    as its own soft limit (unix(7)). A sandbox of root has a user of its own.
+    """
+    soft = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    if os.geteuid() == 0 or soft == resource.RLIM_INFINITY:
+        return value
+    return min(value, max(soft - _LEFT_FILES, _FEWEST_FILES))
 
 
 def _interpreter_outside_usr() -> str | None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import errno
 import os
-import struct
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -26,7 +25,6 @@ _EMPTY = "/proc/fs"
 _BASE = "/tmp"  # noqa: S108  any folder every host has; covered in this mount namespace only
 _SMALL = "size=1m,nr_inodes=4096,mode=0755"
 _NEW_FILE = os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC
-_INSIDE_ROOT = struct.pack("=QQQ", os.O_PATH | os.O_CLOEXEC, 0, 0x10)  # struct open_how, RESOLVE_IN_ROOT
 _AT_EMPTY_PATH, _STATX_BASIC, _STATX_BYTES = 0x1000, 0x7FF, 256
 _STATX_MODE, _STATX_MAJOR, _STATX_MINOR = 28, 128, 132
 
@@ -65,7 +63,7 @@ def open_sources(
         sources.devices[name] = _device(tape, host, f"/dev/{name}", name)
     given = iter(sent)
     for bind, source in zip(binds, paths, strict=True):
-        sources.binds.append(next(given) if bind.mapped else mounts.open_tree(tape, "bind", Word(source)))
+        sources.binds.append(next(given) if bind.mapped else mounts.open_plain_tree(tape, "bind", Word(source)))
     return sources
 
 
@@ -93,11 +91,7 @@ def build_root(tape: Tape, host: Host, sources: Sources, tmp_bytes: int, keep: A
 
 def open_from_host(tape: Tape, root: At, path: Argument) -> Cell:
     """A detached copy of the mount tree at `path` of the host whose root is kept open in the cell `root`."""
-    found, tree = tape.cell(), tape.cell()
-    how = tape.data(_INSIDE_ROOT)
-    tape.call("bind", "openat2", Word(root), path, how, len(_INSIDE_ROOT), into=found, why="open the source of a bind")
-    mounts.open_tree_of(tape, "bind", found, tree)
-    return tree
+    return mounts.open_plain_tree(tape, "bind", path, root)
 
 
 def forget_host(tape: Tape, root: At) -> None:
@@ -170,11 +164,12 @@ def restrict_proc(tape: Tape, host: Host) -> None:
 
 def _bound_kernel_objects(tape: Tape) -> None:
     """Leave the user some of what is counted for all processes of a user, in whatever namespace they are."""
-    fd, text = tape.cell(), str(layout.INOTIFY_INSTANCES).encode()
-    path = b"/proc/sys/user/max_inotify_instances"
-    tape.call("proc", "openat", AT_FDCWD, path, os.O_WRONLY | os.O_CLOEXEC, 0, into=fd)
-    tape.call("proc", "write", Word(fd), text, len(text), why="bound the inotify instances")
-    tape.call("proc", "close", Word(fd))
+    fd = tape.cell()
+    for name, most in (("instances", layout.INOTIFY_INSTANCES), ("watches", layout.INOTIFY_WATCHES)):
+        path, text = f"/proc/sys/user/max_inotify_{name}".encode(), str(most).encode()
+        tape.call("proc", "openat", AT_FDCWD, path, os.O_WRONLY | os.O_CLOEXEC, 0, into=fd)
+        tape.call("proc", "write", Word(fd), text, len(text), why=f"bound the inotify {name}")
+        tape.call("proc", "close", Word(fd))
 
 
 def _make_scratch(tape: Tape, tmp_bytes: int) -> None:

@@ -299,7 +299,8 @@ class Server:
         except OSError:  # it has ended; or out of descriptors: it stays in the backlog until a session has left
             self.unwatch(self._listener.fileno())
             return False
-        if peer_of(connection)[1] != os.geteuid():
+        pid, uid = peer_of(connection)
+        if uid != os.geteuid() or _user_namespace(pid) != _user_namespace(os.getpid()):  # nor one from inside a sandbox
             connection.close()
             return True
         self._call(self.meet(connection).begin)
@@ -324,3 +325,11 @@ class Server:
             if any(ended.si_pid in session.pids for session in self._sessions):
                 return
             os.waitpid(ended.si_pid, 0)
+
+
+def _user_namespace(pid: int) -> str:
+    """That of a process; empty when it cannot be told, which is nobody's."""
+    try:
+        return os.readlink(f"/proc/{pid}/ns/user")
+    except OSError:
+        return ""

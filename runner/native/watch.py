@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Collection
 from dataclasses import dataclass
 
@@ -11,6 +12,7 @@ from skillkeep.runner.native.failures import LayerError
 __all__ = ["Peaks", "look", "memory_of", "require_watch"]
 
 _PAGE = os.sysconf("SC_PAGE_SIZE")
+_LOOK_SECONDS = 0.005
 _SOCKET_BYTES = 212_992
 """What a socket may hold unread (net.core.wmem_default): nothing but the number of sockets tells of it."""
 
@@ -67,7 +69,7 @@ def memory_of(pids: list[int], most: int | None) -> int:
     """Bytes that the processes hold of their own: private pages, and pages shared among them but with no file.
 
     The quick count takes shared pages for files'; only when pages of either kind could be above `most` are they told
-    apart, and pages of several processes counted once.
+    apart, and only when those without a file could be are pages of several processes counted once.
     """
     private, all_of_it = 0, 0
     for pid in pids:
@@ -75,7 +77,15 @@ def memory_of(pids: list[int], most: int | None) -> int:
         private, all_of_it = private + max(resident - shared, 0), all_of_it + resident
     if most is None or private > most or all_of_it <= most:
         return private
-    return private + sum(map(_shared, pids))
+    found = {pid: _told(pid, "status", "RssShmem:") for pid in pids}
+    if private + sum(found.values()) <= most:
+        return private + sum(found.values())
+    # One that has made its memory of many pieces answers slowly, and all others wait: after a while each counts whole.
+    until = time.monotonic() + _LOOK_SECONDS
+    return private + sum(
+        min(_told(pid, "smaps_rollup", "Pss_Shmem:", otherwise=whole), whole) if time.monotonic() < until else whole
+        for pid, whole in found.items()
+    )
 
 
 def _resident(pid: int) -> tuple[int, int]:
@@ -88,15 +98,13 @@ def _resident(pid: int) -> tuple[int, int]:
     return resident * _PAGE, shared * _PAGE
 
 
-def _shared(pid: int) -> int:
-    """Bytes of shared memory without a file: this process's part of them, or all where that may not be asked."""
-    for name, key in (("smaps_rollup", "Pss_Shmem:"), ("status", "RssShmem:")):
-        try:
-            with open(f"/proc/{pid}/{name}", encoding="utf-8", errors="replace") as file:
-                return next((int(line.split()[1]) * 1024 for line in file if line.startswith(key)), 0)
-        except OSError:
-            continue
-    return 0
+def _told(pid: int, name: str, key: str, otherwise: int = 0) -> int:
+    """Bytes of shared memory without a file, all or this process's part of them; `otherwise` when it is not told."""
+    try:
+        with open(f"/proc/{pid}/{name}", encoding="utf-8", errors="replace") as file:
+            return next((int(line.split()[1]) * 1024 for line in file if line.startswith(key)), 0)
+    except OSError:
+        return otherwise
 
 
 def _sockets(init: int) -> int:

@@ -56,10 +56,23 @@ class WayOut:
             os.waitpid(self.pid, 0)
         text = os.pread(self._log, os.fstat(self._log).st_size, 0).decode("utf-8", "replace")
         os.close(self._log)
-        attempts = [json.loads(line) for line in text.splitlines()[:_MOST_ATTEMPTS]]
+        attempts = _listed([json.loads(line) for line in text.splitlines()])
         if early:
             attempts.append({"host": "", "port": 0, "allowed": False, "reason": "the egress proxy ended early"})
         return attempts
+
+
+def _listed(attempts: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """All, or of very many each once, those that were let through before others; what is left out is said.
+
+    So nobody hides where it went behind a crowd of attempts that go nowhere.
+    """
+    if len(attempts) <= _MOST_ATTEMPTS:
+        return attempts
+    once = list({json.dumps(each): each for each in attempts}.values())
+    kept = sorted(once, key=lambda each: not each["allowed"])[: _MOST_ATTEMPTS - 1]
+    reason = f"{len(attempts)} attempts were noted; each is listed once, and {len(once) - len(kept)} are not"
+    return [*kept, {"host": "", "port": 0, "allowed": False, "reason": reason}]
 
 
 def own_starter() -> list[str]:

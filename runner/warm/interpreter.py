@@ -81,6 +81,7 @@ class WarmInterpreter:
         self._alive, self._held = os.pipe2(os.O_CLOEXEC)
         try:
             self._standing = self._build(request)
+            self._kills = self._standing.memory_kills()
             self._start(request, idle_seconds)
         except BaseException:
             self.close()
@@ -165,9 +166,11 @@ class WarmInterpreter:
             user_seconds=user,
             system_seconds=system,
             peak_memory=memory,
-            bounded="memory" in self._standing.bounded_by,
             memory_limit=request.policy.memory_bytes,
         )
+        if ended.killed:
+            before, self._kills = self._kills, self._standing.memory_kills()
+            ended = replace(ended, starved=self._kills > before)
         result = result_of_ended(ended, out, err, assurance, request.policy.digest, request.run_id)
         return replace(result, tool_digest=None if request.tool is None else request.tool.digest)
 

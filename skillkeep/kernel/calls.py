@@ -19,6 +19,7 @@ __all__ = [
     "any_bit",
     "families",
     "ordinary_rules",
+    "socket_options",
     "without_sigio",
 ]
 
@@ -26,7 +27,7 @@ AF_UNIX, AF_INET, AF_INET6, AF_NETLINK = 1, 2, 10, 16
 
 _FILES = """
     read write open close stat fstat lstat lseek pread64 pwrite64 readv writev preadv pwritev preadv2 pwritev2
-    access faccessat faccessat2 openat openat2 creat newfstatat statx readlink readlinkat getdents getdents64
+    access faccessat faccessat2 openat creat newfstatat statx readlink readlinkat getdents getdents64
     getcwd chdir fchdir rename renameat renameat2 mkdir mkdirat rmdir link linkat unlink unlinkat symlink
     symlinkat mknod mknodat chmod fchmod fchmodat fchmodat2 chown fchown lchown fchownat umask utime utimes
     utimensat futimesat truncate ftruncate fallocate fadvise64 readahead fsync fdatasync sync_file_range syncfs
@@ -81,8 +82,10 @@ _DANGEROUS = """
     seccomp
     nfsservctl uselib ustat sysfs _sysctl personality
 """
-# Namespace flags that `clone` may not carry; CLONE_NEWTIME cannot be given to it.
-_CLONE_NEW = 0x7E020000
+# Namespace flags that `clone` may not carry; CLONE_NEWTIME cannot be given to it. Nor CLONE_PARENT: a child of somebody
+# who never waits for it stays for good.
+_CLONE_REFUSED = 0x7E020000 | 0x8000
+_RENAME_WHITEOUT = 4  # leaves a device's node behind
 MODE_ARGUMENT = {"chmod": 1, "fchmod": 1, "fchmodat": 2, "fchmodat2": 2}
 _MAKING = {"creat": 1, "mknod": 1, "mknodat": 2}
 _DEVICE_BIT = 0o020000  # of a file's type: set for both kinds of devices, and not for files, folders, pipes and sockets
@@ -90,7 +93,15 @@ _RLIMIT_CORE = 4
 _SPECIAL_BITS = 0o6000
 _O_CREAT, _O_TMPFILE = 0o100, 0o20000000
 _TIOCSTI, _TIOCLINUX, _TIOCSETD, _TIOCCONS = 0x5412, 0x541C, 0x5423, 0x541D
-_FSVERITY, _FSCRYPT, _FSUUID = 0x40806685, 0x800C6613, 0x80111500
+# By the type in a command: terminals and descriptors, sockets, random numbers. All else is of file systems (who a disk
+# is, where a file lies on it, snapshots), of namespaces and of devices that no sandbox has, but for copies that share
+# blocks and asking for a file's flags, as cp and tar do.
+_IOCTL_TYPES = (0x5400, 0x8900, 0x5200)
+_IOCTLS = (0x40049409, 0x4020940D, 0xC0189436, 0x80086601, 0x801C581F)  # FICLONE ... FS_IOC_FSGETXATTR
+# Pages out of a pool that the host keeps for its own programs, which no limit of memory counts: argument and flag.
+_HUGE_PAGES = {"mmap": (3, 0x40000), "shmget": (2, 0o4000), "memfd_create": (1, 4)}
+# A filter on a socket is compiled into memory of the kernel that all users share, and that no control group counts.
+_SOL_SOCKET, _SOCKET_FILTERS = 1, (26, 50, 51, 52)
 # Leases make whoever opens the file next wait for 45 seconds; both answer with signals.
 _F_SETLEASE, _F_NOTIFY = 1024, 1026
 _F_SETOWN, _F_SETSIG, _F_SETOWN_EX, _FIOSETOWN, _SIOCSPGRP = 8, 10, 15, 0x8901, 0x8902
@@ -122,7 +133,8 @@ def without_sigio(rules: dict[str, Action | Rule]) -> dict[str, Action | Rule]:
     found: dict[str, Action | Rule] = {}
     for name, values in refused.items():
         rule = rules[name]
-        found[name] = Rule((Check(1, values, deny()), *(rule.checks if isinstance(rule, Rule) else ())), ALLOW)
+        checks, otherwise = (rule.checks, rule.otherwise) if isinstance(rule, Rule) else ((), rule)
+        found[name] = Rule((Check(1, values, deny()), *checks), otherwise)
     return found
 
 
@@ -138,11 +150,22 @@ def ordinary_rules() -> dict[str, Action | Rule]:
     for name, flags in (("open", 1), ("openat", 2)):
         not_making = Check(flags, (0,), ALLOW, mask=_O_CREAT | _O_TMPFILE)
         rules[name] = Rule((not_making, *any_bit(flags + 1, _SPECIAL_BITS, deny())), ALLOW)
-    rules["clone"] = Rule(any_bit(0, _CLONE_NEW, deny()), ALLOW)
+    rules["clone"] = Rule(any_bit(0, _CLONE_REFUSED, deny()), ALLOW)
     # Its flags lie in memory, out of a filter's reach; libraries fall back to clone on ENOSYS (moby#42680).
     rules["clone3"] = deny(errno.ENOSYS)
-    refused = (_TIOCSTI, _TIOCLINUX, _TIOCSETD, _TIOCCONS, _FSVERITY, _FSCRYPT, _FSUUID)
-    rules["ioctl"] = Rule((Check(1, refused, deny()),), ALLOW)
+    rules["openat2"] = deny(errno.ENOSYS)  # the mode of what it makes lies there, too
+    rules["renameat2"] = Rule(any_bit(4, _RENAME_WHITEOUT, deny()), ALLOW)
+    rules["setsockopt"] = Rule(socket_options(), ALLOW)
+    for name, (index, bit) in _HUGE_PAGES.items():
+        rules[name] = Rule(any_bit(index, bit, deny(errno.ENOMEM)), ALLOW)
+    rules["ioctl"] = Rule(
+        (
+            Check(1, _IOCTLS, ALLOW),
+            Check(1, (_TIOCSTI, _TIOCLINUX, _TIOCSETD, _TIOCCONS), deny()),
+            Check(1, _IOCTL_TYPES, ALLOW, mask=0xFF00),
+        ),
+        deny(errno.ENOTTY),
+    )
     rules["fcntl"] = Rule((Check(1, (_F_SETLEASE, _F_NOTIFY), deny()),), ALLOW)
     rules["prctl"] = Rule((Check(0, (*_PRCTL, _PRCTL_VMA, _PRCTL_AUXV), ALLOW),), deny())
     rules["personality"] = Rule((Check(0, (0, 0xFFFFFFFF), ALLOW),), deny())
@@ -155,6 +178,12 @@ def ordinary_rules() -> dict[str, Action | Rule]:
     rules["socket"] = families(AF_UNIX)
     rules["socketpair"] = families(AF_UNIX)
     return rules
+
+
+def socket_options(*first: Check) -> tuple[Check, ...]:
+    """The checks of `setsockopt`: `first`, which count for every level, then no filter on a socket."""
+    other_level = Check(1, (_SOL_SOCKET,), ALLOW, negated=True)
+    return (*first, other_level, Check(2, _SOCKET_FILTERS, deny()))
 
 
 def any_bit(index: int, bits: int, action: Action) -> tuple[Check, ...]:

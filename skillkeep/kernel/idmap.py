@@ -27,15 +27,16 @@ _NO_MAP = (
 )
 
 
-def mapped_copy(layer: str, path: str, on_disk: tuple[int, int], seen_as: tuple[int, int]) -> int:
-    """A detached copy of the mount tree at `path`, in which files of uid and gid `on_disk` are those of `seen_as`.
+def mapped_copy(layer: str, at: int, path: str, on_disk: tuple[int, int], seen_as: tuple[int, int]) -> int:
+    """A detached copy of the mount tree behind `at`, in which files of uid and gid `on_disk` are those of `seen_as`.
 
-    Files of every other owner belong to nobody there. The process must have a single thread: it is forked to
-    make the mapping. Raises KernelError, also where the file system does not know id-mapped mounts.
+    `path` is what messages call it. Files of every other owner belong to nobody there. The process must have a single
+    thread: it is forked to make the mapping. Raises KernelError, also where the file system does not know id-mapped
+    mounts.
     """
     namespace = _namespace(layer, IdMap(((on_disk[0], seen_as[0]),), ((on_disk[1], seen_as[1]),)))
     try:
-        fd = mounts.copy_tree(layer, path)
+        fd = mounts.copy_tree(layer, at)
         try:
             attr = mounts.MountAttr(set=_ATTR_IDMAP, userns_fd=namespace)
             syscall(layer, "mount_setattr", fd, b"", _AT_EMPTY_PATH | _AT_RECURSIVE, attr, ctypes.sizeof(attr))

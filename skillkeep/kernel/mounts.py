@@ -1,15 +1,19 @@
 """Mounts by descriptor: open a source first, attach it later under a root built from nothing.
 
 A path that was opened cannot be swapped for a link any more (CVE-2021-30465), and a source below a folder that
-only the caller may enter stays attachable after the ids have changed. Source: open_tree, move_mount,
-mount_setattr(2). All but `copy_tree` add steps to a tape.
+only the caller may enter stays attachable after the ids have changed. What is opened for somebody else leads through no
+link either: one could have been put there after the path was looked at. Source: open_tree, move_mount, mount_setattr,
+openat2(2). All but `open_plain`, `copy_tree` and `copy_tree_of` add steps to a tape.
 """
 
 from __future__ import annotations
 
 import ctypes
+import errno
 import os
+import struct
 
+from skillkeep.kernel.errors import KernelError
 from skillkeep.kernel.libc import AT_FDCWD, syscall
 from skillkeep.kernel.tape import Argument, At, Cell, Tape, Word
 
@@ -21,6 +25,8 @@ __all__ = [
     "leave_old_root",
     "make_private",
     "mount_new",
+    "open_plain",
+    "open_plain_tree",
     "open_tree",
     "open_tree_of",
     "pivot_into",
@@ -34,6 +40,9 @@ _MOVE_FROM_EMPTY = 0x4
 _ATTR_RDONLY, _ATTR_NOSUID, _ATTR_NODEV, _ATTR_NOEXEC = 1, 2, 4, 8
 _MS_NOSUID, _MS_NODEV, _MS_NOEXEC, _MS_BIND, _MS_REC, _MS_PRIVATE = 2, 4, 8, 0x1000, 0x4000, 0x40000
 _MNT_DETACH = 2
+_NO_LINKS = 2 | 4  # RESOLVE_NO_MAGICLINKS, RESOLVE_NO_SYMLINKS
+_PLAIN = struct.pack("=QQQ", os.O_PATH | os.O_CLOEXEC, 0, _NO_LINKS)  # struct open_how
+_PLAIN_INSIDE = struct.pack("=QQQ", os.O_PATH | os.O_CLOEXEC, 0, _NO_LINKS | 0x10)  # RESOLVE_IN_ROOT
 
 
 class MountAttr(ctypes.Structure):
@@ -42,16 +51,27 @@ class MountAttr(ctypes.Structure):
     _fields_ = tuple((name, ctypes.c_uint64) for name in ("set", "clear", "propagation", "userns_fd"))
 
 
-def copy_tree(layer: str, path: str) -> int:
-    """A detached copy of the mount tree at `path` (submounts included), as a descriptor of this process."""
-    flags = _OPEN_TREE_CLONE | _OPEN_TREE_CLOEXEC | _AT_RECURSIVE
-    return syscall(layer, "open_tree", AT_FDCWD, os.fsencode(path), flags)
+def open_plain(layer: str, path: str) -> int:
+    """An O_PATH descriptor of what is at `path`, through no link. Raises KernelError, for a link one with ELOOP."""
+    how = ctypes.create_string_buffer(_PLAIN, len(_PLAIN))
+    try:
+        return syscall(layer, "openat2", AT_FDCWD, os.fsencode(path), how, len(_PLAIN))
+    except KernelError as error:
+        if error.number == errno.ELOOP:
+            why = "A link stands in its path, and could be turned elsewhere: name the real folder."
+            raise KernelError(layer, error.number, f"open {path}", why) from error
+        raise
+
+
+def copy_tree(layer: str, fd: int) -> int:
+    """A detached copy of the mount tree behind an O_PATH descriptor (submounts included), as a descriptor."""
+    flags = _OPEN_TREE_CLONE | _OPEN_TREE_CLOEXEC | _AT_RECURSIVE | _AT_EMPTY_PATH
+    return syscall(layer, "open_tree", fd, b"", flags)
 
 
 def copy_tree_of(layer: str, fd: int) -> int:
     """A detached copy of the mount tree behind an O_PATH descriptor, cut off from what is mounted there later."""
-    flags = _OPEN_TREE_CLONE | _OPEN_TREE_CLOEXEC | _AT_RECURSIVE | _AT_EMPTY_PATH
-    tree = syscall(layer, "open_tree", fd, b"", flags)
+    tree = copy_tree(layer, fd)
     try:
         attr = MountAttr(propagation=_MS_PRIVATE)
         syscall(layer, "mount_setattr", tree, b"", _AT_EMPTY_PATH | _AT_RECURSIVE, attr, ctypes.sizeof(attr))
@@ -72,6 +92,15 @@ def open_tree(tape: Tape, layer: str, path: Argument, *, follow: bool = True, to
     flags = _OPEN_TREE_CLONE | _OPEN_TREE_CLOEXEC | _AT_RECURSIVE | (0 if follow else _AT_SYMLINK_NOFOLLOW)
     tape.call(layer, "open_tree", AT_FDCWD, path, flags, into=fd, tolerate=tolerate)
     return fd
+
+
+def open_plain_tree(tape: Tape, layer: str, path: Argument, root: At | None = None) -> Cell:
+    """As `open_tree` for a path without a link, of the host's root or of the one whose descriptor the cell holds."""
+    found, tree = tape.cell(), tape.cell()
+    how, where = (_PLAIN, AT_FDCWD) if root is None else (_PLAIN_INSIDE, Word(root))
+    tape.call(layer, "openat2", where, path, tape.data(how), len(how), into=found, why="open the source of a bind")
+    open_tree_of(tape, layer, found, tree)
+    return tree
 
 
 def restrict(

@@ -53,22 +53,26 @@ class Overlay:
 
 
 def overlay_copy(path: str, upper_bytes: int, seen_as: tuple[int, int] | None) -> Overlay:
-    """An overlay over the folder `path` that takes at most `upper_bytes` of changes.
+    """An overlay over the folder `path`, which leads through no link, that takes at most `upper_bytes` of changes.
 
     With `seen_as` (root only) what belongs to the folder's owner is shown as that uid and gid's. A folder with other
     mounts below it is refused, for whoever asks. The process must have a single thread: it is forked. Raises
     KernelError("overlay").
     """
-    state = os.stat(path)
-    if not stat.S_ISDIR(state.st_mode):
-        raise KernelError(LAYER, errno.ENOTDIR, path, "A dry run is for folders.")
-    owner = (state.st_uid, state.st_gid)
-    lower = None if seen_as is None else _mapped(path, owner, seen_as)
+    at = mounts.open_plain(LAYER, path)
+    try:
+        state = os.fstat(at)
+        if not stat.S_ISDIR(state.st_mode):
+            raise KernelError(LAYER, errno.ENOTDIR, path, "A dry run is for folders.")
+        lower = None if seen_as is None else _mapped(at, path, (state.st_uid, state.st_gid), seen_as)
+    finally:
+        os.close(at)
+    below = _Lower(path, (state.st_dev, state.st_ino), lower)
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     try:
         child = os.fork()
         if child == 0:
-            _child(theirs, path, lower, _options(upper_bytes, stat.S_IMODE(state.st_mode), seen_as))
+            _child(theirs, below, _options(upper_bytes, stat.S_IMODE(state.st_mode), seen_as))
         theirs.close()
         with ours:
             try:
@@ -81,16 +85,25 @@ def overlay_copy(path: str, upper_bytes: int, seen_as: tuple[int, int] | None) -
             os.close(lower)
 
 
-def _mapped(path: str, owner: tuple[int, int], seen_as: tuple[int, int]) -> int:
+def _mapped(at: int, path: str, owner: tuple[int, int], seen_as: tuple[int, int]) -> int:
     """The lower layer, where root shows it as another owner's; what cannot be shown so may be a mount below it."""
     try:
-        return mapped_copy(LAYER, path, owner, seen_as)
+        return mapped_copy(LAYER, at, path, owner, seen_as)
     except KernelError:
         try:
-            _refuse_mounts(f"{os.path.realpath(path)}/")
+            _refuse_mounts(f"{os.path.normpath(path)}/")
         except KernelError as error:
             raise KernelError(LAYER, error.number, error.detail, _NO_MOUNTS) from error
         raise
+
+
+@dataclass(frozen=True)
+class _Lower:
+    """The folder: its path and inode, and the tree where root shows it as another owner's."""
+
+    path: str
+    inode: tuple[int, int]
+    tree: int | None
 
 
 @dataclass(frozen=True)
@@ -126,14 +139,14 @@ def _hear(channel: socket.socket) -> list[int]:
     raise KernelError(LAYER, int(number or b"5"), (what or b"the helper ended").decode("utf-8", "replace"), hint)
 
 
-def _child(channel: socket.socket, path: str, lower: int | None, upper: _Upper) -> None:
+def _child(channel: socket.socket, lower: _Lower, upper: _Upper) -> None:
     """Never returns."""
     try:
-        syscall(LAYER, "unshare", _NEW_MOUNT | (_NEW_USER if lower is None else 0))
+        syscall(LAYER, "unshare", _NEW_MOUNT | (_NEW_USER if lower.tree is None else 0))
         channel.send(b"ok")
         if channel.recv(16):
             syscall(LAYER, "mount", None, b"/", None, _MS_REC_PRIVATE, None)
-            tree = mounts.copy_tree(LAYER, path) if lower is None else lower
+            tree = _copied(lower) if lower.tree is None else lower.tree
             socket.send_fds(channel, [b"ok"], _build(tree, upper))
     except KernelError as error:
         _report(channel, error.number, error.detail)
@@ -141,6 +154,15 @@ def _child(channel: socket.socket, path: str, lower: int | None, upper: _Upper) 
         _report(channel, error.errno or errno.EIO, "build the overlay")
     finally:
         os._exit(0)
+
+
+def _copied(lower: _Lower) -> int:
+    """The mount tree, opened once more: only what is of the child's own namespace can be copied there."""
+    at = mounts.open_plain(LAYER, lower.path)
+    state = os.fstat(at)
+    if (state.st_dev, state.st_ino) != lower.inode:
+        raise KernelError(LAYER, errno.ESTALE, f"open {lower.path}", "It was changed meanwhile.")
+    return mounts.copy_tree(LAYER, at)
 
 
 def _report(channel: socket.socket, number: int, what: str) -> None:

@@ -7,7 +7,14 @@ import resource
 from skillkeep.kernel.errors import KernelError
 from skillkeep.kernel.tape import Tape
 
-__all__ = ["LAYER", "NO_CORE_DUMP", "OF_EVERY_PAYLOAD", "set_limits", "tape_limit", "within_hard"]
+__all__ = [
+    "LAYER",
+    "NO_CORE_DUMP",
+    "OF_EVERY_PAYLOAD",
+    "set_limits",
+    "tape_limit",
+    "within_hard",
+]
 
 LAYER = "rlimits"
 NO_CORE_DUMP = 1
@@ -18,7 +25,7 @@ OF_EVERY_PAYLOAD = {
     "queues": 0,
     "realtime": 0,
     "nice": 0,
-    "signals": 4096,
+    "signals": 256,
 }
 """Whatever the run and its caller may: what reaches beyond a sandbox, or is counted for a whole user."""
 

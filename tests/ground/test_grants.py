@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from skillkeep.grants import check_path, grant_of_place, is_grantable, normal_grant, widest
+from skillkeep.grants import check_path, grant_of_place, holds_server, is_grantable, normal_grant, widest
 
 
 @pytest.mark.parametrize(
@@ -55,6 +55,21 @@ def test_only_what_is_the_users_to_give_is_shown(tmp_path: Path) -> None:
     for path in (tmp_path / "link", tmp_path / "missing", tmp_path, home, home / "x", Path("/dev/null")):
         with pytest.raises(ValueError, match=r"^it "):
             check_path(str(path), home)
+
+
+def test_the_fork_servers_own_folder_is_nobodys_to_give(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever reaches its socket has it run anything with the user's rights, outside of every sandbox."""
+    run = tmp_path / "run"
+    (run / "skillkeep" / "sub").mkdir(parents=True)
+    (tmp_path / "project").mkdir()
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(run))
+    home = tmp_path / "home"
+    for path in (run, run / "skillkeep", run / "skillkeep" / "sub"):
+        with pytest.raises(ValueError, match="fork server"):
+            check_path(str(path), home)
+    assert check_path(str(tmp_path / "project"), home) == tmp_path / "project"
+    assert holds_server(Path("/tmp/skillkeep-1000-3"))
+    assert not holds_server(Path("/tmp/skillkeep-1000-30"))
 
 
 def test_a_hint_is_a_grant_that_can_be_given() -> None:

@@ -13,9 +13,10 @@ CODE = """
 import os
 from skillkeep.kernel.errors import KernelError
 from skillkeep.kernel.idmap import mapped_copy
+at = os.open("/proc", os.O_PATH)
 before = os.listdir("/proc/self/fd")
 try:
-    mapped_copy("bind", "/proc", (0, 0), (65534, 65534))
+    mapped_copy("bind", at, "/proc", (0, 0), (65534, 65534))
 except KernelError as error:
     print(error.layer, error.number, "/proc" in error.detail, "id-mapped" in error.hint)
 print(os.listdir("/proc/self/fd") == before)

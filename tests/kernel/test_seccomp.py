@@ -87,7 +87,22 @@ def test_the_ordinary_rules_mean_the_same_on_each_architecture(arch: str) -> Non
     assert compiled.decide("socket", [AF_UNIX | 1 << 32, 1]) == ALLOW  # the kernel reads an int, too
     assert compiled.decide("ioctl", [0, 0x5412 | 1 << 40]) == deny()
     assert compiled.decide("ioctl", [0, 0x5401]) == ALLOW
-    assert compiled.decide("ioctl", [0, 0x80111500]) == compiled.decide("ioctl", [0, 0x40806685]) == deny()
+    assert compiled.decide("ioctl", [0, 0x80111500]) == compiled.decide("ioctl", [0, 0x40806685]) == deny(errno.ENOTTY)
+    of_file_systems = (0x8008662C, 0x80811501, 0xC020660B, 0x50009401)  # a disk's number, its name, FIEMAP, a snapshot
+    assert {compiled.decide("ioctl", [0, each]) for each in of_file_systems} == {deny(errno.ENOTTY)}
+    assert (
+        compiled.decide("ioctl", [0, 0x40049409]) == compiled.decide("ioctl", [0, 0x541B]) == ALLOW
+    )  # FICLONE, FIONREAD
+    assert {compiled.decide("setsockopt", [3, 1, each]) for each in (26, 50, 51, 52)} == {deny()}
+    assert (
+        compiled.decide("setsockopt", [3, 41, 26]) == compiled.decide("setsockopt", [3, 1, 27]) == ALLOW
+    )  # IPV6_V6ONLY
+    assert compiled.decide("clone", [0x8000 | 17]) == compiled.decide("renameat2", [0, 0, 0, 0, 4]) == deny()
+    assert compiled.decide("renameat2", [0, 0, 0, 0, 3]) == ALLOW
+    assert compiled.decide("openat2") == deny(errno.ENOSYS)
+    huge = [("mmap", [0, 1 << 21, 3, 0x40022]), ("shmget", [0, 1 << 21, 0o4600]), ("memfd_create", [0, 4])]
+    assert {compiled.decide(name, words) for name, words in huge} == {deny(errno.ENOMEM)}
+    assert compiled.decide("mmap", [0, 4096, 3, 0x22]) == compiled.decide("memfd_create", [0, 1]) == ALLOW
     assert compiled.decide("fcntl", [0, 1024]) == compiled.decide("fcntl", [0, 1026 | 1 << 32]) == deny()
     assert compiled.decide("fcntl", [0, 1030]) == compiled.decide("fcntl", [0, 8]) == ALLOW
     assert compiled.decide("mknodat", [0, 0, 0o020600]) == compiled.decide("mknodat", [0, 0, 0o060600]) == deny()

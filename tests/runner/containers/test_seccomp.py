@@ -15,7 +15,8 @@ from skillkeep.runner.native.filters import payload_filter
 CHECKED = sorted(name for name, rule in ordinary_rules().items() if isinstance(rule, Rule))
 INTERESTING = [
     0, 1, 2, 3, 4, 10, 16, 38, 42, 0x5412, 0x541C, 0x1_0000_5412, 0x10000000, 0x7E020000, 0o100, 0o6000, 0o4755, 0o2000,
-    0o20000000, 0xFFFFFFFF, 2**64 - 1, 0x53564D41, 0x80001, 0x80002, 0x801,
+    0o20000000, 26, 50, 0x40049409, 0x541B, 0x8901, 0x8008662C, 0xFFFFFFFF, 2**64 - 1, 0x53564D41, 0x80001, 0x80002,
+    0x801,
 ]  # fmt: skip
 numbers = st.one_of(st.sampled_from(INTERESTING), st.integers(0, 2**64 - 1), st.integers(0, 255))
 

@@ -12,6 +12,7 @@ from skillkeep.home import Home
 from skillkeep.runner.dryrun.change import Kind, Type
 from skillkeep.runner.dryrun.collect import Limits, collect
 from skillkeep.runner.dryrun.store import DryRuns
+from skillkeep.runner.errors import RunnerError
 
 FILES = {"a": "one\n", "b": "two\n", "d/x": "x\n", "d/sub/y": "y\n", "e/f": "f\n", "bin": b"\0\1"}
 
@@ -200,17 +201,16 @@ def test_what_changes_in_the_project_during_the_run_is_marked(home: Home) -> Non
     assert (found["a"].conflict, found["b"].conflict) == (True, False)
 
 
-def test_a_root_that_has_become_a_link_is_not_collected_through_it(home: Home) -> None:
+def test_a_root_that_has_become_a_link_is_not_run_over(home: Home) -> None:
     project = project_for(home, FILES)
 
     def swap() -> None:
         project.root.rename(project.root.with_name("moved"))
         project.root.symlink_to("moved")
 
-    result, run = project.meddled(swap).run("echo out; echo x > new")
-    assert (result.stdout, result.exit_code) == (b"out\n", 0)
-    assert (run.empty, run.lost, len(result.unrecorded)) == (True, True, 1)
-    assert "is lost: cannot collect what was written" in result.unrecorded[0]
+    with pytest.raises(RunnerError, match="Too many levels of symbolic links") as refused:
+        project.meddled(swap).run("echo out; echo x > new")
+    assert "A link stands in its path" in refused.value.hint
     assert DryRuns(home).waiting() == ()
     assert sorted(os.listdir(home.root / "dry_runs")) == [".lock"]
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import socket
+
 import pytest
 
 from skillkeep.hosts import normal_host, parse_place, place_text
-from skillkeep.runner.egress.allow import AllowList, Refused, check_address
+from skillkeep.runner.egress.allow import AllowList, Refused, check_address, refuse_own
 
 LIST = AllowList.of(["api.example.com:443", "*.cdn.example.com:443", "192.0.2.7:8080", "[2001:db8::1]:443"])
 
@@ -61,6 +63,7 @@ def test_an_entry_that_is_none_is_refused(text: str) -> None:
         "127.0.0.1", "127.255.0.3", "0.0.0.0", "10.1.2.3", "172.16.0.1", "192.168.1.1", "169.254.169.254", "100.64.0.1",
         "224.0.0.1", "255.255.255.255", "240.0.0.1", "::1", "::", "fe80::1", "fc00::1", "fd00:ec2::254", "ff02::1",
         "::ffff:127.0.0.1", "::ffff:10.0.0.1", "64:ff9b::7f00:1", "2002:7f00:1::", "not an address", "fe80::1%1",
+        "168.63.129.16", "192.0.0.192", "fec0::1", "64:ff9b:1::a00:1", "::ffff:168.63.129.16",
     ],
 )  # fmt: skip
 def test_a_granted_name_that_leads_to_a_private_address_is_refused(address: str) -> None:
@@ -71,6 +74,20 @@ def test_a_granted_name_that_leads_to_a_private_address_is_refused(address: str)
 def test_a_public_address_is_dialled_as_it_was_found() -> None:
     assert check_address("api.example.com", "93.184.216.34") == "93.184.216.34"
     assert check_address("api.example.com", "2606:2800:220:1::1") == "2606:2800:220:1::1"
+
+
+def test_an_address_of_this_machine_is_not_dialled_unless_it_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As of a host with a public one: what listens there may trust whoever comes from the machine itself."""
+
+    def getsockname(self: socket.socket) -> tuple[str, int]:
+        return "93.184.216.34", 40_000
+
+    monkeypatch.setattr(socket.socket, "connect", lambda *_: None)
+    monkeypatch.setattr(socket.socket, "getsockname", getsockname)
+    with pytest.raises(Refused, match="which is this machine"):
+        refuse_own("api.example.com", "93.184.216.34")
+    refuse_own("api.example.com", "93.184.216.35")
+    refuse_own("93.184.216.34", "93.184.216.34")
 
 
 def test_a_private_address_is_dialled_when_the_grant_names_it() -> None:

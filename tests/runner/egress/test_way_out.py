@@ -270,3 +270,22 @@ def test_many_connections_at_once_are_served(bench: Bench, site: Site) -> None:
     )
     result = bench.run("python3", "-c", code, site.url(), egress=[site.grant], wall_seconds=110)
     assert result["stdout"] == "24 {b'from outside'}\n", result["stderr"]
+
+
+def test_an_attempt_that_is_let_through_shows_behind_a_crowd_of_refused_ones(bench: Bench, site: Site) -> None:
+    code = (
+        FETCH
+        + """
+import socket
+for number in range(230):
+    with socket.create_connection(("127.0.0.1", 3128)) as way:
+        way.sendall(f"CONNECT n{number}.example.invalid:443 HTTP/1.1\\r\\n\\r\\n".encode())
+        way.recv(100)
+u.urlopen(sys.argv[1], timeout=20).read()
+"""
+    )
+    result = bench.run("python3", "-c", code, site.url(), egress=[site.grant], wall_seconds=60)
+    assert result["exit_code"] == 0, result
+    assert ("127.0.0.1", site.port, True) in places(result)
+    assert len(result["attempts"]) == 200
+    assert result["attempts"][-1]["reason"] == "232 attempts were noted; each is listed once, and 32 are not"

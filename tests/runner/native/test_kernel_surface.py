@@ -14,6 +14,7 @@ import pytest
 from support.sandbox import NOBODY, Bench
 
 from skillkeep.kernel.syscalls import table
+from skillkeep.runner.native import layout
 
 CALLS = """
 import ctypes, errno, json, os, sys
@@ -251,3 +252,70 @@ def test_whoever_is_bounded_by_cores_stays_on_them(bench: Bench) -> None:
     layers = {layer["name"]: layer["facts"] for layer in answer["assurance"]["layers"]}
     by_quota = f"{len(os.sched_getaffinity(0))}\nchanged\n"
     assert answer["stdout"] == (by_quota if "cpu" in layers["cgroup"] else "1\nrefused\n")
+
+
+def test_what_reaches_past_the_sandbox_by_a_detail_of_a_call_is_refused(bench: Bench) -> None:
+    """A mode in memory, a device left by a rename, a child of one's parent, a compiled filter, a disk's number."""
+    code = (
+        CALLS
+        + """
+import fcntl, socket, struct
+how = ctypes.create_string_buffer(struct.pack("=QQQ", os.O_CREAT | os.O_WRONLY, 0o6755, 0))
+print(call(numbers["openat2"], -100, b"/tmp/setuid", how, 24))
+open("/tmp/plain", "w").close()
+print(call(numbers["renameat2"], -100, b"/tmp/plain", -100, b"/tmp/moved", 4))
+print(call(numbers["clone"], 0x8000 | 17, 0, 0, 0, 0))
+ours, theirs = socket.socketpair()
+program = ctypes.create_string_buffer(struct.pack("=HBBI", 6, 0, 0, 0xFFFF))
+for option in (26, 51):
+    try:
+        ours.setsockopt(socket.SOL_SOCKET, option, struct.pack("=HxxxxxxQ", 1, ctypes.addressof(program)))
+    except OSError as error:
+        print(errno.errorcode[error.errno])
+with open("/usr/bin/env", "rb") as file:
+    try:
+        fcntl.ioctl(file, 0x8008662C, bytes(8))
+    except OSError as error:
+        print(errno.errorcode[error.errno])
+print(sorted(os.listdir("/tmp")))
+"""
+    )
+    inside = bench.run("python3", "-c", code, json.dumps(table()))
+    answers = ["ENOSYS", "EPERM", "EPERM", "EPERM", "EPERM", "ENOTTY"]
+    assert inside["stdout"].split("\n")[:6] == answers, inside
+    assert "plain" in inside["stdout"]
+    assert "setuid" not in inside["stdout"]
+
+
+def test_watches_on_files_are_bounded_for_a_whole_sandbox(bench: Bench) -> None:
+    """They count for the user who made its user namespace, root included: without a bound one run takes all."""
+    code = """
+import ctypes, os
+libc = ctypes.CDLL(None, use_errno=True)
+fd, made = libc.inotify_init1(0), 0
+for number in range(5000):
+    name = f"/tmp/{number}"
+    open(name, "w").close()
+    if libc.inotify_add_watch(fd, name.encode(), 0x2) < 0:
+        break
+    made += 1
+print(made, ctypes.get_errno())
+"""
+    made, number = map(int, bench.inside(code)["stdout"].split())
+    assert (made, number) == (layout.INOTIFY_WATCHES, errno.ENOSPC)
+
+
+def test_a_source_that_has_become_a_link_is_not_opened(bench: Bench) -> None:
+    """Between the look at a granted folder and its mount another run could turn a folder below its own grant."""
+    folder, secret = bench.home / "granted", bench.home / "secret"
+    for each in (folder, secret):
+        each.mkdir()
+        each.chmod(0o777)
+    (secret / "key").write_text("the key")
+    folder.rename(bench.home / "moved")
+    folder.symlink_to(secret)
+    for source in (folder, folder / "key"):
+        bind = {"source": str(source), "target": "/grant", "writable": True}
+        done = json.dumps(bench.run("sh", "-c", "cat /grant/key /grant", binds=[bind]))
+        assert "symbolic links" in done
+        assert "the key" not in done
