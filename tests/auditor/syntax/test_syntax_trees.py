@@ -111,3 +111,24 @@ def test_any_text_gives_a_tree_with_spans_inside_it(context: Context, text: str)
         assert 0 <= start <= end <= len(text)
         assert syntax.source(node) == text[start:end]
     assert all(0 <= start <= end <= len(text) for start, end in syntax.errors)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "cat > a <<E\nExecStart=x\nE\necho b\n",
+        "cat <<-'EOF'\n\tEOFs are here\n\tEOF\necho b\n",
+        "sudo tee a <<END | cat\nENDS $HOME\nEND\necho b\n",
+    ],
+)
+def test_a_here_documents_line_that_begins_as_its_end_does_not_end_it(text: str) -> None:
+    syntax = parse(Context.SHELL, text)
+    assert syntax.complete
+    assert texts(syntax, "word")[-1] == "b"
+    assert text.splitlines()[1].strip() in "".join(texts(syntax, "heredoc_body"))
+
+
+def test_what_is_no_here_document_is_read_as_it_stands() -> None:
+    syntax = parse(Context.SHELL, "echo '<<i'\nif true; then\n  echo b\nfi\n")
+    assert syntax.complete
+    assert "if_statement" in [node.type for node in walk(syntax.root)]
