@@ -36,6 +36,8 @@ from skillkeep.auditor.engines.behaviour.swapped_payees import ANNOUNCED as TAKE
 from skillkeep.auditor.engines.behaviour.swapped_payees import pays, swapped_payees
 from skillkeep.auditor.engines.behaviour.trusted import trusted
 from skillkeep.auditor.engines.behaviour.unasked import loaded_by, unasked
+from skillkeep.auditor.engines.behaviour.wallet_keys import ANNOUNCED as KEY_LEAVES
+from skillkeep.auditor.engines.behaviour.wallet_keys import opens_wallets, sent_keys, wrapped_functions
 from skillkeep.auditor.engines.behaviour.whole_environment import sent_environments
 from skillkeep.auditor.engines.examples import example_severity
 from skillkeep.auditor.engines.installers import saves_installer
@@ -85,6 +87,8 @@ class BehaviourEngine(Engine):
             _judged_alone(segment, emit)
             if may_drain(segment.text):
                 emit.notes.setdefault("drains", set()).add(file.path)
+            if opens_wallets(segment.text):
+                emit.notes.setdefault("wallets", set()).add(file.path)
             if looks_up(segment.text):
                 emit.notes.setdefault("looks_up", set()).add(file.path)
             if segment.context is Context.TEXT:
@@ -147,6 +151,8 @@ def _judged_alone(segment: Segment, emit: Emitter) -> None:
     for start, address in masked_addresses(segment.text):
         at = segment.locate(start, start + 1)
         emit.finding("behaviour-masked-address", at, address[:200], f"the numbers are {address[:120]}, masked")
+    for at, text, why in wrapped_functions(segment):
+        emit.finding("behaviour-tampered-library", at, text, why)
     for at, text in sent_environments(segment):
         emit.finding("code-environment-sent", at, text, "all variables of the environment go into a request")
     for at, text in other_ways(segment):
@@ -236,9 +242,11 @@ def _tampered(tree: SourceTree, acts: list[Act], emit: Emitter) -> None:
 
 
 def _followed_back(tree: SourceTree, documents: Documents, emit: Emitter) -> None:
-    """What names that are looked up carry, and a wallet's balance, or a right over all of it, for a fixed address."""
-    looks, drains = emit.notes.get("looks_up"), emit.notes.get("drains")
-    programs = [each for file in tree.files for each in code_of(file)] if looks or drains else []
+    """What names that are looked up carry, a wallet's keys, and its balance or a right over it for a fixed address."""
+    looks, drains, wallets = (emit.notes.get(noted) for noted in ("looks_up", "drains", "wallets"))
+    programs = [each for file in tree.files for each in code_of(file)] if looks or drains or wallets else []
+    for at, text, why in sent_keys(programs) if wallets else ():
+        emit.finding("announced-behaviour" if documents.says(KEY_LEAVES) else "tactic-phrase-sent", at, text, why)
     for at, text, why in looked_up(programs, documents) if looks else ():
         emit.finding("tactic-dns-data", at, text, why)
     for at, text, why, said in drained(programs, documents) if drains else ():

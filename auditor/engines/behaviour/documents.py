@@ -19,7 +19,16 @@ _RESERVED: Final = frozenset({"example", "invalid", "test", "localhost", "local"
 _DENIED: Final = re.compile(r"\b(?:never|not|no|nothing|without|nor|cannot|n't)\b[^.;:!?]{0,20}$")
 _OFFICIAL: Final = re.compile(r"\.(?:gov|mil|int|europa\.eu|go[vb]\.[a-z]{2}|gouv\.fr)$")
 """Below which no stranger gets a name."""
+_MANIFEST: Final = re.compile(
+    r"(?i)(?:^|/)(?:package|manifest|plugin|composer|deno)\.jsonc?$|(?:^|/)(?:setup\.(?:py|cfg)|pyproject\.toml|cargo\.toml)$"
+    r"|\.gemspec$"
+)
+_DESCRIBED: Final = re.compile(
+    r"(?<![\w-])[\"']?description[\"']?\s{0,4}[:=]\s{0,4}(?P<told>\"{1,3}[^\"\n]{8,}|'{1,3}[^'\n]{8,})"
+)
+_CALLED: Final = re.compile(r"(?<![\w-])[\"']?name[\"']?\s{0,4}[:=]\s{0,4}[\"']([^\"'\n]{2,200})")
 _MOST_TEXT: Final = 400_000
+_LEAST_TEXT: Final = 40
 _SHORTEST: Final = 3
 
 
@@ -31,8 +40,15 @@ class Documents:
         self._answers: dict[str, bool] = {}
 
     @cached_property
+    def _said(self) -> tuple[str, bool]:
+        """What is said, and whether a document says it: a manifest's own words count where there is none."""
+        text = " ".join(_told(self._files).lower().split())
+        described = " ".join(_described(self._files).lower().split()) if len(text) < _LEAST_TEXT else ""
+        return f"{text} {described}".strip(), bool(described) or len(text) >= _LEAST_TEXT
+
+    @property
     def _text(self) -> str:
-        return " ".join(_told(self._files).lower().split())
+        return self._said[0]
 
     @cached_property
     def _squashed(self) -> str:
@@ -40,8 +56,8 @@ class Documents:
 
     @property
     def silent(self) -> bool:
-        """True for a tool without documents."""
-        return len(self._text) < 40
+        """True for a tool without documents, of which no manifest tells what it is for."""
+        return not self._said[1]
 
     @cached_property
     def promise(self) -> str:
@@ -99,6 +115,17 @@ def _told(files: Iterable[SourceFile]) -> str:
             size += len(told[-1]) + 1
         if size > _MOST_TEXT:
             break
+    return "\n".join(told)[:_MOST_TEXT]
+
+
+def _described(files: Iterable[SourceFile]) -> str:
+    """What the manifests of packages and extensions say that they are for, with their names; empty for nothing."""
+    told: list[str] = []
+    for file in files:
+        text = file.text if file.whole and _MANIFEST.search(file.known_as) else None
+        if text is not None and (described := _DESCRIBED.search(text)) is not None:
+            called = _CALLED.search(text)
+            told += [called[1] if called else "", described["told"].strip("\"'")]
     return "\n".join(told)[:_MOST_TEXT]
 
 

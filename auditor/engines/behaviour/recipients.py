@@ -43,6 +43,7 @@ _PRINTED: Final = lazily(  # a whole command that prints one text: a hint for a 
     r"(?m)^[ \t]*(?:echo|printf)[ \t]+(?:-[en]+[ \t]+)?(?:\"(?:[^\"`$\n]|\$[^(\"\n])*\"|'[^'\n]*')"
     r"[ \t]*(?:1?>&2[ \t]*)?$"
 )
+_HIDDEN: Final = "a hidden copy"  # which nobody sees who gets the mail: none is taken for granted
 _RUN: Final = frozenset({"a source", "a program"})  # what such recipients give is run
 _READ_AGAIN: Final = lazily(  # what is printed may be run
     r"\|[ \t]*(?:sudo[ \t]+)?(?:/[\w/]*/)?(?:ba|z|da|k)?sh\b|\b(?:eval|source|xargs)\b|sh[ \t]+-\w*c\b|<\("
@@ -133,9 +134,13 @@ def declared_sources(file: SourceFile) -> Iterator[Recipient]:
 
 def named_nowhere(found: Recipient, documents: Documents) -> bool:
     """True when no document names the recipient, its domain or its host; what vendors document names itself."""
-    if documents.silent or documents.holds(found.to) or (found.what in _RUN and is_installer(found.to)):
+    if (
+        (documents.silent and found.what != _HIDDEN)
+        or documents.holds(found.to)
+        or (found.what in _RUN and is_installer(found.to))
+    ):
         return False
-    if found.what == "an address":
+    if found.what in {"an address", _HIDDEN}:
         return not documents.names(found.to.rpartition("@")[2], exact=True)
     if "://" in found.to and found.what != "a channel":
         host = host_of(found.to)

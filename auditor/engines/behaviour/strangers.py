@@ -25,7 +25,7 @@ Stranger = tuple[Act, str, bool]  # the sending act, why its host is a stranger,
 _REACH: Final = 6  # lines between a request and the address that the parser saw
 _LOGIN: Final = "login_address"  # what is read and where it goes stand in one expression
 SENDS: Final = ("send", "query", "address", _LOGIN)
-_PRIVATE: Final = frozenset({"secret", "identity", "clipboard", "screen", "keys", _LOGIN})
+_PRIVATE: Final = frozenset({"secret", "identity", "clipboard", "screen", "keys", "typed_form", _LOGIN})
 READS: Final = frozenset({"local", "coin_key", *_PRIVATE})
 _NEAR: Final = 12  # lines between what is read and the request
 _VARIABLE: Final = re.compile(
@@ -125,20 +125,18 @@ def _is_own_key(read: Act, host: str) -> bool:
 
 
 def _read_near(tree: SourceTree, act: Act, acts: Sequence[Act], host: str) -> Act | None:
-    """What is read near `act`, besides the key of the service that it is sent to."""
+    """What is read near `act`, besides the key of the service that it is sent to; what is private comes first."""
     kinds = _PRIVATE if act.kind == "address" else READS
-    return next(
-        (
-            each
-            for each in acts
-            if each.path == act.path
-            and each.kind in kinds
-            and act.line - _NEAR <= each.line <= act.line + (_NEAR if each.kind == "coin_key" else 3)
-            and not _is_own_key(each, host)
-            and not _is_answer(tree, act, each)
-        ),
-        None,
+    found = (
+        each
+        for each in acts
+        if each.path == act.path
+        and each.kind in kinds
+        and act.line - _NEAR <= each.line <= act.line + (_NEAR if each.kind == "coin_key" else 3)
+        and not _is_own_key(each, host)
+        and not _is_answer(tree, act, each)
     )
+    return min(found, key=lambda each: each.kind not in _PRIVATE, default=None)
 
 
 def _is_answer(tree: SourceTree, act: Act, read: Act) -> bool:
