@@ -34,8 +34,12 @@ _BY_NAME = {
     "makefile": Context.SHELL, "gnumakefile": Context.SHELL, "justfile": Context.SHELL, "crontab": Context.SHELL,
     "dockerfile": Context.SHELL, "containerfile": Context.SHELL, "procfile": Context.SHELL, "pkgbuild": Context.SHELL,
     "gemfile": Context.RUBY, "rakefile": Context.RUBY, "podfile": Context.RUBY, "brewfile": Context.RUBY,
-    "vagrantfile": Context.RUBY, "sconstruct": Context.PYTHON, "wscript": Context.PYTHON, "readme": Context.INSTRUCTION,
-    "pip.conf": Context.CONFIG, "requirements.txt": Context.CONFIG,
+    "vagrantfile": Context.RUBY, "fastfile": Context.RUBY, "appfile": Context.RUBY, "dangerfile": Context.RUBY,
+    "guardfile": Context.RUBY, "capfile": Context.RUBY, "berksfile": Context.RUBY, "thorfile": Context.RUBY,
+    "sconstruct": Context.PYTHON, "sconscript": Context.PYTHON, "wscript": Context.PYTHON,
+    "earthfile": Context.SHELL, "apkbuild": Context.SHELL, "jenkinsfile": Context.TEXT, "cmakelists.txt": Context.TEXT,
+    "tiltfile": Context.TEXT, "workspace": Context.TEXT, "snakefile": Context.TEXT, "readme": Context.INSTRUCTION,
+    "pip.conf": Context.CONFIG, "requirements.txt": Context.CONFIG, "conanfile.txt": Context.CONFIG,
 }  # fmt: skip
 _LABELS = {
     Context.SHELL: "bash sh shell zsh ksh fish console terminal shell-session shellsession sh-session cmdline command",

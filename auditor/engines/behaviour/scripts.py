@@ -36,6 +36,10 @@ _GROOVY: Final = lazily(
     r"(?P<body>\"(?:[^\"\\\n]|\\.){3,2000}\"|'(?:[^'\\\n]|\\.){3,2000}')\.execute\("
     r"|\bcommandLine[ \t(]{1,9}(?P<line>[^\n]{3,1000})"
 )
+_CMAKE: Final = lazily(  # what cmake hands to an interpreter
+    r"\bCOMMAND\s{1,40}(?P<body>(?:/[\w/]{1,40}/)?(?:(?:ba|z|da|k)?sh|python[0-9.]{0,4}|node|perl|ruby|powershell|pwsh)"
+    r"[ \t](?:[^()\"\n]|\"(?:[^\"\\]|\\.){0,2000}\"){1,400})"
+)
 _TASK: Final = lazily(
     r"^[ \t]{0,60}(?:-[ \t]{1,9})?(?:ansible\.(?:builtin|windows)\.)?(?:shell|command|raw|win_shell|job|cmd):"
     r"[ \t]{1,9}(?P<body>[^\n|>][^\n]{3,2000})$",
@@ -73,8 +77,10 @@ def scripts(file: SourceFile) -> Iterator[Script]:
     whole = Segment(file.path, Context.TEXT, file.text or "", anchor=file.place)
     if name.endswith((".tf", ".tf.json", ".hcl", ".pkr.hcl")):
         yield from _found(whole, _TERRAFORM, "a provisioner", Context.SHELL)
-    elif name.endswith((".gradle", ".groovy", ".gradle.kts")) or name == "jenkinsfile":
+    elif name.endswith((".gradle", ".groovy", ".gradle.kts")) or name.partition(".")[0] == "jenkinsfile":
         yield from _found(whole, _GROOVY, "the build", Context.SHELL)
+    elif name.endswith(".cmake") or name == "cmakelists.txt":
+        yield from (replace(found, context=Context.SHELL) for found in _found(whole, _CMAKE, "the build", None))
     elif is_unit(name):
         for start, command in unit_commands(whole.text):
             yield Script(whole, start, start + 1, command, Context.SHELL, "a unit")

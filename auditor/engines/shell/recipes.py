@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import islice
 from typing import Final
 
 from skillkeep.auditor.engines.interface import Context, Segment, SourceFile
@@ -38,6 +39,14 @@ _TABLE: Final = re.compile(r"^\[+[^\]\n]*\b(?:tasks?|scripts?|hooks?|commands?|a
 _ENTRY: Final = re.compile(
     r"^\s{0,40}[\"']?[\w.:-]{1,80}[\"']?\s{0,9}=\s{0,9}(?P<quote>[\"'])(?P<body>.{3,4000})(?P=quote)\s{0,9}$"
 )
+_BOUND: Final = re.compile(r"\b(?:\w{1,20}V|v)ariable[ \t]*:[ \t]*[\"']([A-Za-z_]\w{0,60})[\"']")
+_UNQUOTED: Final = re.compile(r"\\([\"'\\])")
+_PIPELINE: Final = re.compile(r"(?i)(?:^|/)jenkinsfile(?:\.[\w-]+)?$")
+_STEP: Final = re.compile(
+    r"(?<![\w.$])sh[ \t]{0,9}\(?\s{0,9}(?:script[ \t]{0,9}:[ \t]{0,9})?"
+    r"(?:\"\"\"(?P<long>(?:[^\"\\]|\\.|\"(?!\"\")){1,8000})\"\"\"|'''(?P<raw>(?:[^'\\]|\\.|'(?!'')){1,8000})'''"
+    r"|\"(?P<short>(?:[^\"\\\n]|\\.){3,4000})\"|'(?P<plain>(?:[^'\\\n]|\\.){3,4000})')"
+)
 _COMMANDS: Final = re.compile(r"(?m)^(?:commands|commands_pre|commands_post)[ \t]*=[ \t]*(.*(?:\n[ \t]+\S.*)*)")
 _MOST: Final = 400
 
@@ -51,6 +60,10 @@ def recipes(file: SourceFile) -> Iterator[Segment]:
             if process := _PROCESS.match(line):
                 yield Segment(file.path, Context.SHELL, process[2], number, len(process[1]), file.place, ("recipe",))
     yield from _listed(file, file.text)
+    for step in islice(_STEP.finditer(file.text), _MOST) if _PIPELINE.search(file.known_as) else ():
+        group = step.lastgroup or "plain"
+        body = step[group] if "\n" in step[group] else _UNQUOTED.sub(r"\1", step[group])
+        yield Segment(file.path, Context.SHELL, body, *_place(file.text, step.start(group)), file.place, ("recipe",))
     if not _FILES.search(file.known_as) and not _is_workflow(file):
         return
     lines = _EXPRESSION.sub(_spelled, file.text).split("\n")
@@ -97,8 +110,8 @@ def _place(text: str, at: int) -> tuple[int, int]:
 
 
 def given_names(file: SourceFile) -> frozenset[str]:
-    """What the file itself sets, such as the variables below ``env:``."""
-    return frozenset(_NAME.findall(file.text or ""))
+    """What the file itself sets, such as the variables below ``env:``, and those that a pipeline binds to a login."""
+    return frozenset(_NAME.findall(file.text or "")).union(_BOUND.findall(file.text or ""))
 
 
 def held_secrets(file: SourceFile) -> dict[str, str]:
