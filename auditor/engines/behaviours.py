@@ -25,6 +25,7 @@ from skillkeep.auditor.engines.behaviour.handed_workflows import handed_workflow
 from skillkeep.auditor.engines.behaviour.listed import listed, listed_in_code
 from skillkeep.auditor.engines.behaviour.looked_up import looked_up, looks_up
 from skillkeep.auditor.engines.behaviour.other_ways import other_ways
+from skillkeep.auditor.engines.behaviour.password_windows import taken_passwords
 from skillkeep.auditor.engines.behaviour.places import unnamed_places
 from skillkeep.auditor.engines.behaviour.printed_orders import printed_orders
 from skillkeep.auditor.engines.behaviour.recipients import Recipient, declared_sources, named_nowhere, recipients
@@ -151,6 +152,9 @@ def _judged_alone(segment: Segment, emit: Emitter) -> None:
     for start, address in masked_addresses(segment.text):
         at = segment.locate(start, start + 1)
         emit.finding("behaviour-masked-address", at, address[:200], f"the numbers are {address[:120]}, masked")
+    for at, text in taken_passwords(segment):
+        message = "a window that asks for a password as the system does, and what it is told is kept, tried or sent"
+        emit.finding("tactic-password-taken", at, text, message)
     for at, text, why in wrapped_functions(segment):
         emit.finding("behaviour-tampered-library", at, text, why)
     for at, text in sent_environments(segment):
