@@ -8,9 +8,10 @@ from typing import Any
 
 from skillkeep.auditor.engines.interface import Context, Emitter, Engine, Segment, SourceFile
 from skillkeep.auditor.engines.told_to_run import is_told_to_run
+from skillkeep.auditor.engines.zero_width import hidden_texts
 from skillkeep.auditor.frontmatter import Frontmatter, parse_frontmatter
 from skillkeep.auditor.interface import Location
-from skillkeep.auditor.languages import may_be_shell
+from skillkeep.auditor.languages import may_be_shell, sniff
 from skillkeep.auditor.patterns import RarePattern
 
 __all__ = ["ENGINE", "InstructionEngine"]
@@ -128,6 +129,12 @@ def _hidden(file: SourceFile, emit: Emitter) -> None:
                 emit.derive(plain, Context.INSTRUCTION, at, "tag characters")
     if _ZERO_WIDTH.search(text):
         _without_invisible(file, emit)
+    for hidden in hidden_texts(text):
+        at = whole.locate(hidden.start, hidden.end)
+        message = f"characters that nobody sees spell: {hidden.text[:120]}" if hidden.text else ""
+        emit.finding("hidden-zero-width-text", at, whole.line_at(hidden.start)[:200], message)
+        for context in (Context.INSTRUCTION, *sniff(hidden.text)) if hidden.text else ():
+            emit.derive(hidden.text, context, at, "zero-width characters")
 
 
 def _without_invisible(file: SourceFile, emit: Emitter) -> None:
