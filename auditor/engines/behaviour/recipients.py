@@ -10,6 +10,7 @@ from itertools import islice
 from typing import Any, Final
 
 from skillkeep.auditor.engines.behaviour.documents import Documents
+from skillkeep.auditor.engines.behaviour.strangers import is_remote
 from skillkeep.auditor.engines.installers import is_installer
 from skillkeep.auditor.engines.interface import Context, Segment, SourceFile
 from skillkeep.auditor.engines.network import host_of
@@ -44,6 +45,7 @@ _PRINTED: Final = lazily(  # a whole command that prints one text: a hint for a 
     r"[ \t]*(?:1?>&2[ \t]*)?$"
 )
 _HIDDEN: Final = "a hidden copy"  # which nobody sees who gets the mail: none is taken for granted
+_FOLDERS: Final = "a keeper of folders"  # of the user's home: a tool that tells nothing has no reason to
 _RUN: Final = frozenset({"a source", "a program"})  # what such recipients give is run
 _READ_AGAIN: Final = lazily(  # what is printed may be run
     r"\|[ \t]*(?:sudo[ \t]+)?(?:/[\w/]*/)?(?:ba|z|da|k)?sh\b|\b(?:eval|source|xargs)\b|sh[ \t]+-\w*c\b|<\("
@@ -135,13 +137,16 @@ def declared_sources(file: SourceFile) -> Iterator[Recipient]:
 def named_nowhere(found: Recipient, documents: Documents) -> bool:
     """True when no document names the recipient, its domain or its host; what vendors document names itself."""
     if (
-        (documents.silent and found.what != _HIDDEN)
+        (documents.silent and found.what not in {_HIDDEN, _FOLDERS})
         or documents.holds(found.to)
         or (found.what in _RUN and is_installer(found.to))
     ):
         return False
     if found.what in {"an address", _HIDDEN}:
         return not documents.names(found.to.rpartition("@")[2], exact=True)
+    if found.what == _FOLDERS:
+        host = host_of(found.to)
+        return is_remote(host.name) and not documents.names(host.name)
     if "://" in found.to and found.what != "a channel":
         host = host_of(found.to)
         if found.what == "a program" and _is_public(found.to):
