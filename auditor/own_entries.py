@@ -10,7 +10,7 @@ from skillkeep.auditor.engines.network import host_of
 from skillkeep.auditor.engines.tables import table
 from skillkeep.auditor.interface import Capability
 from skillkeep.auditor.lazily import lazily
-from skillkeep.auditor.services import hosts_by_place, services
+from skillkeep.auditor.services import hosts_by_place, hosts_in, services
 
 __all__ = ["own_entries"]
 
@@ -92,9 +92,33 @@ def own_entries(
         files = {path: text_of(path) for path in {raw.finding.location.path for raw in reads}}
         own = own or all(_is_stored(raw, store, files[raw.finding.location.path]) for raw in reads)
         one = not own and not sent and all(_asks_for_one(raw, store, files) for raw in reads)
-        if own or (one and _is_told(store, pages())):
+        reaches = hosts | {host for text in files.values() for host in hosts_in(text)}
+        if own or (one and _is_told(store, pages())) or _bears_name(entries, store, named, reaches, pages):
             found.add(store)
     return frozenset(found)
+
+
+def _bears_name(
+    entries: set[str], store: str, named: frozenset[str], hosts: set[str], pages: Callable[[], Iterable[str]]
+) -> bool:
+    """True for entries that have the tool's own name and that its pages name beside the store.
+
+    They go where the user's settings tell, or to the service that they are named after.
+    """
+    known = services()
+    for entry in entries:
+        words = [word for word in re.split(r"[-_]", entry.upper()) if word]
+        telling = set(words) - known.generic.union(table("shell")["names_of_nobody"])
+        if not telling or not all(f"={word}" in named for word in words):
+            return False
+        if any(host != "*" and not any(known.owns(f"{word}_KEY", host) for word in telling) for host in hosts):
+            return False
+        line = re.compile(
+            rf"(?i)(?:{_TOLD[store]})[^\n]{{0,200}}\b{entry}\b|\b{entry}\b[^\n]{{0,200}}(?:{_TOLD[store]})"
+        )
+        if not any(line.search(text) for text in pages()):
+            return False
+    return bool(entries)
 
 
 def _is_of(sent: Raw, store: str) -> bool:
