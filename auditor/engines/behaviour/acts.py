@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import Final
 
+from skillkeep.auditor.engines.behaviour.asked_payments import is_asked_payment
 from skillkeep.auditor.engines.behaviour.homes import home_uses
 from skillkeep.auditor.engines.interface import CONTINUED, Context, Segment, SourceFile
 from skillkeep.auditor.engines.tables import table
@@ -111,10 +112,14 @@ class Acts:
     def _found(self, kind: str) -> set[Act]:
         patterns = _compiled()[1]
         hits = [hit for index in self._near.get(kind, ()) for hit in patterns.find(index, self._data, _MOST)]
-        found = {self._act(kind, hit.start, hit.end) for hit in hits if self._is_sent(hit)}
+        found = {self._act(kind, hit.start, hit.end) for hit in hits if self._is_act(kind, hit)}
         if kind in _HOMES and any(map(self.of, _REMOVES)):
             found |= {self._act(*use) for use in self._home_uses if use[0] == kind}
         return found
+
+    def _is_act(self, kind: str, hit: Hit) -> bool:
+        """False where the words say so and the code does not."""
+        return self._is_sent(hit) and not (kind == "allowance" and is_asked_payment(self._data, hit.start))
 
     def _is_sent(self, hit: Hit) -> bool:
         """False for ``curl … | cut -d, -f2``: the option is the filter's, and no other one follows on the line."""
