@@ -66,7 +66,7 @@ _PASSES: Final = 3
 class Asked:
     """What is followed (`reads`) to where it `ends`; what matches `aside` goes elsewhere, and `is_none` excuses a read.
 
-    With `whole`, one member by its name is none of it.
+    With `whole`, one member by its name is none of it; without `given`, what a function is given is not followed there.
     """
 
     reads: re.Pattern[str]
@@ -74,6 +74,7 @@ class Asked:
     aside: re.Pattern[str]
     whole: bool = False
     is_none: Callable[[str], bool] | None = None
+    given: bool = True
 
     def has(self, code: str, home: _Function, own: dict[str, _Function]) -> bool:
         """True where `code` holds it: read there, by a name, or answered by a function of the file."""
@@ -173,7 +174,7 @@ def _follow(statement: _Statement, own: dict[str, _Function], asked: Asked) -> N
     for put in _PUT_INTO.finditer(code):
         if asked.has(put["what"] or put["given"] or "", home, own):
             home.named.add(put["into"] or put["on"])
-    for call in _CALL.finditer(code):
+    for call in _CALL.finditer(code) if asked.given else ():
         called = own.get(call["name"])
         if called and called is not home and asked.has(call["given"], home, own):
             called.named.update(called.given)

@@ -7,7 +7,7 @@ leave. It is followed to a request with a written-down host, and to functions of
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Final
 
@@ -83,6 +83,7 @@ _REPLACED: Final = lazily(
     re.MULTILINE,
 )
 _LONGEST: Final = 100_000
+_LONGEST_CALL: Final = 2_000
 _MOST: Final = 40
 
 
@@ -93,15 +94,15 @@ def opens_wallets(text: str) -> bool:
 
 def sent_keys(programs: Sequence[Segment]) -> Iterator[Taken]:
     """Every request of `programs` that takes what opens a wallet to a host that is written down."""
-    senders: set[str] | None = None
+    senders: dict[str, tuple[bool, ...]] | None = None
     for segment in programs:
         text = segment.text
         reads = _keys(text) if opens_wallets(text) else None
         if reads is None:
             continue
         if senders is None:
-            senders = {name for each in programs if len(each.text) <= _LONGEST for name in _senders(each.text)}
-        brought = senders.intersection(_brought(text))
+            senders = dict(found for each in programs if len(each.text) <= _LONGEST for found in _senders(each.text))
+        brought = {name: senders[name] for name in _brought(text).union(_own(text)) & senders.keys()}
         for start, end, statement, host in _sent(text, reads, brought):
             shown = " ".join(statement.split())[:200]
             yield segment.locate(start, end), shown, f"what opens a wallet goes to {host}"
@@ -112,7 +113,7 @@ def wrapped_functions(segment: Segment) -> Iterator[Taken]:
     text = segment.text
     if len(text) > _LONGEST or not _REQUEST.search(text):
         return
-    own = {found["name"]: found for found in _FUNCTION.finditer(text)}
+    own = _own(text)
     brought = _brought(text)
     for found in islice(_REPLACED.finditer(text), _MOST):
         head = own.get(found["by"]) if found["by"] else found
@@ -121,7 +122,7 @@ def wrapped_functions(segment: Segment) -> Iterator[Taken]:
         parts = head.groupdict()
         given = _parameters(parts.get("given") or parts.get("taken") or "")
         body = body_below(text, head.start(), head.end())
-        helpers = {name for name in own if re.search(rf"\b{name}\b", body)} & set(_senders(text))
+        helpers = {name: sent for name, sent in _senders(text) if re.search(rf"\b{name}\b", body)}
         reads = re.compile(rf"\b(?:{'|'.join(given) or '(?!)'})\b")
         if any(_sent(body, reads, helpers, text)):
             message = f"{found['what']} is replaced by what sends what it is given"
@@ -143,28 +144,60 @@ def _keys(text: str) -> re.Pattern[str] | None:
 
 
 def _sent(
-    text: str, reads: re.Pattern[str], helpers: set[str], around: str = ""
+    text: str, reads: re.Pattern[str], helpers: Mapping[str, tuple[bool, ...]], around: str = ""
 ) -> Iterator[tuple[int, int, str, str]]:
     """The statements of `text` that take what `reads` tells to a written-down host: from, to, the text and the host."""
     calls, started = "|".join([_ASKS, *sorted(helpers)]), "|".join(sorted(helpers)) or "(?!)"
     ends = re.compile(rf"\b(?:{calls})\(|\btarget[ \t]*=[ \t]*(?:{started})\b")
     given = names_given(around or text)
-    for start, end, statement in followed(text, Asked(reads, ends, _ASIDE)):
-        asked = ends.search(statement)
-        named = re.sub(r"\Atarget[ \t]*=[ \t]*|\($", "", asked[0]) if asked else ""
-        host = "somebody" if named in helpers else _host(statement, given)
+    for start, end, statement in followed(text, Asked(reads, ends, _ASIDE, given=False)):
+        host = _taken_by(statement, ends, reads, helpers) or _host(statement, given)
         if host:
             yield start, end, statement, host
 
 
+def _taken_by(
+    statement: str, ends: re.Pattern[str], reads: re.Pattern[str], helpers: Mapping[str, tuple[bool, ...]]
+) -> str:
+    """What such a function does with what `statement` gives it, in words; empty where it is given something else."""
+    for asked in ends.finditer(statement):
+        started = asked[0].startswith("target")
+        sent = helpers.get(re.sub(r"\Atarget[ \t]*=[ \t]*|\($", "", asked[0]))
+        if sent is not None:
+            parts = [statement[asked.end() :]] if started else _parts(statement[asked.end() :])
+            pairs = zip(parts, (True,) if started else sent, strict=False)
+            if any(goes and reads.search(_ASIDE.sub(" ", part)) for part, goes in pairs):
+                return "a host that is written down"
+    return ""
+
+
 def _host(statement: str, given: dict[str, str]) -> str:
-    found = _ADDRESS.search(with_given(statement, given))
+    """The host that a request of `statement` goes to, where it is written down and somebody else's."""
+    found = _ADDRESS.search(with_given(statement, given)) if _REQUEST.search(statement) else None
     host = host_of(found[0]).name if found else ""
     return host if host and is_remote(host) else ""
 
 
-def _senders(text: str) -> Iterator[str]:
-    """The functions of `text` that take what they are given to a host that is written down."""
+def _own(text: str) -> dict[str, re.Match[str]]:
+    return {found["name"]: found for found in _FUNCTION.finditer(text)}
+
+
+def _parts(called: str) -> list[str]:
+    """The arguments of a call, whose bracket is open."""
+    depth, parts = 0, [""]
+    for letter in called[:_LONGEST_CALL]:
+        depth += (letter in "({[") - (letter in ")}]")
+        if depth < 0:
+            break
+        if letter == "," and depth == 0:
+            parts.append("")
+        else:
+            parts[-1] += letter
+    return parts
+
+
+def _senders(text: str) -> Iterator[tuple[str, tuple[bool, ...]]]:
+    """The functions of `text` that take what they are given to a host that is written down, and what of it."""
     if not _REQUEST.search(text):
         return
     for found in islice(_FUNCTION.finditer(text), _MOST):
@@ -172,9 +205,9 @@ def _senders(text: str) -> Iterator[str]:
         body = body_below(text, found.start(), found.end())
         if given and _REQUEST.search(body):
             inner = body[body.find("\n") + 1 :] if "\n" in body else body[found.end() - found.start() :]
-            reads = re.compile(rf"\b(?:{'|'.join(given)})\b")
-            if any(_sent(inner, reads, set(), text)):
-                yield found["name"]
+            sent = tuple(any(_sent(inner, re.compile(rf"\b{name}\b"), {}, text)) for name in given)
+            if any(sent):
+                yield found["name"], sent
 
 
 def _parameters(given: str) -> list[str]:

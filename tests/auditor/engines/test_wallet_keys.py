@@ -93,6 +93,14 @@ HARMLESS: dict[str, dict[str, str]] = {
             f"await fetch('{HOST}', {{ method: 'POST', body: JSON.stringify({{ signature }}) }});\n"
         )
     },
+    "a key beside what is sent": {
+        "a.py": (
+            "import requests\nfrom eth_account import Account\n\n\ndef finish(audit, challenge, private_key):\n"
+            "    signature = sign_challenge(private_key, challenge)\n"
+            "    body = {'audit': audit, 'signature': signature}\n"
+            f"    return requests.post('{HOST}', json=body)\n\n\nfinish(number, text, keys['private_key'])\n"
+        )
+    },
     "the key of a service of wallets": {
         "a.ts": (
             "const secretKey = process.env.THIRDWEB_SECRET_KEY;\nexport const wallets = () => fetch(\n"
