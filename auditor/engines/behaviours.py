@@ -9,6 +9,7 @@ from itertools import chain
 from typing import ClassVar
 
 from skillkeep.auditor.engines.behaviour.acts import CODE, Act, Acts, code_of
+from skillkeep.auditor.engines.behaviour.answered import answered
 from skillkeep.auditor.engines.behaviour.build_secrets import sent_build_secrets
 from skillkeep.auditor.engines.behaviour.carried import carried
 from skillkeep.auditor.engines.behaviour.chains import chained
@@ -36,6 +37,7 @@ from skillkeep.auditor.engines.behaviour.strangers import READS, SENDS, is_remot
 from skillkeep.auditor.engines.behaviour.swapped_payees import ANNOUNCED as TAKES_PART
 from skillkeep.auditor.engines.behaviour.swapped_payees import pays, swapped_payees
 from skillkeep.auditor.engines.behaviour.trusted import trusted
+from skillkeep.auditor.engines.behaviour.typed_passwords import typed_passwords
 from skillkeep.auditor.engines.behaviour.unasked import loaded_by, unasked
 from skillkeep.auditor.engines.behaviour.wallet_keys import ANNOUNCED as KEY_LEAVES
 from skillkeep.auditor.engines.behaviour.wallet_keys import opens_wallets, sent_keys, wrapped_functions
@@ -65,6 +67,7 @@ _OF_TREE = (  # what each finds in a tree and its documents
     ("tactic-told-by-server", printed_orders),
     ("undeclared-workflow", handed_workflows),
     ("undeclared-account", trusted),
+    ("behaviour-data-to-stranger", typed_passwords),
 )
 _PASSWORDS = re.compile(r"\bgetpass\b")  # a function whose answer is a password
 
@@ -94,12 +97,13 @@ class BehaviourEngine(Engine):
                 emit.notes.setdefault("looks_up", set()).add(file.path)
             if segment.context is Context.TEXT:
                 _dropped(segment, segment.text, emit)
+                _answered(segment, emit)
             for found in _ADDRESS.finditer(segment.text) if segment.context is Context.TEXT else ():
                 emit.capability("network", host_of(found[0]).name, segment.locate(found.start(), found.end()))
         emit.notes.setdefault("recipients", []).extend(declared_sources(file))
         for segment in with_bare(file.of(*CODE)):
             _dropped(segment, spelled_out(segment), emit)
-        if file.whole and file.text is not None and not code_of(file) and _BUILDS.search(file.known_as):
+        if file.whole and file.text is not None and not code_of(file) and _runs(file.known_as, file.text):
             _dropped(Segment(file.path, Context.TEXT, file.text, anchor=file.place), file.text, emit)
         for script in scripts(file) if file.text is not None else ():
             at = script.segment.locate(script.start, script.end)
@@ -143,6 +147,11 @@ class BehaviourEngine(Engine):
         for place, message in unnamed_places(tree, documents, starters):
             emit.finding("undeclared-persistence", place.evidence, place.value, message)
         _unasked(tree, acts, starters, emit)
+
+
+def _runs(name: str, text: str) -> bool:
+    """True for a file of a build, and for the tasks that Ansible runs."""
+    return bool(_BUILDS.search(name)) or ("get_url" in text and name.lower().endswith((".yml", ".yaml")))
 
 
 def _judged_alone(segment: Segment, emit: Emitter) -> None:
@@ -228,6 +237,14 @@ def _dropped(segment: Segment, text: str, emit: Emitter) -> None:
         message = f"{drop.name} is fetched, saved and started"
         severity = Severity.WARN if saves_installer(text, drop.name) else example_severity(segment)
         emit.finding("behaviour-dropped-program", at, shown, message, segment=segment, severity=severity)
+
+
+def _answered(segment: Segment, emit: Emitter) -> None:
+    """What a server answers is run by a shell or an interpreter."""
+    for start, name in answered(segment.text):
+        at = segment.locate(start, start + 1)
+        shown = segment.text[start : start + 120].split("\n")[0].strip()
+        emit.finding("text-downloaded-execution", at, shown, f"{name} is fetched or decoded, and run", segment=segment)
 
 
 def _tampered(tree: SourceTree, acts: list[Act], emit: Emitter) -> None:

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
-from itertools import islice
+from itertools import chain, islice
 from typing import Final
 
 from skillkeep.auditor.lazily import lazily
@@ -20,6 +20,10 @@ __all__ = ["Drop", "drops"]
 _NAME: Final = (
     r"(?P<name>\$\{?\w+\}?(?:[/\\][\w.$\{\}-]+)*|[A-Za-z_][\w.]*\b(?!\s{0,9}\()|[~./][\w~./$\{\}-]+|%\w/[\w./-]+"
     r"|[\"'`][^\"'`\n]{2,160}[\"'`])"
+)
+_PLACE: Final = (  # a file's name that is put together, as AutoHotkey, Visual Basic and Ansible write it
+    r"(?P<place>A_\w{1,20}[ \t]{0,3}(?:\.[ \t]{0,3})?\"[^\"\n]{1,80}\"|%\w{1,30}%\\[\w.\\-]{1,80}"
+    r"|(?i:Environ)\$?\(\"\w{1,20}\"\)[ \t]{0,3}&[ \t]{0,3}\"[^\"\n]{1,80}\"|\{\{[ \w.]{1,40}\}\}[\w/.-]{1,80})"
 )
 _SAVED: Final = lazily(
     r"(?:\b(?:curl|wget)\b[^\n|;]{0,300}?[\s\"'](?:-[a-zA-Z]{0,8}[oO]|--output|--output-document)"
@@ -34,13 +38,25 @@ _SAVED: Final = lazily(
     r"|\bFiles\.(?:copy\(\s{0,9}[^,\n]{1,120},\s{0,9}|write\(\s{0,9})"
     r"|\bos\.(?:OpenFile|Create|WriteFile)\(\s{0,9}|\b(?:File::create|fs::write)\(\s{0,9}&?|\bDownloadFile\w*\(\s{0,9}[^,\n]{1,200},\s{0,9}"
     r"|\bNamedTemporaryFile\([^\n]{0,120}?\)\s{0,9}as\s{1,9}|\.extractall\((?:path\s{0,9}=\s{0,9})?"
-    r")" + _NAME + r"|(?<![\w.])(?P<own>[A-Za-z_]\w*)(?:\.(?:writeBytes|write_bytes|withOutputStream|setBytes)\b"
+    r"|\bDownloads\.download\(\s{0,9}[^,\n]{1,200},\s{0,9}|\bdownload\(\s{0,9}\"https?://[^,\n]{1,200},\s{0,9}"
+    r"|\bFile\(\s{0,9}(?=[^\n]{1,160}\)\.(?:writeAs(?:Bytes|String)|openWrite))|#>\s{0,9}(?:new\s{1,9})?(?:java\.io\.)?[Ff]ile\(\s{0,9}"
+    r"|\.write\(\s{0,9}to:\s{0,9}(?:URL\(fileURLWithPath:\s{0,9})?|\|\s{0,9}save\s{1,9}(?:--?\w{1,9}\s{1,9}){0,3}"
+    r"|\bget_url\b(?:[^#\n]|\n(?![ \t]{0,40}-[ \t])){0,300}?\bdest[:=]\s{0,9}[\"']?"
+    r"|\.(?i:SaveToFile)[ \t]{0,3}\(?[ \t]{0,3}|\bURLDownloadToFile\w?[ \t(]{1,3}\w{1,9}&?,[^,\n]{1,200},[ \t]{0,3}"
+    r"|\b(?:Download|UrlDownloadToFile)[ \t,(]{1,4}[^,\n]{1,200},[ \t]{0,3}"
+    r")(?:"
+    + _PLACE
+    + "|"
+    + _NAME
+    + r")|(?<![\w.])(?P<mine>[A-Za-z_]\w*)(?:\.(?:openWrite|writeAs(?:Bytes|String)(?:Sync)?)\b"
+    r"|(?:,[ \t]{0,3}\w{1,20})?[ \t]{0,3}:?=[ \t]{0,3}(?:os\.CreateTemp|ioutil\.TempFile|Downloads\.download)\()"
+    r"|(?<![\w.])(?P<own>[A-Za-z_]\w*)(?:\.(?:writeBytes|write_bytes|withOutputStream|setBytes)\b"
     r"|[ \t]{0,4}=[ \t]{0,4}(?:tempfile\.)?NamedTemporaryFile\()"
 )
 _FETCHES: Final = lazily(
     r"https?[.:]//|https?://|\bhttps?\.get\(|\bfetch\(|\burlopen\(|\brequests\.get|\burlretrieve\(|\bcurl\b|\bwget\b"
     r"|URI\.open|Invoke-WebRequest|\biwr\b|DownloadFile|\bhttp\.Get\(|\breqwest::|\bureq::|GetByteArrayAsync"
-    r"|\.toURL\(|\bhttp\.(?:Client|NewRequest|DefaultClient)\b|\bHttp(?:Client|Request)\b|\bcurl_(?:exec|easy_\w+)\("
+    r"|\bDownloads\.download\(|(?i:XMLHTTP|WinHttpRequest)|\.toURL\(|\bhttp\.(?:Client|NewRequest|DefaultClient)\b|\bHttp(?:Client|Request)\b|\bcurl_(?:exec|easy_\w+)\("
     r"|\bLWP::|\bgetstore\(|\bHTTP::Tiny\b|\bisahc::|\bminreq::|\battohttpc::|\bopenConnection\(\)|\bURLSession\b|\bsocket\.http\b"
 )
 _SAVES: Final = (  # what every way of `_SAVED` begins with
@@ -48,12 +64,18 @@ _SAVES: Final = (  # what every way of `_SAVED` begins with
     r"|file_put_contents|getstore|mirror)\("
     r"|-(?i:OutFile)|[\"'][wa]b[\"']|\bFile\.(?:binwrite|write|WriteAllBytes)|\bos\.(?:OpenFile|Create|WriteFile)\(|\bFile::create\(|\bfs::write\("
     r"|\bFiles\.(?:copy|write)\(|\.(?:writeBytes|write_bytes|withOutputStream|setBytes)\b|\bNamedTemporaryFile\(|\.extractall\("
+    r"|\b[dD]ownload\(|\b(?:Downloads\.download|TempFile|os\.CreateTemp)\(|\.(?:openWrite|writeAs(?:Bytes|String)(?:Sync)?)\b|#>|\.write\(\s{0,9}to:"
+    r"|\|\s{0,9}save\b|\bget_url\b|\.(?i:SaveToFile)\b|\bU[Rr][Ll]DownloadToFile|\bDownload\b"
 )
 _SAVED_FIRST: Final = (
     r"\b(?:curl|wget|urlretrieve|createWriteStream|write(?:Text)?File|DownloadFile|f?open|Files?|copyfileobj|os|fs|Bun"
     r"|file_put_contents|getstore|mirror)\b"
     r"|\b(?:write(?:Text)?FileSync|DownloadFile\w+)\(|-(?i:OutFile)|\b[A-Za-z_]\w*\.(?:writeBytes|write_bytes|withOutputStream|setBytes)\b"
     r"|\bNamedTemporaryFile\(|\.extractall\(|\b[A-Za-z_]\w*[ \t]*=[ \t]*(?:tempfile\.)?NamedTemporaryFile\("
+    r"|\b(?:Downloads\.download|download)\(|#>|\|\s{0,9}save\b|\bget_url\b|\.(?i:SaveToFile)\b|\bURLDownloadToFile|\bDownload\b|\bUrlDownloadToFile\b"
+    r"|\.write\(\s{0,9}to:|\b[A-Za-z_]\w*\.(?:openWrite|writeAs(?:Bytes|String)(?:Sync)?)\b"
+    r"|\b[A-Za-z_]\w*(?:,[ \t]{0,3}\w{1,20})?[ \t]{0,3}:?=[ \t]{0,3}"
+    r"(?:os\.CreateTemp|ioutil\.TempFile|Downloads\.download)\("
 )
 _PROGRAM_FILE: Final = lazily(r"(?:^|[\"'`/\\])(?P<stem>[A-Za-z_][\w-]{0,60})\.(?:py|pyw|[cm]?js|ts|rb)(?:$|[\"'`)])")
 _BODY: Final = 1500  # characters of a function
@@ -68,21 +90,39 @@ _FUNCTION: Final = lazily(
 _PARAMETERS: Final = lazily(r"\(([^()\n]{1,300})\)")
 _ARGUMENTS: Final = r"\(([^()\n]{1,300}(?:\([^()\n]{0,80}\)[^()\n]{0,200})?)\)"
 _PLAIN_NAME: Final = lazily(r"\$?[A-Za-z_][\w.]{0,60}")
-_STARTS: Final = (
-    r"(?:\b(?:posix_spawnp?|Popen|startfile|execv\w*|execl\w*|spawn\w*|execFile(?:Sync)?|exec|execSync|system|run|call|"
+_CALLS: Final = (
+    r"\b(?:posix_spawnp?|Popen|startfile|execv\w*|execl\w*|spawn\w*|execFile(?:Sync)?|exec|execSync|system|run|call|"
     r"check_call|check_output|Command|Command::new|ProcessBuilder|Start|dlopen|CDLL|run_path|fork|import|require|create_subprocess_exec)\s{0,9}\(\s{0,9}"
     r"(?:os\.P_\w+\s{0,9},\s{0,9})?(?:\[\s{0,9}\*\w{1,30}\s{0,9},\s{0,9})?(?:(?:sys\.executable|process\.execPath)\s{0,9},\s{0,9}\[\s{0,9})?[\[(]?\s{0,9}(?:sys\.executable\s{0,9},\s{0,9})?[\[(]?\s{0,9}(?:[frb]?[\"'`](?:(?:/usr)?/bin/)?(?:sh|bash|node|python3?|open|nohup|env|ruby|perl|java|dotnet|wine|rundll32)[\"'`]\s{0,9},\s{0,9}(?:[\"'`]-jar[\"'`]\s{0,9},\s{0,9})?)?"
     r"[\[(]?\s{0,9}(?:&|str\(|os\.fspath\(|(?:\w+\.)?pathToFileURL\(|[\"'`]file://[\"'`]\s{0,9}\+\s{0,9}|`(?:file://)?\$\{)?(?:await\s{1,9})?"
+    r"|\b(?:spawn\w{0,4}|execFile\w{0,4}|exec|Popen|run|Start|Command|call|ProcessBuilder)\(\s{0,9}\[?\s{0,9}[\"'`](?:wscript|cscript|mshta|regsvr32|rundll32|msiexec)(?:\.exe)?[\"'`]\s{0,9},\s{0,9}\[?\s{0,9}(?:[\"'`](?://?|-)\w{1,20}[\"'`]\s{0,9},\s{0,9}){0,4}"
+    r"|\brun\(\s{0,9}(?:\w{1,20}\()?`(?:(?:ba|z|da)?sh\s{1,9}|julia\s{1,9})?\$?\(?"
+    r"|\bProcess\.(?:start|runSync)\(\s{0,9}(?:[\"'](?:/bin/)?(?:ba|z|da)?sh[\"']\s{0,9},\s{0,9}\[\s{0,9})?"
+    r"|\bSeq\(\s{0,9}\"(?:/bin/)?(?:ba|z|da)?sh\"\s{0,9},\s{0,9}|\bProcess\(\s{0,9}(?:Seq\(\s{0,9})?"
+    r"|\b(?:executableURL|launchPath)\s{0,9}=\s{0,9}(?:URL\(fileURLWithPath:\s{0,9})?"
+    r"|/(?:(?:ba|z|da)?sh|python3?|osascript|env)\"\)?[;\s]{1,40}\w{1,20}\.arguments\s{0,9}=\s{0,9}\[\s{0,9}"
+    r"|\.(?i:Run|Exec|ShellExecute)[ \t]{0,3}\(?[ \t]{0,3}"
+    r"(?:\"(?i:cmd|wscript|cscript|mshta)[\w. /]{0,20}\"{1,3}[ \t]{0,3}&[ \t]{0,3})?(?:\"{2,4}[ \t]{0,3}&[ \t]{0,3})?"
+    r"|^[ \t]*(?:Run(?:Wait)?[ \t,(]{1,4}|(?:Call[ \t]{1,3}|\w{1,20}[ \t]{0,3}=[ \t]{0,3})?Shell[ \t(]{1,3})"
     r"|\b(?:joblib\.load|read_pickle)\(\s{0,9}"
     r"|\b(?:spec_from_file_location|SourceFileLoader)\(\s{0,9}[^,\n]{1,80},\s{0,9}(?:str\()?"
     r"|\bsys\.path\.(?:insert\(\s{0,9}\d\s{0,9},\s{0,9}|append\(\s{0,9})(?:str\(|os\.fspath\()?"
-    r"|(?:^|[;|]\s{0,9}|(?<![(,=])(?<![(,=] )&\s{0,9}"
-    r"|\bthen\s{1,9}|\bdo\s{1,9}|\bnohup\s{1,9}|\bsetsid\s{1,9}|\bexec\s{1,9}|\bsudo\s{1,9}|\bnice\s{1,9})(?:[\"']?(?:(?:ba|z|da)?sh|node|python3?)[\"']?\s{1,9})?"
+)
+_WORDS: Final = (
+    r"(?:^|[;|]\s{0,9}|(?<![(,=])(?<![(,=] )&\s{0,9}"
+    r"|\bthen\s{1,9}|\bdo\s{1,9}|\bnohup\s{1,9}|\bstart\s{1,9}|\bsetsid\s{1,9}|\bexec\s{1,9}|\bsudo\s{1,9}|\bnice\s{1,9})(?:[\"']?(?:(?:ba|z|da)?sh|node|python3?)[\"']?\s{1,9})?"
     r"|\b(?:ENTRYPOINT|CMD)\b[^\n]{0,80}?[\"' ]|^-?s?include[ \t]{1,9}"
     r"|^Exec(?:Start|StartPre|StartPost|Reload|Stop)=[-@:+!]{0,3}"
     r"(?:(?:/usr)?/bin/(?:ba)?sh[ \t]{1,9}-\w{1,4}[ \t]{1,9}[\"'])?"
-    r"|\bStart-Process\s{1,9}(?:-FilePath\s{1,9})?|\b[&.]\s{1,9})"
+    r"|\bStart-Process\s{1,9}(?:-FilePath\s{1,9})?|\b[&.]\s{1,9}"
+    r"|(?<![\w)\]])\^(?:(?:ba|z|da)?sh\s{1,9})?"
+    r"|^[ \t]*(?:-[ \t]{1,9})?(?:ansible\.\w{1,20}\.)?(?:command|shell|raw|script):[ \t]{1,9}[\"']?"
+    r"(?:(?:ba|z|da)?sh[ \t]{1,9})?(?=[/~{])"
 )
+_STARTS: Final = rf"(?:{_CALLS}|{_WORDS})"
+_HANDLE: Final = lazily(r"(?<![\w.])([A-Za-z_]\w{0,40})(?:,[ \t]{0,3}\w{1,20})?[ \t]{0,3}:?=[ \t]{0,3}$")
+_MADE_OF: Final = r"[ \t]*:?=[ \t]*(?:new[ \t]+)?(?:[\w.]{1,40}\()?[ \t]*[\"']([^\"'\n]{0,80}[/\\][^\"'\n]{1,80})[\"']"
+_ASKED: Final = r"(?:\.(?:Name|getPath|getAbsolutePath|toString)\(\)|\.(?:path|absolutePath|name)\b)"  # a file's name
 
 
 @dataclass(frozen=True)
@@ -100,16 +140,19 @@ def drops(text: str) -> Iterator[Drop]:
         return
     seen: set[str] = set()
     for found in _saved(text):
-        name = (found["name"] or found["own"]).strip("\"'`")
+        mine = found["mine"]  # a file's own variable, of which the name is asked
+        name = found["place"] or (found["name"] or found["own"] or mine).strip("\"'`")
         if name in seen or not name or len(seen) > 40:
             continue
         seen.add(name)
         if not _FETCHES.search(text, max(0, found.start() - 1500), found.end() + 300):
             continue
         names = [re.escape(name), *_handed_out(text, found, name), *_renamed(text, found.end(), name)]
+        names += _other_names(text, found, name)
         called = "|".join([*names, *_kept_in(text, name)])
         start = re.compile(
-            rf"{_STARTS}[\"'`]?(?:{called})(?![\w/-])[\"'`]?(?!\s*=){_as_module(text, name)}", re.MULTILINE
+            rf"(?:{_CALLS if mine else _STARTS})[\"'`]?(?:{called})(?![\w/-])[\"'`]?(?!\s*=){_as_module(text, name)}",
+            re.MULTILINE,
         )
         for run in start.finditer(text, found.end()):
             if run[0].endswith("(") and run[0][:-1].strip().isidentifier():
@@ -161,6 +204,18 @@ def _renamed(text: str, saved: int, name: str) -> list[str]:
     folder = name[: max(name.rfind("/"), name.rfind("\\")) + 1]
     beside = [folder + to for to in found if folder and not re.search(r"[/\\]", to)]
     return [re.escape(each) for each in dict.fromkeys([*found, *beside])]
+
+
+def _other_names(text: str, saved: re.Match[str], name: str) -> list[str]:
+    """Patterns of what a variable that holds a file was made of, and of the variables that tell its name."""
+    handle = _HANDLE.search(text, max(0, saved.start() - 60), saved.start())
+    asked = [re.escape(handle[1]) + _ASKED] if handle else []
+    if not name.isidentifier():
+        return asked
+    path = re.finditer(rf"(?<![\w.]){name}{_MADE_OF}", text)
+    held = re.finditer(rf"(?<![\w.])([A-Za-z_]\w{{0,40}})[ \t]*:?=[ \t]*{name}{_ASKED}[ \t]*;?$", text, re.MULTILINE)
+    found = [each[1] for each in chain(islice(path, _MOST_KEPT), islice(held, _MOST_KEPT))]
+    return [*asked, *map(re.escape, dict.fromkeys(found))]
 
 
 def _kept_in(text: str, name: str) -> list[str]:
