@@ -84,8 +84,10 @@ class Documents:
         labels = host.split(".")
         if host in self._text:
             return True
-        if host_of(host).bare or services().of_anybody.search(host):  # no part of a number is a name
+        if host_of(host).bare:  # no part of a number is a name
             return False
+        if services().of_anybody.search(host):
+            return any(map(self._names_host_of, re.findall(r"[a-z0-9]+", labels[0])))
         if labels[-1] not in _RESERVED and len(labels) > 1 and ".".join(labels[-2:]) in self._text:
             return True
         if exact:
@@ -99,6 +101,10 @@ class Documents:
         if labels[-1] in _RESERVED or registered in _generic() or host.endswith(_platforms()):
             return False  # a name below such a one belongs to anybody
         return len(registered) >= _SHORTEST and re.sub(r"[^a-z0-9]+", "", registered) in self._squashed
+
+    def _names_host_of(self, word: str) -> bool:
+        """True where the documents name a host registered as `word`: the bucket acme-files is that of acme.io."""
+        return len(word) > _SHORTEST and re.search(rf"(?<![a-z0-9-]){word}\.[a-z]{{2,10}}\b", self._text) is not None
 
     def _says_word(self, word: str) -> bool:
         said = rf"(?<![a-z0-9]){re.escape(word)}(?![a-z0-9])"
