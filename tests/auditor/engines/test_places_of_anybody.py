@@ -48,8 +48,10 @@ ROLES = "latest/meta-data/iam/security-credentials/"
     [
         f'print(requests.get("http://169.254.169.254/{ROLES}").text)\n',
         f'ip = "169.254.169.254"\nprint(requests.get(f"http://{{ip}}/{ROLES}").text)\n',
-        f'def check_host(ip):\n    return requests.get("http://" + ip + "/{ROLES}").text\n'
-        'print(check_host("169.254.169.254"))\n',
+        (
+            f'def check_host(ip):\n    return requests.get("http://" + ip + "/{ROLES}").text\n'
+            'print(check_host("169.254.169.254"))\n'
+        ),
     ],
 )
 def test_the_metadata_service_is_reached_by_whatever_asks_it(code: str) -> None:
