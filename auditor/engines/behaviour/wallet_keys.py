@@ -53,9 +53,11 @@ _WALLET: Final = lazily(
     r"(?i)\b(?:ethers|web3(?:\.js)?|solana|solders|bip-?39|eth_account|bitcoinjs\w*|bitcoinlib|tronweb|viem|hdnode\w*|hdwallet"
     r"|keypair|mnemonic|seed_?phrase|(?:new )?wallet(?:\.from\w*)?(?=\())\b"
 )
+_GIVEN: Final = r"(?:[^()]|\((?:[^()]|\([^()]{0,80}\)){0,120}\)){0,240}"
 _ASIDE: Final = lazily(  # what is made of a key gives it by a name alone; what is signed or public may leave
     rf"\b(?:new[ \t]+(?:\w{{1,20}}\.)?Wallet|{_MAKES}|mnemonicTo\w{{1,12}}|privateKeyTo\w{{1,12}})\([^()]{{0,120}}\)"
-    r"|\b(?:\w{1,30}\.){0,3}\w{0,20}(?:[sS]ign|hmac|Hmac|HMAC|[dD]erive|[aA]ddress|[pP]ublic|[eE]ncrypt)\w{0,20}\([^()]{0,120}\)"
+    r"|\b(?:\w{1,30}\.){0,3}\w{0,20}(?:[sS]ign|hmac|Hmac|HMAC|[dD]erive|[aA]ddress|[pP]ublic|[eE]ncrypt)\w{0,20}"
+    rf"(?:\.\w{{1,20}})?\({_GIVEN}\)"
     r"|\b\w{1,40}\.(?:address|publicKey|public_key|pubkey)\b"
 )
 _ASKS: Final = (
