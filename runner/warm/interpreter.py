@@ -75,9 +75,8 @@ class WarmInterpreter:
         self._present: Slot | None = None
         self._keeper: Keeper | None = None
         self._peak = Peak()
-        self._folder = Path(
-            tempfile.mkdtemp(prefix=f"warm-{os.getpid()}-{started_at(os.getpid())}-", dir=server_folder())
-        )
+        made = tempfile.mkdtemp(prefix=f"warm-{os.getpid()}-{started_at(os.getpid())}-", dir=server_folder())
+        self._folder = Path(os.path.realpath(made))
         self._alive, self._held = os.pipe2(os.O_CLOEXEC)
         try:
             self._standing = self._build(request)
