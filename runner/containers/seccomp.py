@@ -128,6 +128,8 @@ def _passing(check: Check) -> _Choice:
     """What has to hold for `check` to match."""
     if not check.negated:
         return _matching(check)
+    if len(check.values) > 1:
+        raise ValueError("a value that differs from any of several")
     return [(check.index, mask, value) for mask, value in _others(check.mask, set(check.values))]
 
 

@@ -7,6 +7,7 @@ address that is dialled is the one that was looked up and checked, so a name tha
 
 from __future__ import annotations
 
+import contextlib
 import ipaddress
 import socket
 from collections.abc import Iterable
@@ -22,6 +23,9 @@ __all__ = ["AllowList", "Refused", "check_address", "refuse_own"]
 _NOT_PUBLIC = tuple(
     map(ipaddress.ip_network, ("168.63.129.16/32", "192.0.0.0/24", "192.88.99.0/24", "fec0::/10", "64:ff9b:1::/48"))
 )
+
+
+_NOBODYS = {socket.AF_INET: "192.0.2.1", socket.AF_INET6: "2001:db8::1"}
 
 
 class Refused(Exception):  # noqa: N818 -- an answer, not a fault
@@ -78,9 +82,16 @@ def refuse_own(name: str, address: str) -> None:
 def _is_own(address: str) -> bool:
     """True where what is sent to the address would be sent from there. Nothing is sent."""
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
-    try:
-        with socket.socket(family, socket.SOCK_DGRAM) as asking:
-            asking.connect((address, 9))
-            return bool(asking.getsockname()[0] == address)
-    except OSError:
-        return False  # no way there
+    with contextlib.suppress(OSError), socket.socket(family, socket.SOCK_DGRAM) as asking:  # there may be no way there
+        asking.connect((address, 9))
+        if asking.getsockname()[0] == address:
+            return True
+    # A second address of an interface is reached from its first; only this machine's can be bound to, unless any can.
+    return _can_bind(family, address) and not _can_bind(family, _NOBODYS[family])
+
+
+def _can_bind(family: socket.AddressFamily, address: str) -> bool:
+    with contextlib.suppress(OSError), socket.socket(family, socket.SOCK_DGRAM) as bound:
+        bound.bind((address, 0))
+        return True
+    return False

@@ -16,10 +16,11 @@ from collections import ChainMap
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from skillkeep.kernel.cgroups import number_in
 from skillkeep.kernel.errors import KernelError
 from skillkeep.kernel.id_maps import IdMap
 from skillkeep.kernel.libc import guarded
-from skillkeep.kernel.procfs import read_text
+from skillkeep.kernel.procfs import read_record_again, read_text
 from skillkeep.kernel.tape import Program, Step
 from skillkeep.runner.environments.entrance import HOLDER_AT
 from skillkeep.runner.environments.prepare import Command, Ground, prepare_entrance, prepare_waiting
@@ -76,6 +77,8 @@ class Door:
                     self._kept(os.open(f"{part.path}/{part.joined_by}", os.O_WRONLY | os.O_CLOEXEC))
                     for part in standing.groups
                 ]
+                counter = standing.memory_counter
+                self._counter = self._kept(os.open(counter, os.O_RDONLY | os.O_CLOEXEC)) if counter else -1
         except KernelError:
             self.close()
             raise
@@ -83,6 +86,12 @@ class Door:
     def _kept(self, fd: int) -> int:
         self._open.append(fd)
         return fd
+
+    def memory_kills(self) -> int:
+        """How many processes of it the kernel has killed at the limit of its memory; 0 where none counts."""
+        with contextlib.suppress(OSError):  # closed meanwhile, or not there
+            return number_in(read_record_again(self._counter), "oom_kill") or 0
+        return 0
 
     def bury(self, init: int) -> None:
         """Wait for an init that ends by itself when that takes no time."""
@@ -109,6 +118,14 @@ class Inside:
 
     `streams` are the first process's, None for /dev/null. Raises KernelError when it cannot be started.
     """
+
+    kills = 0
+    """How many processes the kernel had killed at the limit of the environment's memory when the command began."""
+
+    @property
+    def starved(self) -> bool:
+        """Whether it has killed one since."""
+        return self._door.memory_kills() > self.kills
 
     def __init__(self, door: Door, fresh: bool, tape: tuple[Program, bytes], streams: Sequence[int] | None) -> None:
         self._door, self.standing, self._fresh = door, door.standing, fresh

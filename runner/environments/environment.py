@@ -70,7 +70,6 @@ class Environment:
         self._door: Door | None = None
         try:
             self._door = Door(standing, look_around(standing))
-            self._kills = standing.memory_kills()
             self._waiters = Waiters(self._door, place.waiting_lock)
         except KernelError as error:
             self._lock.close()
@@ -133,13 +132,18 @@ class Environment:
         """Start a command with these streams; in an environment built anew when it has ended. Raises RunnerError."""
         try:
             door = self._open_door()
+            kills = door.memory_kills()
             if (waited := self._waiters.enter(command, streams)) is not None:
+                waited.kills = kills
                 return waited
             try:
-                return Entered(door, command, streams)
+                entered = Entered(door, command, streams)
             except (KernelError, LayerError):
                 if is_alive(door.standing):
                     raise
+            else:
+                entered.kills = kills
+                return entered
             return Entered(self._open_door(looked=True), command, streams)
         except (KernelError, LayerError) as error:
             raise _layer_failed(error) from error
@@ -195,14 +199,8 @@ class Environment:
         if ended.killed:
             if not is_alive(standing):
                 raise self._ended()
-            ended = replace(ended, starved=self._starved(standing))
+            ended = replace(ended, starved=entered.starved)
         return result_of_ended(ended, *(kept or (Kept(0), Kept(0))), entered.assurance)
-
-    def _starved(self, standing: Standing) -> bool:
-        """Whether the kernel has killed anything at the limit of memory since this was asked last."""
-        with self._changing:
-            before, self._kills = self._kills, standing.memory_kills()
-        return self._kills > before
 
     def _open_door(self, *, looked: bool = False) -> Door:
         """The door, to a holder that lives at this moment; one that is just ending shows only when `looked` at."""
@@ -214,7 +212,6 @@ class Environment:
                 self._waiters.close()
                 self._door.close()
                 self._door = Door(standing, look_around(standing))
-                self._kills = standing.memory_kills()
                 self._waiters = Waiters(self._door, self.place.waiting_lock)
             return self._door
 

@@ -272,7 +272,9 @@ def _remove(place: Place) -> None:
 
 def _check_same(found: Standing, wanted: Plan, record: Record, *, asked: bool) -> None:
     """Raise when an environment that runs has other limits or rights than those asked for."""
-    if asked and found.plan != replace(wanted, run_id=found.plan.run_id):
+    # How many files one process may have open depends on the caller's own limit, too (`Plan.open_files`).
+    same = replace(wanted, run_id=found.plan.run_id, open_files=found.plan.open_files)
+    if asked and found.plan != same:
         raise EnvironmentsError(
             "environment_differs",
             f"the environment {record.name} runs with other limits or rights",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 from collections.abc import Mapping
@@ -10,9 +9,8 @@ from dataclasses import asdict, dataclass
 from functools import cache
 from typing import Any
 
-from skillkeep.kernel.cgroups import number_in
 from skillkeep.kernel.process import lives_since
-from skillkeep.kernel.procfs import read_record, read_text
+from skillkeep.kernel.procfs import read_text
 from skillkeep.runner.native.plan import Plan
 
 __all__ = ["BESIDE", "GroupPart", "Standing", "boot_id", "is_alive", "own_pid_namespace"]
@@ -65,13 +63,13 @@ class Standing:
         """The control group's path by controller."""
         return {name: part.path for part in self.groups for name in part.controllers}
 
-    def memory_kills(self) -> int:
-        """How many processes of its control group the kernel has killed at the limit of memory; 0 without one."""
-        folder = self.bounded_by.get("memory")
-        for name in ("memory.events", "memory.oom_control") if folder else ():
-            with contextlib.suppress(OSError):
-                return number_in(read_record(f"{folder}/{name}"), "oom_kill") or 0
-        return 0
+    @property
+    def memory_counter(self) -> str:
+        """The file in which the kernel counts whom it kills at the limit of memory; empty without a control group."""
+        for part in self.groups:
+            if "memory" in part.controllers:
+                return f"{part.path}/{'memory.events' if part.unified else 'memory.oom_control'}"
+        return ""
 
     def to_text(self) -> str:
         """JSON, one object."""

@@ -31,7 +31,7 @@ def build(place: Place, record: Record, plan: Plan, lifeline: int = -1) -> None:
         "plan": plan.to_text(),
         "name": record.name,
         "slot": record.slot,
-        "home": str(place.home),
+        "home": os.path.realpath(place.home),
         "passwd": str(place.passwd),
         "project": record.project,
         "standing": str(place.standing_file),

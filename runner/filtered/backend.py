@@ -201,7 +201,7 @@ def _plan(request: RunRequest, home: str, uid: int | None) -> dict[str, Any]:
             policy_file,
             *(bind.source for bind in policy.binds if not bind.writable),
         ],
-        "write": [scratch, *writable],
+        "write": [os.path.realpath(scratch), *writable],
         "uid": uid,
         "parent": os.getpid(),
         "limits": _limits(policy, uid),

@@ -13,13 +13,13 @@ from skillkeep.kernel.errors import KernelError
 from skillkeep.kernel.libc import guarded
 from skillkeep.kernel.rlimits import set_limits
 from skillkeep.kernel.seccomp import UNKNOWN, Action, Filter, Rule, deny
+from skillkeep.runner.native.filters import UNSEEN_MEMORY
 
 __all__ = ["main", "rules"]
 
 _DEVICES = ("/dev/null",)
 _DEVICES_TO_READ = ("/dev/zero", "/dev/full", "/dev/random", "/dev/urandom")
 _LEAST_LANDLOCK = 3  # the first that keeps a file which may only be read from being cut short
-_UNSEEN_MEMORY = "memfd_create shmget shmat"
 # Landlock does not look at these: they tell of the host's files, and of who uses them.
 _WATCHING = "inotify_init inotify_init1 inotify_add_watch inotify_rm_watch getpriority sched_getparam sched_getattr"
 
@@ -27,7 +27,7 @@ _WATCHING = "inotify_init inotify_init1 inotify_add_watch inotify_rm_watch getpr
 def rules(signals_scoped: bool) -> dict[str, Action | Rule]:
     """The system calls of a run: those of a confined worker that may start programs, and no socket of any kind."""
     found = worker_rules(network=False, programs=True, writes=False, signals_scoped=signals_scoped)
-    found |= dict.fromkeys(_UNSEEN_MEMORY.split(), UNKNOWN)
+    found |= dict.fromkeys(UNSEEN_MEMORY.split(), UNKNOWN)
     return found | dict.fromkeys(_WATCHING.split(), deny())
 
 
@@ -75,7 +75,8 @@ def _confine(plan: dict[str, Any]) -> dict[str, Any]:
         what = f"version {ruleset.version} lets files that may only be read be cut short"
         raise KernelError(landlock.LAYER, 0, what, "Linux 6.2 or later is needed here; or mend the native sandbox.")
     ruleset.allow_read((*plan["read"], *_DEVICES_TO_READ), execute=True)
-    ruleset.allow_write((*plan["write"], *_DEVICES))
+    ruleset.allow_granted(plan["write"])
+    ruleset.allow_write(_DEVICES)
     handled = ruleset.handled
     ruleset.restrict_self()
     Filter(rules("signals" in handled)).install()

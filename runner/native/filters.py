@@ -9,11 +9,11 @@ from functools import cache
 from skillkeep.kernel.calls import AF_INET, AF_INET6, AF_UNIX, families, ordinary_rules, socket_options
 from skillkeep.kernel.seccomp import ALLOW, NOTICE, UNKNOWN, Action, Check, Filter, Rule, deny
 
-__all__ = ["init_filter", "payload_filter"]
+__all__ = ["UNSEEN_MEMORY", "init_filter", "payload_filter"]
 
 _STREAM, _DATAGRAM = 1, 2
 _WORTH_A_NOTICE = (deny(), deny(errno.EAFNOSUPPORT))
-_UNSEEN_MEMORY = """
+UNSEEN_MEMORY = """
     memfd_create shmget shmat semget msgget mq_open vmsplice landlock_create_ruleset landlock_add_rule
 """
 _BUFFER_SIZES = (7, 32)  # SO_SNDBUF, SO_SNDBUFFORCE
@@ -37,7 +37,7 @@ def payload_filter(network: bool = False, bounded: bool = True, noticed: bool = 
     if network:
         rules["socket"] = families(AF_UNIX, AF_INET, AF_INET6, kinds=(_STREAM, _DATAGRAM))
     if not bounded:
-        rules |= dict.fromkeys(_UNSEEN_MEMORY.split(), UNKNOWN)
+        rules |= dict.fromkeys(UNSEEN_MEMORY.split(), UNKNOWN)
         # A size is a wish, so it is heard and not granted: an error would end programs that never needed it.
         rules["setsockopt"] = Rule(socket_options(Check(2, _BUFFER_SIZES, deny(0))), ALLOW)
     if pinned:

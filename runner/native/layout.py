@@ -81,8 +81,9 @@ So is /proc/fs, which names its disks.
 LOCAL_SETTINGS = "/usr/local/etc"
 """Hidden as /etc is, and for the same reason: it holds settings of this machine, npm's tokens among them."""
 INOTIFY_INSTANCES = 16
-INOTIFY_WATCHES = 4096
 """Of all processes of a sandbox; the kernel's usual limit is 128 for all of a user's, in sandboxes or not."""
+INOTIFY_WATCHES = 4096
+"""Likewise; they count for whoever made the sandbox's user namespace, root included."""
 _Seen = tuple[int, int, int]
 """Of a file: mode, device, inode."""
 

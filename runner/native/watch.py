@@ -12,7 +12,7 @@ from skillkeep.runner.native.failures import LayerError
 __all__ = ["Peaks", "look", "memory_of", "require_watch"]
 
 _PAGE = os.sysconf("SC_PAGE_SIZE")
-_LOOK_SECONDS = 0.005
+_LOOK_SECONDS = 0.05
 _SOCKET_BYTES = 212_992
 """What a socket may hold unread (net.core.wmem_default): nothing but the number of sockets tells of it."""
 

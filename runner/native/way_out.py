@@ -18,6 +18,7 @@ __all__ = ["LAYER", "WayOut", "own_starter"]
 
 LAYER = "egress"
 _MOST_ATTEMPTS = 200
+_LOG_BYTES = 1 << 20
 
 
 class WayOut:
@@ -54,25 +55,35 @@ class WayOut:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(self.pid, signal.SIGKILL)
             os.waitpid(self.pid, 0)
-        text = os.pread(self._log, os.fstat(self._log).st_size, 0).decode("utf-8", "replace")
+        data = os.pread(self._log, min(os.fstat(self._log).st_size, _LOG_BYTES), 0)
         os.close(self._log)
-        attempts = _listed([json.loads(line) for line in text.splitlines()])
+        attempts = _listed(data.splitlines())
         if early:
             attempts.append({"host": "", "port": 0, "allowed": False, "reason": "the egress proxy ended early"})
         return attempts
 
 
-def _listed(attempts: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def _listed(lines: list[bytes]) -> list[dict[str, Any]]:
     """All, or of very many each once, those that were let through before others; what is left out is said.
 
     So nobody hides where it went behind a crowd of attempts that go nowhere.
     """
-    if len(attempts) <= _MOST_ATTEMPTS:
-        return attempts
-    once = list({json.dumps(each): each for each in attempts}.values())
-    kept = sorted(once, key=lambda each: not each["allowed"])[: _MOST_ATTEMPTS - 1]
-    reason = f"{len(attempts)} attempts were noted; each is listed once, and {len(once) - len(kept)} are not"
+    if len(lines) <= _MOST_ATTEMPTS:
+        return list(map(_read, lines))
+    once = sorted(dict.fromkeys(lines), key=lambda line: b'"allowed": true' not in line and b'"host": "",' not in line)
+    kept = list(map(_read, once[: _MOST_ATTEMPTS - 1]))
+    reason = f"{len(lines)} attempts were noted; each is listed once, and {len(once) - len(kept)} are not"
     return [*kept, {"host": "", "port": 0, "allowed": False, "reason": reason}]
+
+
+def _read(line: bytes) -> dict[str, Any]:
+    """One line of the log; the proxy reads what strangers send, so its own words may be anything."""
+    with contextlib.suppress(ValueError):
+        found = json.loads(line)
+        shape = {name: type(value) for name, value in found.items()} if isinstance(found, dict) else {}
+        if shape == {"host": str, "port": int, "allowed": bool, "reason": str}:
+            return dict(found)
+    return {"host": "", "port": 0, "allowed": False, "reason": "the egress proxy noted something unreadable"}
 
 
 def own_starter() -> list[str]:

@@ -80,7 +80,6 @@ class WarmInterpreter:
         self._alive, self._held = os.pipe2(os.O_CLOEXEC)
         try:
             self._standing = self._build(request)
-            self._kills = self._standing.memory_kills()
             self._start(request, idle_seconds)
         except BaseException:
             self.close()
@@ -145,6 +144,7 @@ class WarmInterpreter:
         self._present = slot = keeper.next()
         try:
             assurance = slot.measured(self._standing)
+            kills = self._memory_kills()
             started = time.monotonic()
             self._peak.begin()
             slot.talk.send(words)
@@ -168,10 +168,12 @@ class WarmInterpreter:
             memory_limit=request.policy.memory_bytes,
         )
         if ended.killed:
-            before, self._kills = self._kills, self._standing.memory_kills()
-            ended = replace(ended, starved=self._kills > before)
+            ended = replace(ended, starved=self._memory_kills() > kills)
         result = result_of_ended(ended, out, err, assurance, request.policy.digest, request.run_id)
         return replace(result, tool_digest=None if request.tool is None else request.tool.digest)
+
+    def _memory_kills(self) -> int:
+        return 0 if self._door is None else self._door.memory_kills()
 
     def _how_it_ended(self, slot: Slot, stopped: str) -> tuple[int, float, float, int]:
         """Wait status, seconds of the user's and the system's CPU, bytes of memory at the most."""

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 
 from skillkeep.kernel.errors import KernelError
 from skillkeep.kernel.libc import AT_FDCWD, guarded, syscall
+from skillkeep.kernel.mounts import open_plain
 from skillkeep.kernel.tape import Tape, Word
 
 __all__ = ["LAYER", "Rights", "Ruleset", "TapeRuleset", "abi", "abi_or_none"]
@@ -154,6 +155,11 @@ class Ruleset:
         for path in paths:
             self._allow(path, missing_ok=False, write=True, execute=execute)
 
+    def allow_granted(self, paths: Iterable[str]) -> None:
+        """As `allow_write` for what is another's to name: through no link. Raises KernelError, for a link too."""
+        for path in paths:
+            self._add(open_plain(LAYER, path), path, write=True)
+
     def allow_connect(self, ports: Iterable[int]) -> None:
         """TCP connections to these ports. Nothing where the ABI does not know the network."""
         if "tcp" in self.handled:
@@ -172,6 +178,10 @@ class Ruleset:
             if missing_ok:
                 return
             raise KernelError(LAYER, error.errno or 0, f"open {path}") from error
+        self._add(fd, path, write=write, execute=execute)
+
+    def _add(self, fd: int, path: str, *, write: bool = False, execute: bool = False) -> None:
+        """The rule for what is open as `fd`, which is closed."""
         try:
             with guarded(LAYER, f"stat {path}"):
                 is_folder = stat.S_ISDIR(os.fstat(fd).st_mode)

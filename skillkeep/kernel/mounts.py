@@ -57,10 +57,9 @@ def open_plain(layer: str, path: str) -> int:
     try:
         return syscall(layer, "openat2", AT_FDCWD, os.fsencode(path), how, len(_PLAIN))
     except KernelError as error:
-        if error.number == errno.ELOOP:
-            why = "A link stands in its path, and could be turned elsewhere: name the real folder."
-            raise KernelError(layer, error.number, f"open {path}", why) from error
-        raise
+        why = "A link stands in its path, and could be turned elsewhere: name the real folder."
+        hint = why if error.number == errno.ELOOP else error.hint
+        raise KernelError(layer, error.number, f"open {path}", hint) from error
 
 
 def copy_tree(layer: str, fd: int) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import socket
 
 import pytest
@@ -82,8 +83,15 @@ def test_an_address_of_this_machine_is_not_dialled_unless_it_is_named(monkeypatc
     def getsockname(self: socket.socket) -> tuple[str, int]:
         return "93.184.216.34", 40_000
 
+    def bind(self: socket.socket, address: tuple[str, int]) -> None:
+        if address[0] != "93.184.216.36":  # a second address
+            raise OSError(errno.EADDRNOTAVAIL, "")
+
     monkeypatch.setattr(socket.socket, "connect", lambda *_: None)
     monkeypatch.setattr(socket.socket, "getsockname", getsockname)
+    monkeypatch.setattr(socket.socket, "bind", bind)
+    with pytest.raises(Refused, match="which is this machine"):
+        refuse_own("api.example.com", "93.184.216.36")
     with pytest.raises(Refused, match="which is this machine"):
         refuse_own("api.example.com", "93.184.216.34")
     refuse_own("api.example.com", "93.184.216.35")
