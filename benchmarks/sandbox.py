@@ -49,7 +49,7 @@ os.chmod(WRITABLE, 0o777)
 atexit.register(os.rmdir, WRITABLE)
 PLAIN = SandboxPolicy()
 WRITES = SandboxPolicy(binds=(Bind(WRITABLE, "/data", writable=True),))
-BUILT = SandboxPolicy(binds=(Bind(f"/proc/self/root{WRITABLE}", "/data", writable=True),))
+BUILT = SandboxPolicy(binds=(*WRITES.binds, Bind("/proc/sys/kernel/ostype", "/ostype")))
 PYTHON = (shutil.which("python3", path="/usr/bin:/bin") or sys.executable, "-c", "pass")
 BWRAP = [
     "bwrap", "--unshare-all", "--die-with-parent", "--ro-bind", "/usr", "/usr", "--symlink", "usr/bin", "/bin",
