@@ -20,13 +20,13 @@ from typing import TypeVar
 from skillkeep.hosts import literal
 from skillkeep.kernel.egress import confine_proxy
 from skillkeep.runner.egress.allow import AllowList, Refused, check_address, refuse_own
+from skillkeep.runner.egress.place import LOG_BYTES
 from skillkeep.runner.egress.requests import Asked, Incomplete, parse_greeting, parse_http, parse_socks
 
-__all__ = ["LOG_BYTES", "main"]
+__all__ = ["main"]
 
 Parsed = TypeVar("Parsed")
 
-LOG_BYTES = 1 << 20
 _CONNECTIONS = 64
 _STACK_BYTES = 1 << 18
 _ASK_SECONDS, _DIAL_SECONDS, _IDLE_SECONDS = 30.0, 20.0, 600.0
@@ -51,8 +51,7 @@ def main(parent: int, grants: list[str]) -> int:
 
 @dataclass
 class _Log:
-    """Attempts, as long as there is room, which is apart for what was let through; the memory file's limit is the last
-    word."""
+    """Attempts, as long as there is room, which is apart for what was let through."""
 
     lock: threading.Lock
     left: dict[bool, int]

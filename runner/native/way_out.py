@@ -13,12 +13,12 @@ from typing import Any
 from skillkeep.kernel.errors import KernelError
 from skillkeep.kernel.libc import guarded
 from skillkeep.kernel.process import RESET_SIGNALS
+from skillkeep.runner.egress.place import LOG_BYTES
 
 __all__ = ["LAYER", "WayOut", "own_starter"]
 
 LAYER = "egress"
 _MOST_ATTEMPTS = 200
-_LOG_BYTES = 1 << 20
 
 
 class WayOut:
@@ -55,7 +55,7 @@ class WayOut:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(self.pid, signal.SIGKILL)
             os.waitpid(self.pid, 0)
-        data = os.pread(self._log, min(os.fstat(self._log).st_size, _LOG_BYTES), 0)
+        data = os.pread(self._log, min(os.fstat(self._log).st_size, LOG_BYTES), 0)
         os.close(self._log)
         attempts = _listed(data.splitlines())
         if early:

@@ -7,14 +7,7 @@ import resource
 from skillkeep.kernel.errors import KernelError
 from skillkeep.kernel.tape import Tape
 
-__all__ = [
-    "LAYER",
-    "NO_CORE_DUMP",
-    "OF_EVERY_PAYLOAD",
-    "set_limits",
-    "tape_limit",
-    "within_hard",
-]
+__all__ = ["LAYER", "NO_CORE_DUMP", "OF_EVERY_PAYLOAD", "set_limits", "tape_limit", "within_hard"]
 
 LAYER = "rlimits"
 NO_CORE_DUMP = 1
