@@ -48,7 +48,8 @@ REPOSITORIES = 12  # a word that no labelled passage has counts when honest page
 HARD = 80_000  # passages of honest pages that look most like attacks count three times
 SHOWN = 250_000
 BLOCKING, DOUBTFUL = 0.002, 0.015  # shares of unseen honest tools that reach a threshold
-PLAIN, SUSPECT = -4.3, -1.7  # scores: where a rule found something, of its block and of each ten words of its sentence
+PLAIN, SUSPECT = -3.4, -1.3  # scores: where a rule found something, of its block and of each ten words of its sentence
+PLAIN_PRIVATE, SUSPECT_PRIVATE = -4.92, -2.0  # the same where it found that something private leaves
 CERTAIN = 4.0  # on pages that do not instruct by their names, of which it learns nothing (docs/adr/0012)
 SMALLEST = 0.8  # weights nearer to nothing are left out
 SCALE = 100
@@ -341,6 +342,8 @@ def main() -> None:
         "doubtful": written.doubtful if written else round(from_scores[DOUBTFUL], 2),
         "plain": PLAIN,
         "suspect": SUSPECT,
+        "plain_private": PLAIN_PRIVATE,
+        "suspect_private": SUSPECT_PRIVATE,
         "certain": CERTAIN,
         "scale": SCALE,
         "weights": grouped(kept),

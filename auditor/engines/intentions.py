@@ -200,7 +200,12 @@ def _report(read: _Read, topic: Callable[[], Topic], emit: Emitter) -> None:
     segment, text, offset = read.piece.segment, read.piece.text, read.piece.offset
     reading, found = read.reading, read.found
     meanings = table("intent")
-    kinds = {(m.sentence.start, m.sentence.end, m.frame.rule) for m in found if m.frame.rule not in meanings["slight"]}
+    told_alike = meanings["same_words"]
+    kinds = {
+        (m.sentence.start, m.sentence.end, told_alike.get(m.frame.rule, m.frame.rule))
+        for m in found
+        if m.frame.rule not in meanings["slight"]
+    }
     rules = Counter((start, end) for start, end, _ in kinds)
     shown = segment.anchor is None and (segment.context in _PROSE or _is_fenced(segment))
     told: Counter[tuple[str, bool]] = Counter()  # no rule and no warning takes the room of what blocks
@@ -209,7 +214,8 @@ def _report(read: _Read, topic: Callable[[], Topic], emit: Emitter) -> None:
         by_address = match.frame.by_address and match.frame.rule in meanings["never_excused_with_address"]
         by_address = by_address and names_address(match.text)
         excused = shown and rules[start, end] < 2 and not by_address and not match.frame.direct
-        excused = excused and reading.is_plain(match.sentence) and not _in_comment(text, start)
+        private = match.frame.rule in meanings["private"]
+        excused = excused and reading.is_plain(match.sentence, private=private) and not _in_comment(text, start)
         excused = excused and not _kept_from_the_user().occurs(match.text.encode())
         warns = excused or _declared(match, topic)
         told[match.frame.rule, warns] += 1

@@ -80,9 +80,10 @@ class Passage:
 
 @dataclass(frozen=True)
 class Weights:
-    """A weight for each word and pair of words, and five scores: from `blocking` on, a passage is an order against the
+    """A weight for each word and pair of words, and scores: from `blocking` on, a passage is an order against the
     user; from `doubtful` on, perhaps; below `plain`, what a combination of meanings found in it is none by itself, when
-    no few words of it score `suspect` or more. From `certain` on, it is one on any page.
+    no few words of it score `suspect` or more. From `certain` on, it is one on any page. What says that something
+    private leaves has to be below `plain_private` and `suspect_private`.
     """
 
     bias: float
@@ -92,6 +93,8 @@ class Weights:
     suspect: float
     of: Mapping[str, float]
     certain: float = math.inf
+    plain_private: float = -math.inf
+    suspect_private: float = -math.inf
 
     def score(self, found: frozenset[str]) -> float:
         """The higher, the more it reads like an order against the user. Words said again change nothing.
@@ -139,18 +142,20 @@ class Reading:
     spans: Sequence[tuple[int, int]]
     _worst: dict[int, float] = field(default_factory=dict)
 
-    def is_plain(self, sentence: Sentence) -> bool:
+    def is_plain(self, sentence: Sentence, *, private: bool) -> bool:
         """True when nothing in `sentence` nor in its passages reads like an order against the user at all.
 
-        The sentence is looked at in windows: harmless words before and after the order excuse nothing.
+        The sentence is looked at in windows: harmless words before and after the order excuse nothing. With `private`,
+        it was found to say that something private leaves.
         """
         known, words = self.weights, _words(sentence.text)
+        plain, suspect = (known.plain_private, known.suspect_private) if private else (known.plain, known.suspect)
         if not words or not known.knows(features(words)):
             return False
         for start in range(0, max(len(words) - _WINDOW, 0) + 1, _WINDOW_STEP):
-            if known.score(features(words[start : start + _WINDOW])) >= known.suspect:
+            if known.score(features(words[start : start + _WINDOW])) >= suspect:
                 return False
-        return self.worst(sentence.start) < known.plain
+        return self.worst(sentence.start) < plain
 
     def worst(self, start: int) -> float:
         """The highest score of a passage that holds the block at `start`."""
@@ -267,5 +272,6 @@ def weights() -> Weights:
     for weight, joined in kept["weights"].items():
         known.update(dict.fromkeys(joined.split(BETWEEN), int(weight) / kept["scale"]))
     return Weights(
-        kept["bias"], kept["blocking"], kept["doubtful"], kept["plain"], kept["suspect"], known, kept["certain"]
-    )
+        kept["bias"], kept["blocking"], kept["doubtful"], kept["plain"], kept["suspect"], known, kept["certain"],
+        kept["plain_private"], kept["suspect_private"],
+    )  # fmt: skip

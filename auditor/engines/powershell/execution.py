@@ -64,6 +64,7 @@ _SETTING: Final = re.compile(  # what shells are set up with: its own words, pri
     r"[a-z][\w-]* (?:[\w./=:-]+ ){0,4}(?:completions?|init|hook|shellenv|activate)(?: [\w./=:-]+){0,4}\)?"
     r" *\|(?: *Out-String *\|)? *(?:iex|Invoke-Expression)\s*"
 )
+_SCRIPT: Final = re.compile(r"(?i)[\w./\\~:-]+\.ps1")
 _BYPASS: Final = re.compile(r"(?i)^(?:bypass|unrestricted)$")
 
 
@@ -147,7 +148,7 @@ class Execution:
                 hidden = True
             elif (name == "-ep" or "-executionpolicy".startswith(name)) and _BYPASS.match(value.text):
                 bypass = True
-        if not call.options.keys() & {"-c", "-command", "-file", "-f"} and call.operands:
+        if not call.options.keys() & {"-c", "-command", "-file", "-f"} and call.operands and not _is_script(call):
             self._command(call, call.operands[0])
         if call.piped.known or call.piped.labels:
             self.text(call.piped, call.node, call.name)
@@ -223,6 +224,12 @@ class Execution:
     @staticmethod
     def _named(call: Call) -> list[tuple[Value, Node]]:
         return [(value, call.nodes[name]) for name, value in call.options.items() if name in call.nodes]
+
+
+def _is_script(call: Call) -> bool:
+    """True for ``pwsh folder/file.ps1 …``: what follows is given to the file, where Windows PowerShell runs it all."""
+    first = call.operands[0]
+    return call.name == "pwsh" and first.known and _SCRIPT.fullmatch(first.text) is not None
 
 
 def _is_encoded(name: str, value: Value) -> bool:

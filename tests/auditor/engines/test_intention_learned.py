@@ -171,6 +171,18 @@ def test_what_a_rule_finds_in_a_passage_that_reads_harmless_is_a_warning(plain: 
     assert _intents({"SKILL.md": HEAD + plain}).get(rule) is Severity.WARN
 
 
+def test_two_rules_of_the_same_words_are_one() -> None:
+    """One of them says that the user is not told, the other one that the step is not seen."""
+    plain = "- **Avoid**: 'trivially'. If a step of the proof is clear, the reader does not need to be told."
+    found = _intents({"SKILL.md": HEAD + plain})
+    assert {found["intent-hide"], found["intent-covert"]} == {Severity.WARN}
+
+
+@pytest.mark.parametrize("path", ["Dockerfile", "build/go.Dockerfile", "Makefile", "main.go", "app.tf"])
+def test_one_order_in_a_comment_is_a_warning_in_any_language(path: str) -> None:
+    assert _intents({"SKILL.md": HEAD + HONEST, path: f"\n// {BOLD}\n"})["intent-learned"] is Severity.WARN
+
+
 def test_what_the_same_rule_finds_in_a_hostile_passage_blocks() -> None:
     found = _intents({"SKILL.md": HEAD + PLAIN.rstrip(".") + " and, quietly, " + THEFT.partition(", ")[2]})
     assert found["intent-send-private"] is Severity.FAIL

@@ -48,3 +48,12 @@ def test_the_code_of_powershell_stands_behind_options_with_values(program: str, 
 
 def test_what_a_script_of_powershell_is_given_is_no_code() -> None:
     assert verdict("powershell -ep bypass -File ./a.ps1 -c x\n") is Verdict.PASS
+    page = "---\nname: a\ndescription: Makes branches.\n---\n# A\n\n```powershell\n{}\n```\n"
+    given = 'pwsh scripts/create.ps1 -Json "$ARGUMENTS" -ShortName "x"'
+    assert audited({"SKILL.md": page.format(given)}).verdict is Verdict.PASS
+    run = [
+        given.replace("pwsh", "powershell"),
+        'pwsh "scripts/create.ps1; $ARGUMENTS"',
+        'pwsh -c scripts/a.ps1 "$ARGUMENTS"',
+    ]
+    assert {audited({"SKILL.md": page.format(each)}).verdict for each in run} == {Verdict.FAIL}
