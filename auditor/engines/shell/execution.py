@@ -51,6 +51,7 @@ _LONGEST_NAME: Final = 255  # of a file; the pattern is quadratic
 _COMMANDS: Final = re.compile(r"^[^\w\n]*\w[^\n]*[|;&]|\$\(|`", re.MULTILINE)
 _SEPARATORS: Final = re.compile(r"[\s;|&()\"'`]+")
 _LEFT_OUT: Final = re.compile(r"\$\(cat[ \t]*<<-?[ \t]*(['\"]?)(\w{1,20})\1[ \t\n]*(?:\.\.\.|…)[ \t\n]*\2[ \t\n]*\)")
+_SHOWN_FILE: Final = re.compile(r"\$\(cat (?:file|[\w-]{1,40}\.(?:json|ya?ml|toml|md|csv))\)")
 _NO_FILE: Final = re.compile(r"\$\(cat (?:\.\.\.|…|<[\w -]{1,30}>)\)")  # stands for the name of one
 
 
@@ -225,7 +226,7 @@ class Execution:
         alone = self._site.segment.provenance[:1] == ("inline code",) and self._site.segment.text.strip() == said
         if alone and _NO_FILE.fullmatch(said):
             return
-        plain = said == "$(cat file)" or not _COMMAND_LIKE.search(f"`{said[2:]}")
+        plain = bool(_SHOWN_FILE.fullmatch(said)) or not _COMMAND_LIKE.search(f"`{said[2:]}")
         named = alone and said[:2] == "$(" and plain  # a page tells what to write
         severity = None if (said[:1] != "`" or told) and not named else Severity.WARN
         message = "the output of a command is run as a command"
@@ -266,6 +267,8 @@ class Execution:
     def _code(self, call: Call, word: Word | None, text: str, context: Context | None, labels: frozenset[str]) -> None:
         """Text given to an interpreter to run."""
         decoded = word is not None and self._site.scope.was_decoded(word)
+        if word is not None and word.literal == "":  # ``python -c ""`` shows where the code goes
+            return
         if text.strip(HOLE + " \t\n\"'") == "":
             self._running.unknown(
                 call, labels, "shell-dynamic-command", f"{call.name} runs text that is made at run time"

@@ -57,3 +57,12 @@ def test_what_a_script_of_powershell_is_given_is_no_code() -> None:
         'pwsh -c scripts/a.ps1 "$ARGUMENTS"',
     ]
     assert {audited({"SKILL.md": page.format(each)}).verdict for each in run} == {Verdict.FAIL}
+
+
+def test_no_code_at_all_and_a_file_of_settings_that_a_page_names_are_shown() -> None:
+    page = "---\nname: a\ndescription: Starts Python.\n---\n# A\n\n```bash\n{}\n```\n\n{}\n"
+    named = "Use `$(cat service.json)` NOT `file://service.json`."
+    assert audited({"SKILL.md": page.format('uv run python -c ""  # starts Python', named)}).verdict is Verdict.WARN
+    assert audited({"SKILL.md": page.format('uv run python -c ""', "")}).verdict is Verdict.PASS
+    assert audited({"SKILL.md": page.format('uv run python -c "$X"', "")}).verdict is Verdict.FAIL
+    assert audited({"SKILL.md": page.format("", "Use `$(cat service.sh)` NOT that.")}).verdict is Verdict.FAIL
