@@ -52,7 +52,11 @@ __all__ = ["LOSSES", "FilteredBackend"]
 
 LOSSES = (
     "no namespaces: one kernel interface and one user id with the caller's own processes",
-    "names, sizes and times of the host's files can be asked for by their path; their content and lists cannot be read",
+    (
+        "names, sizes and times of the host's files, and where links lead, can be asked for by their path; their content,"
+        " attributes and lists cannot be read"
+    ),
+    "processes of the host can be asked for by number: whose they are and of which session, and no more",
     "no /proc, no network and no sockets at all, no changes of mode, owner or times, no job control",
     "memory and processes are bounded in total by a watchdog that looks every 50 ms, processor time by whole cores",
     "scratch is a folder of the host's /tmp, bounded only by the size of a file",
@@ -110,7 +114,7 @@ class _Confined(LocalBackend):
             os.write(plan, json.dumps(_plan(request, home, uid), ensure_ascii=True).encode())
             process = subprocess.Popen(
                 [*_command(), str(plan), str(theirs.fileno())],
-                stdin=subprocess.DEVNULL if request.stdin is None else _stdin(request.stdin),
+                stdin=subprocess.DEVNULL if request.stdin is None else _stdin(request.stdin, held),
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
                 env={},
@@ -252,8 +256,11 @@ def _in_session(leader: int) -> list[int]:
     return found
 
 
-def _stdin(source: bytes | int) -> int:
-    """A pipe for bytes; a descriptor only when nothing but reading can be done with it."""
+def _stdin(source: bytes | int, held: contextlib.ExitStack) -> int:
+    """A pipe for bytes; a descriptor only when nothing but reading can be done with it.
+
+    A pipe is opened anew, so that a mode set on it stays the payload's; not where it is somebody else's (`sudo -u`).
+    """
     if isinstance(source, bytes):
         return subprocess.PIPE
     state, flags = os.fstat(source), fcntl.fcntl(source, fcntl.F_GETFL)
@@ -266,6 +273,12 @@ def _stdin(source: bytes | int) -> int:
             "without namespaces standard input has to be a pipe or a file opened for reading",
             "Pass --no-stdin, or send the input through a pipe.",
         )
+    if stat.S_ISFIFO(kind):
+        with contextlib.suppress(PermissionError):
+            own = os.open(f"/proc/self/fd/{source}", os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+            held.callback(os.close, own)
+            os.set_blocking(own, True)
+            return own
     return source
 
 

@@ -12,22 +12,29 @@ from skillkeep.kernel.confine import worker_rules
 from skillkeep.kernel.errors import KernelError
 from skillkeep.kernel.libc import guarded
 from skillkeep.kernel.rlimits import set_limits
-from skillkeep.kernel.seccomp import UNKNOWN, Action, Filter, Rule, deny
+from skillkeep.kernel.seccomp import UNKNOWN, Action, Check, Filter, Rule, deny
 from skillkeep.runner.native.filters import UNSEEN_MEMORY
 
 __all__ = ["main", "rules"]
 
 _DEVICES = ("/dev/null",)
+_F_SETPIPE_SZ = 1031  # of a pipe that the caller reads on when the run is over
 _DEVICES_TO_READ = ("/dev/zero", "/dev/full", "/dev/random", "/dev/urandom")
 _LEAST_LANDLOCK = 3  # the first that keeps a file which may only be read from being cut short
 # Landlock does not look at these: they tell of the host's files, and of who uses them.
-_WATCHING = "inotify_init inotify_init1 inotify_add_watch inotify_rm_watch getpriority sched_getparam sched_getattr"
+_WATCHING = (
+    "inotify_init inotify_init1 inotify_add_watch inotify_rm_watch getpriority sched_getparam sched_getattr"
+    " getxattr lgetxattr listxattr llistxattr getxattrat listxattrat"  # by path; of an open file they are allowed
+)
 
 
 def rules(signals_scoped: bool) -> dict[str, Action | Rule]:
     """The system calls of a run: those of a confined worker that may start programs, and no socket of any kind."""
     found = worker_rules(network=False, programs=True, writes=False, signals_scoped=signals_scoped)
     found |= dict.fromkeys(UNSEEN_MEMORY.split(), UNKNOWN)
+    descriptors = found["fcntl"]
+    assert isinstance(descriptors, Rule)
+    found["fcntl"] = Rule((Check(1, (_F_SETPIPE_SZ,), deny()), *descriptors.checks), descriptors.otherwise)
     return found | dict.fromkeys(_WATCHING.split(), deny())
 
 

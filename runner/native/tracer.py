@@ -112,8 +112,8 @@ class _Tracer:
             self._refused(thread, self._names[call.number], call.arguments, -found.value)
 
     def _refused(self, thread: int, name: str, words: tuple[int, ...], number: int) -> None:
-        if self._filter.decide(name, words) != ALLOW:
-            return  # told by the filter's own notices
+        if len(self._noted) >= _MOST_NOTES or self._filter.decide(name, words) != ALLOW:
+            return  # there is no room for more; or it is told by the filter's own notices
         with contextlib.suppress(OSError, KernelError, ValueError, OverflowError, IndexError):
             for note in self._notes(thread, name, words, number):
                 wish = {"wish": Want.WRITE.value} if "open" in name and note["wish"] == Want.MAKE.value else {}

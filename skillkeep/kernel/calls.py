@@ -83,8 +83,8 @@ _DANGEROUS = """
     nfsservctl uselib ustat sysfs _sysctl personality
 """
 # Namespace flags that `clone` may not carry; CLONE_NEWTIME cannot be given to it. Nor CLONE_PARENT: a child of somebody
-# who never waits for it stays for good.
-_CLONE_REFUSED = 0x7E020000 | 0x8000
+# who never waits for it stays for good. Nor CLONE_UNTRACED: nobody who explains a run would see what that child does.
+_CLONE_REFUSED = 0x7E020000 | 0x8000 | 0x00800000
 _RENAME_WHITEOUT = 4  # leaves a device's node behind
 MODE_ARGUMENT = {"chmod": 1, "fchmod": 1, "fchmodat": 2, "fchmodat2": 2}
 _MAKING = {"creat": 1, "mknod": 1, "mknodat": 2}

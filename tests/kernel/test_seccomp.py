@@ -98,6 +98,7 @@ def test_the_ordinary_rules_mean_the_same_on_each_architecture(arch: str) -> Non
         compiled.decide("setsockopt", [3, 41, 26]) == compiled.decide("setsockopt", [3, 1, 27]) == ALLOW
     )  # IPV6_V6ONLY
     assert compiled.decide("clone", [0x8000 | 17]) == compiled.decide("renameat2", [0, 0, 0, 0, 4]) == deny()
+    assert compiled.decide("clone", [0x00800000 | 17]) == deny()  # no tracer would see that child
     assert compiled.decide("renameat2", [0, 0, 0, 0, 3]) == ALLOW
     assert compiled.decide("openat2") == deny(errno.ENOSYS)
     huge = [("mmap", [0, 1 << 21, 3, 0x40022]), ("shmget", [0, 1 << 21, 0o4600]), ("memfd_create", [0, 4])]

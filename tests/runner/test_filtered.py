@@ -254,6 +254,35 @@ def test_a_terminal_or_a_writable_descriptor_is_not_passed_on() -> None:
     assert run("cat", stdin=b"given").stdout == b"given"
 
 
+def test_a_callers_pipe_stays_as_it_is() -> None:
+    """A mode set on a shared descriptor would be the caller's as well, and so would the size of its pipe."""
+    reading, writing = os.pipe()
+    code = (
+        "import fcntl, os, sys\nos.set_blocking(0, False)\n"
+        "try: fcntl.fcntl(0, 1031, 4096)\nexcept PermissionError: print('refused')\nprint(os.read(0, 9))"
+    )
+    try:
+        os.write(writing, b"given")
+        assert run("python3", "-I", "-c", code, stdin=reading).stdout == b"refused\nb'given'\n"
+        assert os.get_blocking(reading)
+    finally:
+        os.close(reading)
+        os.close(writing)
+
+
+def test_attributes_of_files_are_not_told_by_their_path(tmp_path: Path) -> None:
+    hidden = tmp_path / "hidden"
+    hidden.write_text("x")
+    code = (
+        "import errno, os, sys\nfor follow in (True, False):\n"
+        "  for what in (os.getxattr, os.listxattr):\n"
+        "    try: what(*[sys.argv[1], 'user.a'][: 1 + (what is os.getxattr)], follow_symlinks=follow); print('told')\n"
+        "    except OSError as error: print(errno.errorcode[error.errno])"
+    )
+    assert run("python3", "-I", "-c", code, str(hidden)).stdout == b"EPERM\n" * 4
+    assert run("sh", "-c", "ls -l /usr/bin/env && cp /usr/bin/env copy && test -s copy").ok
+
+
 def test_processor_time_is_bounded_by_cores_that_nobody_inside_can_change() -> None:
     """Only a machine that had nothing else to do showed it: two processes of a run had a core each."""
     code = (
