@@ -144,14 +144,14 @@ def _shown(home: Home, run: DryRun) -> dict[str, Any]:
 
 def _tell(done: Committed, *, quiet: bool) -> None:
     for refusal in done.refused:
-        say(f"not committed: {printable_path(refusal.change.path)}: {refusal.why}")
+        say(f"not committed: {printable_path(refusal.change.path)}: {escape(refusal.why)}")
     say(f"committed {done.done} change{'s' * (done.done != 1)}", quiet=quiet)
     if done.left is not None:
         say(f"the rest is kept: runner dry-run show {done.left.id}", quiet=quiet)
 
 
 def _committed(done: Committed) -> dict[str, Any]:
-    refused = [{"path": printable_path(each.change.path), "why": each.why} for each in done.refused]
+    refused = [{"path": printable_path(each.change.path), "why": escape(each.why)} for each in done.refused]
     return {"done": done.done, "refused": refused, "left": None if done.left is None else done.left.id}
 
 

@@ -18,6 +18,7 @@ from pathlib import Path
 from skillkeep.kernel.overlay import MARKS, OWN_MARK
 from skillkeep.runner.dryrun.beneath import open_below, open_root
 from skillkeep.runner.dryrun.change import After, Change, FolderChanges, Remark, Stamp, Type
+from skillkeep.text import escape
 
 __all__ = ["Limits", "collect"]
 
@@ -205,7 +206,7 @@ class _Walk:
         had = {} if before is None else {name: os.getxattr(before, name) for name in _attribute_names(before)}
         new = [name for name in _attribute_names(fd) if name not in had or had[name] != os.getxattr(fd, name)]
         if new:
-            self.note(path, f"extended attributes are left out: {', '.join(sorted(new)[:8])}")
+            self.note(path, f"extended attributes are left out: {', '.join(map(escape, sorted(new)[:8]))}")
 
     def _gone(self, path: str, old: os.stat_result) -> None:
         """`path` of the project is to go, with all below it; the deepest comes first."""

@@ -13,7 +13,7 @@ from pathlib import Path
 from skillkeep.runner.dryrun.beneath import open_below, open_root, parent_of
 from skillkeep.runner.dryrun.change import After, Change, FolderChanges, Kind, Stamp, Type
 from skillkeep.runner.dryrun.unified import TooManyError, Work, lines_of, rows_of, unified
-from skillkeep.text import printable_path
+from skillkeep.text import escape, printable_path
 
 __all__ = ["Whole", "describe", "summary", "whole"]
 
@@ -76,7 +76,8 @@ def _told(folder: FolderChanges, blobs: Path, budget: _Budget, rows: Callable[[s
     budget.cut = any(remark.refused for remark in folder.remarks)
     yield from _changes(folder, blobs, budget, rows)
     for remark in folder.remarks:
-        yield f"  {'refused' if remark.refused else 'note'}: {printable_path(remark.path or '.')}: {remark.text}"
+        word = "refused" if remark.refused else "note"
+        yield f"  {word}: {printable_path(remark.path or '.')}: {escape(remark.text)}"
 
 
 def _changes(

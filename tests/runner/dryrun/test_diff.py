@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from support.dryruns import Project, project_for
 
 from skillkeep.home import Home
-from skillkeep.runner.dryrun.change import DryRun
+from skillkeep.runner.dryrun.change import DryRun, Remark
 from skillkeep.runner.dryrun.diff import Whole, describe, whole
 from skillkeep.runner.dryrun.store import DryRuns
+from skillkeep.text import escape
 
 FILES = {
     "a": "one\ntwo\nthree\n",
@@ -78,6 +81,49 @@ def test_nothing_of_a_name_a_link_or_a_line_reaches_a_terminal_raw(home: Home) -
     assert text.replace("\n", "").isprintable()
     assert "\\x1b[2J\\nx" in text
     assert "\\u202e" in text
+
+
+def test_nothing_of_an_attributes_name_reaches_a_terminal_or_the_data_raw(home: Home) -> None:
+    project = project_for(home, FILES)
+    names = ["user.\x1b[9A\x1b[0J", "user.ok\n  added: benign", "user.\x9b2K\u202e\u2066\r"]
+    code = (
+        "import os\nopen('n', 'w').close()\n"
+        f"for name in {names!r}:\n"
+        "  try: os.setxattr('n', name, b'v')\n"
+        "  except OSError: print('none')\n"
+    )
+    result, run = project.run(code, runner="python")
+    if b"none" in result.stdout:
+        pytest.skip("a memory file system has user attributes from Linux 6.6 on")
+    note = "  note: n: extended attributes are left out: "
+    lines = shown(project, run).split("\n")
+    assert [line for line in lines if not line.isprintable()] == []
+    assert [line for line in lines if line.startswith(note)] == [
+        note + ", ".join(escape(name) for name in sorted(names))
+    ]
+    assert all(line.isprintable() for line in as_data(project, run).lines)
+    assert run.folders[0].remarks[0].text.isprintable()
+
+
+def test_a_remark_of_an_older_record_is_escaped_where_it_is_shown(home: Home) -> None:
+    project = project_for(home, FILES)
+    _, run = project.run("echo new > a")
+    remark = Remark("a", "left out: user.\x1b[2J\n\x9b", refused=False)
+    old = replace(run, folders=(replace(run.folders[0], remarks=(remark,)),))
+    assert shown(project, old).replace("\n", "").isprintable()
+    assert shown(project, old).endswith("note: a: left out: user.\\x1b[2J\\n\\x9b")
+
+
+def test_no_control_of_a_files_text_reaches_a_terminal_raw(home: Home) -> None:
+    project = project_for(home, FILES)
+    hostile = [chr(n) for n in (*range(1, 10), *range(11, 32), *range(127, 160), 0x61C, *range(0x200B, 0x2010))]
+    hostile += [chr(n) for n in (*range(0x2028, 0x202F), *range(0x2060, 0x2070), 0xFEFF, 0xE0041)]
+    code = f"open('a', 'w', newline='').write(''.join({hostile!r}) + '\\n' + ''.join({hostile!r}) * 99)"
+    result, run = project.run(code, runner="python")
+    assert result.ok, result.stderr
+    lines = [*shown(project, run).split("\n"), *as_data(project, run).lines]
+    assert [line for line in lines if not line.isprintable()] == []
+    assert any("\\r" in line and "\\x9b" in line and "\\u202e\\u2060" in line for line in lines)
 
 
 def test_files_that_run_by_themselves_later_are_pointed_out(home: Home) -> None:
