@@ -12,12 +12,13 @@ import hashlib
 import os
 import stat
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from skillkeep.kernel.overlay import MARKS, OWN_MARK
 from skillkeep.runner.dryrun.beneath import open_below, open_root
 from skillkeep.runner.dryrun.change import After, Change, FolderChanges, Remark, Stamp, Type
+from skillkeep.runner.dryrun.since import Around, Since
 from skillkeep.text import escape
 
 __all__ = ["Limits", "collect"]
@@ -28,6 +29,9 @@ _SPECIAL = stat.S_ISUID | stat.S_ISGID | stat.S_ISVTX
 _PERMISSIONS = 0o777
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _STOPPED = "too many changes: the rest is left out"
+_MOVED = (
+    "it may have been moved there while the tool ran (it and the folder around it changed): nothing in it is touched"
+)
 
 
 @dataclass(frozen=True)
@@ -39,20 +43,22 @@ class Limits:
     path_bytes: int = 3800
 
 
-def collect(upper: int, root: str, blobs: Path, began: int, limits: Limits) -> FolderChanges:
+def collect(upper: int, root: str, blobs: Path, since: Since, limits: Limits) -> FolderChanges:
     """What was written in `upper` over the folder `root`. File contents are copied into the folder `blobs`.
 
-    `began` is when the run did, in nanoseconds since 1970: whatever has changed in the project since is a conflict.
+    Whatever has changed in the project `since` is a conflict.
     Raises OSError when the project is no longer there, or `blobs` cannot take the copies.
     """
     project = open_root(root)
     try:
         state = os.fstat(project)
-        walk = _Walk(upper, project, blobs, began, limits)
+        if since.is_other(state):
+            raise OSError(errno.ESTALE, "another folder stands there now")
+        walk = _Walk(upper, project, blobs, Around.root(since, state), limits)
         if stat.S_IMODE(os.fstat(upper).st_mode) != stat.S_IMODE(state.st_mode):
             walk.note("", "the folder's own mode stays as it is")
             os.fchmod(upper, 0o700)
-        walk.folder("", opaque=False)
+        walk.all()
         return FolderChanges(root, state.st_dev, state.st_ino, tuple(walk.changes), tuple(walk.remarks))
     finally:
         os.close(project)
@@ -67,27 +73,28 @@ class _Walk:
     upper: int
     project: int
     blobs: Path
-    began: int
+    around: Around
     limits: Limits
     changes: list[Change] = field(default_factory=list)
     remarks: list[Remark] = field(default_factory=list)
     left: int = 0
     seen: int = 0
     stored: int = 0
+    moved: set[str] = field(default_factory=set)
     marks: str = MARKS[0]
 
     def __post_init__(self) -> None:
         self.left = self.limits.total_bytes
         self.marks = next((prefix for prefix in MARKS if _mark(self.upper, f"{prefix}{OWN_MARK}")), MARKS[0])
 
-    def folder(self, path: str, *, opaque: bool) -> None:
-        """Walk a folder of the upper layer and all below it."""
-        todo = [(path, opaque)]
+    def all(self) -> None:
+        """Walk the upper layer. `around` is always of the folder whose entries are looked at."""
+        todo = [("", False, self.around)]
         try:
             while todo:
-                at = todo.pop()
-                with self._refusing(at[0]):
-                    todo += self._one_folder(*at)
+                path, opaque, self.around = todo.pop()
+                with self._refusing(path):
+                    todo += self._one_folder(path, opaque)
         except _FullError:
             self.refuse("", _STOPPED)
 
@@ -97,23 +104,25 @@ class _Walk:
     def note(self, path: str, text: str) -> None:
         self.remarks.append(Remark(path, text, refused=False))
 
-    def _one_folder(self, path: str, opaque: bool) -> list[tuple[str, bool]]:
+    def _one_folder(self, path: str, opaque: bool) -> list[tuple[str, bool, Around]]:
         with _opened(self.upper, path) as here, _maybe_opened(self.project, path) as there:
+            self.around = self.around.opened(path, there)
             names = sorted(os.listdir(here), key=os.fsencode)
             if opaque and there >= 0:
                 for name in sorted(set(os.listdir(there)) - set(names), key=os.fsencode):
                     if (old := _stat_at(there, name)) is not None:
                         self._gone(_join(path, name), old)
-            below = []
+            below: list[tuple[str, bool, Around]] = []
             for name in names:
                 self._count()
                 if len(os.fsencode(_join(path, name))) > self.limits.path_bytes:
                     self.refuse(path, "what lies deeper has a path that is too long")
                     break
-                inner = None
+                inner, old = None, _stat_at(there, name)
                 with self._refusing(_join(path, name)):
-                    inner = self._entry(here, there, _join(path, name), name)
-                below += [] if inner is None else [(_join(path, name), opaque or inner)]
+                    inner = self._entry(here, there, _join(path, name), name, old)
+                if inner is not None:
+                    below.append((_join(path, name), opaque or inner, self.around.below(_join(path, name), old)))
             return below
 
     @contextlib.contextmanager
@@ -126,10 +135,9 @@ class _Walk:
                 raise
             self.refuse(path, f"it cannot be read: {error.strerror}")
 
-    def _entry(self, here: int, there: int, path: str, name: str) -> bool | None:
+    def _entry(self, here: int, there: int, path: str, name: str, old: os.stat_result | None) -> bool | None:
         """One name of the upper layer. For a folder: whether it hides what the project has there."""
         state = os.stat(name, dir_fd=here, follow_symlinks=False)
-        old = _stat_at(there, name)
         if stat.S_ISCHR(state.st_mode) and state.st_rdev == 0:
             if old is not None:
                 self._gone(path, old)
@@ -209,27 +217,43 @@ class _Walk:
             self.note(path, f"extended attributes are left out: {', '.join(map(escape, sorted(new)[:8]))}")
 
     def _gone(self, path: str, old: os.stat_result) -> None:
-        """`path` of the project is to go, with all below it; the deepest comes first."""
-        todo, found = [(path, old)], []
+        """`path` of the project is to go, with all below it; the deepest comes first.
+
+        Of a folder that may have been moved there only itself is named: what it holds was not the tool's to delete.
+        """
+        todo, found = [(path, old, self.around)], []
         while todo:
-            name, state = todo.pop()
+            name, state, around = todo.pop()
             self._count()
-            found.append((name, state))
+            inner: list[str] = []
             if stat.S_ISDIR(state.st_mode):
                 with _maybe_opened(self.project, name) as fd:
-                    inner = os.listdir(fd) if fd >= 0 else []
+                    within = around.below(name, state).opened(name, fd)
+                    if within.moved:
+                        around = replace(around, moved=within.moved)
+                    elif fd >= 0:
+                        inner = os.listdir(fd)
                     seen = [(_join(name, x), _stat_at(fd, x)) for x in inner]
-                    todo += [(below, state) for below, state in seen if state is not None]
-        for name, state in reversed(found):
-            self._change(name, state, None)
+                    todo += [(below, state, within) for below, state in seen if state is not None]
+            found.append((name, state, around))
+        for name, state, around in reversed(found):
+            self._change(name, state, None, around=around)
 
     def _change(
-        self, path: str, old: os.stat_result | None, after: After | None, *, same_content: bool = False
+        self,
+        path: str,
+        old: os.stat_result | None,
+        after: After | None,
+        *,
+        same_content: bool = False,
+        around: Around | None = None,
     ) -> None:
+        around = around or self.around
+        if around.moved and around.moved not in self.moved:
+            self.moved.add(around.moved)
+            self.note(around.moved, _MOVED)
         before = None if old is None else Stamp.of(old)
-        folder = before is not None and before.type is Type.FOLDER
-        late = before is not None and not folder and before.ctime >= self.began
-        self.changes.append(Change(path, before, after, same_content and before is not None, late))
+        self.changes.append(Change(path, before, after, same_content and old is not None, around.refuses(old)))
 
     def _store(self, fd: int) -> tuple[str, str]:
         """Copy a file into the blobs; the name it has there, and its digest."""

@@ -135,7 +135,7 @@ class _Commit:
     def _try(self, change: Change) -> bool:
         try:
             if change.conflict:
-                raise ConflictError("it was changed in the project while the tool ran")
+                raise ConflictError("it, or a folder that it lies in, was changed in the project while the tool ran")
             with parent_of(self.root, change.path) as (folder, name):
                 self._one(folder, name, change, spare_name(self.mark, change.path))
         except ConflictError as error:

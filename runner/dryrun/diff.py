@@ -116,7 +116,7 @@ def _change(
 ) -> Iterator[str]:
     yield f"  {change.kind.value}: {_name(change)}{_facts(change)}"
     if change.conflict:
-        yield "    conflict: changed in the project while the tool ran; it will not be committed"
+        yield "    conflict: it, or a folder that it lies in, was changed while the tool ran; it will not be committed"
     if change.after is not None and any(f"/{change.path}".find(f"/{each}") >= 0 for each in _RUN_LATER):
         yield "    look twice: other programs run or obey this file by themselves"
     after = change.after

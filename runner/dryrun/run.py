@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -16,6 +15,7 @@ from skillkeep.files import io_errors, remove_tree
 from skillkeep.runner.dryrun.change import DryRun, FolderChanges
 from skillkeep.runner.dryrun.collect import Limits, collect
 from skillkeep.runner.dryrun.commit import Refusal, commit_folder, tidy_folder
+from skillkeep.runner.dryrun.since import Since, tick
 from skillkeep.runner.dryrun.store import DryRuns
 from skillkeep.runner.errors import RunnerError
 from skillkeep.runner.interface import Bind, RunResult, SandboxPolicy, new_run_id
@@ -63,17 +63,20 @@ def run_dry(
     the result's `unrecorded` say. Raises `SkillkeepError` as `run_tool` does.
     """
     overlaid = [bind for bind in policy.binds if bind.overlay_bytes]
-    runs, identity, began = DryRuns(floor.home), new_run_id(), time.time_ns()
+    runs, identity = DryRuns(floor.home), new_run_id()
     wanted = options.backend or floor.settings.sandbox.backend
     if wanted not in (AUTO, NATIVE):
         hint = "Leave --backend out, or run it for real."
         raise RunnerError("bad_policy", f"the {wanted} backend cannot make a dry run: only native can", hint)
+    with io_errors("look at the folders of a dry run"):
+        began = tick()
+        starts = [Since.now(bind.source, began) for bind in overlaid]
     with runs.collecting(identity) as stage:
         found: list[FolderChanges] = []
 
         def take(uppers: Sequence[int]) -> None:
-            for number, (bind, upper) in enumerate(zip(overlaid, uppers, strict=True)):
-                found.append(_collected(bind, upper, stage / str(number), began))
+            for number, (bind, upper, since) in enumerate(zip(overlaid, uppers, starts, strict=True)):
+                found.append(_collected(bind, upper, stage / str(number), since))
 
         chosen = replace(options, backend=NATIVE, take_changes=take)
         result = run_tool(tool, argv, policy, floor, chosen)
@@ -102,12 +105,12 @@ def run_dry(
     return replace(result, unrecorded=(*result.unrecorded, *said)), run
 
 
-def _collected(bind: Bind, upper: int, stage: Path, began: int) -> FolderChanges:
+def _collected(bind: Bind, upper: int, stage: Path, since: Since) -> FolderChanges:
     """What was written in one folder. The run is over: what cannot be collected is lost, and not the run's result."""
     try:
         with io_errors(f"collect what was written in {printable_path(bind.source)}"):
             stage.mkdir(mode=0o700)
-            return collect(upper, bind.source, stage, began, Limits(bind.overlay_bytes))
+            return collect(upper, bind.source, stage, since, Limits(bind.overlay_bytes))
     except SkillkeepError as error:
         with contextlib.suppress(SkillkeepError):
             remove_tree(stage)  # the end of the run may need the room

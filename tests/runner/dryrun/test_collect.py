@@ -11,6 +11,7 @@ from support.dryruns import picture, project_for
 from skillkeep.home import Home
 from skillkeep.runner.dryrun.change import Kind, Type
 from skillkeep.runner.dryrun.collect import Limits, collect
+from skillkeep.runner.dryrun.since import Since
 from skillkeep.runner.dryrun.store import DryRuns
 from skillkeep.runner.errors import RunnerError
 
@@ -121,7 +122,7 @@ def test_special_bits_are_left_out_should_one_ever_get_there(tmp_path: Path) -> 
     (upper / "bin").chmod(0o6755)
     fd = os.open(upper, os.O_RDONLY)
     try:
-        found = collect(fd, str(project), blobs, 0, Limits(1000))
+        found = collect(fd, str(project), blobs, Since(1 << 63), Limits(1000))
     finally:
         os.close(fd)
     assert [change.after.mode for change in found.changes if change.after] == [0o755]
