@@ -18,6 +18,7 @@ from pathlib import Path
 from skillkeep.kernel.overlay import MARKS, OWN_MARK
 from skillkeep.runner.dryrun.beneath import open_below, open_root
 from skillkeep.runner.dryrun.change import After, Change, FolderChanges, Remark, Stamp, Type
+from skillkeep.runner.dryrun.links import Links, leads_out
 from skillkeep.runner.dryrun.since import Around, Since
 from skillkeep.text import escape
 
@@ -82,9 +83,11 @@ class _Walk:
     stored: int = 0
     moved: set[str] = field(default_factory=set)
     marks: str = MARKS[0]
+    links: Links = field(init=False)
 
     def __post_init__(self) -> None:
         self.left = self.limits.total_bytes
+        self.links = Links((self.upper, self.project), self._count)
         self.marks = next((prefix for prefix in MARKS if _mark(self.upper, f"{prefix}{OWN_MARK}")), MARKS[0])
 
     def all(self) -> None:
@@ -173,10 +176,13 @@ class _Walk:
         return hides
 
     def _link(self, path: str, target: str, there: int | None, name: str, old: os.stat_result | None) -> None:
-        if _leads_out(path, target):
+        if old is not None and stat.S_ISLNK(old.st_mode) and os.readlink(name, dir_fd=there) == target:
+            return
+        if leads_out(path, target):
             self.refuse(path, "a link that leads out of the folder is not committed")
             return
-        if old is not None and stat.S_ISLNK(old.st_mode) and os.readlink(name, dir_fd=there) == target:
+        if self.links.pass_out(path, target):
+            self.refuse(path, "a link that leads out of the folder through another link is not committed")
             return
         self._change(path, old, After(Type.LINK, _PERMISSIONS, target=target))
 
@@ -322,15 +328,6 @@ def _digest(fd: int) -> str:
 
 def _join(folder: str, name: str) -> str:
     return f"{folder}/{name}" if folder else name
-
-
-def _leads_out(path: str, target: str) -> bool:
-    """Whether a link at `path` could lead out of the root: absolute, more steps up than it lies deep, or a step up
-    after a step down (which another link may turn elsewhere).
-    """
-    steps = [step for step in target.split("/") if step not in ("", ".")]
-    up = next((number for number, step in enumerate(steps) if step != ".."), len(steps))
-    return not target or target.startswith("/") or up > path.count("/") or ".." in steps[up:]
 
 
 def _attribute_names(fd: int) -> list[str]:

@@ -117,7 +117,7 @@ def _change(
     yield f"  {change.kind.value}: {_name(change)}{_facts(change)}"
     if change.conflict:
         yield "    conflict: it, or a folder that it lies in, was changed while the tool ran; it will not be committed"
-    if change.after is not None and any(f"/{change.path}".find(f"/{each}") >= 0 for each in _RUN_LATER):
+    if _runs_later(change):
         yield "    look twice: other programs run or obey this file by themselves"
     after = change.after
     if after is None or after.type is not Type.FILE or change.kind is Kind.MODE:
@@ -136,6 +136,15 @@ def _change(
     except TooManyError as error:
         budget.cut = True
         yield f"    {error}"
+
+
+def _runs_later(change: Change) -> bool:
+    """Whether it puts something where other programs look, or a link in the place of a folder that holds such."""
+    if change.after is None:
+        return False
+    path, each_one = f"/{change.path}/", [f"/{each}" for each in _RUN_LATER]
+    holders = [path[at:] for at in range(len(path) - 1) if path[at] == "/"] if change.after.type is Type.LINK else []
+    return any(each in path or each.startswith(tuple(holders)) for each in each_one)
 
 
 def _name(change: Change) -> str:

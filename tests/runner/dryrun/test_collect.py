@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 import pytest
-from support.dryruns import picture, project_for
+from support.dryruns import Project, picture, project_for
 
 from skillkeep.home import Home
 from skillkeep.runner.dryrun.change import Kind, Type
@@ -98,6 +98,83 @@ def test_what_could_reach_out_of_the_folder_is_refused(home: Home, code: str, pa
 def test_a_link_that_stays_inside_is_a_change(home: Home) -> None:
     project = project_for(home, FILES)
     assert set(project.changes("ln -s ../a d/up; ln -s sub/y d/down; ln -s . here")) == {"d/up", "d/down", "here"}
+
+
+PASSED = {"a": "one\n", "d/x": "x\n", "d/sub/y": "y\n"}
+
+
+def with_links(home: Home) -> Project:
+    """A project whose user has links of his own that lead out, around and on."""
+    outside = home.root.parent / "outside"
+    outside.mkdir()
+    (outside / "secret").write_text("secret\n")
+    project = project_for(home, PASSED)
+    links = {
+        "vendor": "../outside",
+        "abs": str(outside),
+        "on": "d/../vendor",
+        "d/up": "../..",
+        "in": "d/sub",
+        "loop": "loop",
+    }
+    for name, target in links.items():
+        (project.root / name).symlink_to(target)
+    return project
+
+
+@pytest.mark.parametrize(
+    ("code", "path"),
+    [
+        ("ln -s vendor/secret odd", "odd"),
+        ("ln -s vendor odd", "odd"),
+        ("ln -s abs/secret odd", "odd"),
+        ("ln -s on/secret odd", "odd"),
+        ("ln -s d/up/outside/secret odd", "odd"),
+        ("ln -s ../vendor/secret d/odd", "d/odd"),
+        ("rm vendor; mkdir vendor; echo x > vendor/secret; ln -s vendor/secret odd", "odd"),
+    ],
+)
+def test_a_link_that_leads_out_through_one_of_the_project_is_refused(home: Home, code: str, path: str) -> None:
+    project = with_links(home)
+    result, run = project.run(f"{code}; echo more >> a")
+    assert result.ok, result.stderr
+    assert [(remark.path, remark.refused) for remark in run.folders[0].remarks] == [(path, True)]
+    assert path not in {change.path for change in run.folders[0].changes}
+    project.commit(run)
+    assert not (project.root / path).is_symlink()
+
+
+def test_a_link_that_leads_out_through_another_one_that_is_added_is_refused(home: Home) -> None:
+    project = with_links(home)
+    result, run = project.run("ln -s vendor/secret one; ln -s one two; ln -s ../two d/three; ln -s nowhere free")
+    assert result.ok, result.stderr
+    assert {remark.path for remark in run.folders[0].remarks if remark.refused} == {"one", "two", "d/three"}
+    assert [change.path for change in run.folders[0].changes] == ["free"]
+
+
+def test_links_through_links_that_stay_inside_are_changes(home: Home) -> None:
+    project = with_links(home)
+    found = project.changes(
+        "ln -s in/y one; ln -s one two; ln -s ../two d/three; ln -s . here; ln -s here/in/y four; ln -s loop/x five"
+    )
+    assert set(found) == {"one", "two", "d/three", "here", "four", "five"}
+
+
+def test_a_link_of_the_user_that_leads_out_is_no_change_when_it_is_only_touched(home: Home) -> None:
+    project = with_links(home)
+    result, run = project.run("import os; os.utime('vendor', (1, 1), follow_symlinks=False)", runner="python")
+    assert result.ok, result.stderr
+    assert (run.empty, run.folders[0].remarks) == (True, ())
+
+
+def test_more_steps_than_anybody_follows_are_refused(home: Home) -> None:
+    project = with_links(home)
+    code = "import os\nos.symlink('d/' * 900, 'many')\nfor n in range(300): os.symlink(f'l{n + 1}/x', f'l{n}')"
+    result, run = project.run(code, runner="python")
+    assert result.ok, result.stderr
+    refused = {remark.path for remark in run.folders[0].remarks if remark.refused}
+    assert {"many", "l0"} <= refused
+    assert "l299" not in refused
 
 
 def test_names_and_attributes_are_left_out_with_a_word(home: Home) -> None:

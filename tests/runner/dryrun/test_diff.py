@@ -131,7 +131,25 @@ def test_files_that_run_by_themselves_later_are_pointed_out(home: Home) -> None:
     _, run = project.run("mkdir -p .git/hooks sub; echo x > .git/hooks/pre-commit; echo y > sub/.envrc; echo z > plain")
     lines = shown(project, run).splitlines()
     marked = [lines[at - 1].split(" (")[0] for at, line in enumerate(lines) if "look twice" in line]
-    assert marked == ["  added: .git/hooks/pre-commit", "  added: sub/.envrc"]
+    assert marked == ["  added: .git/hooks/", "  added: .git/hooks/pre-commit", "  added: sub/.envrc"]
+
+
+@pytest.mark.parametrize(
+    "path", [".git/hooks", ".git", ".claude", ".vscode", ".husky", ".github", "sub/.cursor", ".envrc", "sub/Makefile"]
+)
+def test_a_link_in_the_place_of_what_runs_later_or_of_a_folder_of_it_is_pointed_out(home: Home, path: str) -> None:
+    project = project_for(home, FILES)
+    _, run = project.run(f"mkdir -p {path}; rmdir {path}; mkdir evil; ln -s evil {path}; ln -s evil plain")
+    lines = shown(project, run).splitlines()
+    marked = [lines[at - 1] for at, line in enumerate(lines) if "look twice" in line and " -> " in lines[at - 1]]
+    assert marked == [f"  added: {path} -> evil"]
+
+
+def test_a_folder_that_other_programs_look_into_is_pointed_out(home: Home) -> None:
+    project = project_for(home, FILES)
+    _, run = project.run("mkdir .claude .idea-of-mine .github")
+    lines = shown(project, run).splitlines()
+    assert [lines[at - 1] for at, line in enumerate(lines) if "look twice" in line] == ["  added: .claude/ (mode 0755)"]
 
 
 def test_what_is_shown_is_bounded_whatever_the_files_hold(home: Home) -> None:
