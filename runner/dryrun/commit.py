@@ -102,6 +102,7 @@ class _Commit:
     blobs: Path
     mark: str
     outcome: Outcome
+    folders: dict[str, tuple[int, int]] = field(default_factory=dict)
 
     def make(self, changes: tuple[Change, ...]) -> None:
         """Open folders up, delete from below, add from above, and give folders their mode last."""
@@ -155,22 +156,24 @@ class _Commit:
             with looked_at(folder, name) as (fd, state):
                 check_mode(state, change)
                 set_mode(fd, after.mode | OWNER_ALL)
+                self.folders[change.path] = state.st_dev, state.st_ino
         elif after is None:
             assert before is not None
             delete(folder, name, before, spare)
         elif after.type is Type.FOLDER:
-            add_folder(folder, name, after)
+            self.folders[change.path] = add_folder(folder, name, after)
         else:
             place(folder, name, change, spare, self.blobs)
 
     def _finish_folder(self, change: Change, mode: int) -> bool:
+        """Give a folder its mode, if it is still the one that was made or opened up."""
         try:
             with parent_of(self.root, change.path) as (folder, name), looked_at(folder, name) as (fd, state):
-                if not stat.S_ISDIR(state.st_mode):
-                    raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR))
+                if (state.st_dev, state.st_ino) != self.folders.get(change.path):
+                    raise ConflictError("another folder stands there now")
                 set_mode(fd, mode | stat.S_IMODE(state.st_mode) & ~PERMISSIONS)
-        except OSError as error:
-            self.outcome.refused.append(Refusal(change, _words(error)))
+        except (OSError, ConflictError) as error:
+            self.outcome.refused.append(Refusal(change, _words(error) if isinstance(error, OSError) else str(error)))
             return False
         return True
 

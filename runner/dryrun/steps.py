@@ -18,6 +18,7 @@ from pathlib import Path
 from skillkeep.files import write_all
 from skillkeep.runner.dryrun.beneath import exchange, move_new
 from skillkeep.runner.dryrun.change import After, Change, Stamp, Type
+from skillkeep.runner.dryrun.owner import made_for
 
 __all__ = [
     "OWNER_ALL", "PERMISSIONS", "ConflictError", "add_folder", "at", "check_mode", "delete", "is_wanted", "looked_at",
@@ -94,17 +95,24 @@ def put_back(folder: int, spare: str, name: str) -> None:
         raise ConflictError(f"it is there again; what it was is kept beside it as {spare}") from error
 
 
-def add_folder(folder: int, name: str, after: After) -> None:
-    """Make a folder that its owner may fill; one that is there already will do. Raises ConflictError."""
+def add_folder(folder: int, name: str, after: After) -> tuple[int, int]:
+    """Make a folder that its owner may fill; one that is there already will do. Returns its device and inode.
+
+    Raises ConflictError, also when somebody put another in its place right away: as root, one of somebody else than the
+    folder around it, or one that is not empty.
+    """
+    owner, new = os.fstat(folder), True
     try:
-        os.mkdir(name, after.mode | OWNER_ALL, dir_fd=folder)
-    except FileExistsError as error:
-        state = at(folder, name)
-        if state is None or not stat.S_ISDIR(state.st_mode):
-            raise ConflictError("something else stands there now") from error
-        return
+        with made_for(owner):
+            os.mkdir(name, after.mode | OWNER_ALL, dir_fd=folder)
+    except FileExistsError:
+        new = False
     with looked_at(folder, name) as (fd, state):
-        _give(fd, state, os.fstat(folder))
+        if not stat.S_ISDIR(state.st_mode):
+            raise ConflictError("something else stands there now")
+        if os.geteuid() == 0 and (state.st_uid != owner.st_uid or (new and os.listdir(f"/proc/self/fd/{fd}"))):
+            raise ConflictError("another folder stands there now")
+        return state.st_dev, state.st_ino
 
 
 def place(folder: int, name: str, change: Change, spare: str, blobs: Path) -> None:
@@ -160,15 +168,15 @@ def _written(place: tuple[int, str, str], after: After, blobs: Path, old: os.sta
     folder, name, spare = place
     try:
         if after.type is Type.LINK:
-            os.symlink(after.target, spare, dir_fd=folder)
-            with looked_at(folder, spare) as (fd, state):
-                _give(fd, state, old or os.fstat(folder))
+            with made_for(os.fstat(folder)):
+                os.symlink(after.target, spare, dir_fd=folder)
         else:
             fd = os.open(spare, _NEW, 0o600, dir_fd=folder)
             try:
                 _fill(fd, after, blobs)
-                _keep_attributes(folder, name, fd)
-                _give(fd, os.fstat(fd), old or os.fstat(folder))
+                if old is not None:
+                    _keep_attributes(folder, name, old, fd)
+                _give(fd, old or os.fstat(folder))
                 os.fchmod(fd, after.mode)
                 os.fsync(fd)
             finally:
@@ -180,12 +188,13 @@ def _written(place: tuple[int, str, str], after: After, blobs: Path, old: os.sta
         raise
 
 
-def _keep_attributes(folder: int, name: str, fd: int) -> None:
+def _keep_attributes(folder: int, name: str, known: os.stat_result, fd: int) -> None:
     """The user's attributes and the access list of the file that is replaced; capabilities go, as after any write."""
     with contextlib.suppress(OSError):  # there is none, or it may not be read
         old = os.open(name, _READ, dir_fd=folder)
         try:
-            for attribute in os.listxattr(old):
+            same = os.path.samestat(os.fstat(old), known)
+            for attribute in os.listxattr(old) if same else ():
                 if attribute.startswith("user.") or attribute == "system.posix_acl_access":
                     os.setxattr(fd, attribute, os.getxattr(old, attribute))
         finally:
@@ -202,10 +211,10 @@ def _fill(fd: int, after: After, blobs: Path) -> None:
         raise ConflictError("its stored content is damaged")
 
 
-def _give(fd: int, made: os.stat_result, like: os.stat_result) -> None:
-    """As root: what was just made goes to the owner of what was there, or of the folder."""
-    if os.geteuid() == 0 and made.st_uid == 0 and (made.st_nlink == 1 or stat.S_ISDIR(made.st_mode)):
-        os.chown(f"/proc/self/fd/{fd}", like.st_uid, like.st_gid)
+def _give(fd: int, like: os.stat_result) -> None:
+    """As root: the file that was just made as `fd`, and nothing that a name may stand for by now, gets that owner."""
+    if os.geteuid() == 0:
+        os.fchown(fd, like.st_uid, like.st_gid)
 
 
 def is_wanted(folder: int, name: str, state: os.stat_result, after: After) -> bool:
