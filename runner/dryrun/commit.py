@@ -119,7 +119,8 @@ class _Commit:
                 failed.add(change.path)
         for change in reversed(above):
             if change.after is not None and change.after.type is Type.FOLDER and change.path not in failed:
-                self.outcome.done += int(self._finish_folder(change, change.after.mode) and change.path in opened)
+                finished = self._finish_folder(change, change.after.mode)
+                self.outcome.done += int(finished) - int(change.path not in opened)  # which are counted by now
 
     def _replaced(self, changes: tuple[Change, ...]) -> frozenset[str]:
         """Paths where, after a commit that was cut short, the new thing stands already in the place of the old."""

@@ -80,6 +80,7 @@ def test_a_folder_gets_its_mode_only_if_it_is_the_one_that_was_made(
     monkeypatch.setattr(committing, "add_folder", swapping(committing.add_folder, "private"))
     done = project.commit(run)
     assert [refusal.why for refusal in done.refused] == ["another folder stands there now"]
+    assert done.done == 0
     assert of_root(project.root) == KEPT
 
 
