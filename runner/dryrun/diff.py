@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from skillkeep.runner.dryrun.beneath import open_below, open_root, parent_of
-from skillkeep.runner.dryrun.change import After, Change, FolderChanges, Kind, Stamp, Type
+from skillkeep.runner.dryrun.change import After, Change, FolderChanges, Kind, Remark, Stamp, Type
 from skillkeep.runner.dryrun.unified import TooManyError, Work, lines_of, rows_of, unified
 from skillkeep.text import escape, printable_path
 
@@ -20,6 +20,7 @@ __all__ = ["Whole", "describe", "summary", "whole"]
 _TEXT_BYTES = 256 * 1024
 _SHOWN_LINES = 2_000
 _SHOWN_CHARACTERS = 1 << 20
+_SHOWN_REMARKS = 200
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY
 # Files that some program runs or obeys by itself later: a change of one deserves a second look.
 _RUN_LATER = (
@@ -75,9 +76,16 @@ def _told(folder: FolderChanges, blobs: Path, budget: _Budget, rows: Callable[[s
     yield summary(folder)
     budget.cut = any(remark.refused for remark in folder.remarks)
     yield from _changes(folder, blobs, budget, rows)
-    for remark in folder.remarks:
-        word = "refused" if remark.refused else "note"
-        yield f"  {word}: {printable_path(remark.path or '.')}: {escape(remark.text)}"
+    said = list(_bounded(map(_remark, folder.remarks), _Budget(_SHOWN_REMARKS, _SHOWN_CHARACTERS)))
+    yield from said
+    if len(said) < len(folder.remarks):
+        budget.cut = True
+        yield f"  ... {len(folder.remarks) - len(said)} more are refused or noted; --json names them"
+
+
+def _remark(remark: Remark) -> str:
+    word = "refused" if remark.refused else "note"
+    return f"  {word}: {printable_path(remark.path or '.')}: {escape(remark.text)}"
 
 
 def _changes(

@@ -166,6 +166,18 @@ def test_what_is_shown_is_bounded_whatever_the_files_hold(home: Home) -> None:
     assert max(map(len, lines)) < 500
 
 
+def test_what_is_refused_does_not_scroll_the_changes_away(home: Home) -> None:
+    project = project_for(home, FILES)
+    _, run = project.run(
+        "import os\nfor n in range(900): os.mkfifo(f'p{n:03}')\nopen('a', 'a').write('x\\n')", runner="python"
+    )
+    lines = shown(project, run).splitlines()
+    assert lines[0] == "/project: 1 changed, 900 refused"
+    assert sum("refused: p" in line for line in lines) == 200
+    assert lines[-1] == "  ... 700 more are refused or noted; --json names them"
+    assert len(run.folders[0].remarks) == 900
+
+
 def test_an_old_text_that_has_changed_since_is_not_compared(home: Home) -> None:
     project = project_for(home, FILES)
     _, run = project.run("echo new > a")
