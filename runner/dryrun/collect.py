@@ -113,7 +113,7 @@ class _Walk:
             names = sorted(os.listdir(here), key=os.fsencode)
             if opaque and there >= 0:
                 for name in sorted(set(os.listdir(there)) - set(names), key=os.fsencode):
-                    if (old := _stat_at(there, name)) is not None:
+                    if (old := self._old(path, there, name)) is not None:
                         self._gone(_join(path, name), old)
             below: list[tuple[str, bool, Around]] = []
             for name in names:
@@ -121,12 +121,19 @@ class _Walk:
                 if len(os.fsencode(_join(path, name))) > self.limits.path_bytes:
                     self.refuse(path, "what lies deeper has a path that is too long")
                     break
-                inner, old = None, _stat_at(there, name)
+                inner, old = None, self._old(path, there, name)
                 with self._refusing(_join(path, name)):
                     inner = self._entry(here, there, _join(path, name), name, old)
                 if inner is not None:
                     below.append((_join(path, name), opaque or inner, self.around.below(_join(path, name), old)))
             return below
+
+    def _old(self, path: str, there: int, name: str) -> os.stat_result | None:
+        """What the project has there; the folder is looked at after it, so that a move just before shows in both."""
+        old = _stat_at(there, name)
+        if old is not None and stat.S_ISDIR(old.st_mode):
+            self.around = self.around.opened(path, there)
+        return old
 
     @contextlib.contextmanager
     def _refusing(self, path: str) -> Iterator[None]:
@@ -240,6 +247,7 @@ class _Walk:
                     elif fd >= 0:
                         inner = os.listdir(fd)
                     seen = [(_join(name, x), _stat_at(fd, x)) for x in inner]
+                    within = within.opened(name, fd)  # again, for what came in since
                     todo += [(below, state, within) for below, state in seen if state is not None]
             found.append((name, state, around))
         for name, state, around in reversed(found):

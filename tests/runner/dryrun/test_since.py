@@ -10,8 +10,9 @@ import pytest
 from support.dryruns import Project, picture, project_for
 
 from skillkeep.home import Home
+from skillkeep.runner.dryrun import collect as collecting
 from skillkeep.runner.dryrun.change import DryRun
-from skillkeep.runner.dryrun.since import tick
+from skillkeep.runner.dryrun.since import Since, tick
 
 FILES = {"build/o": "old\n", "build/in/p": "old\n", "conf/x": "one\n", "conf.new/x": "two\n", "lib/deep/y": "y\n"}
 
@@ -113,6 +114,45 @@ def test_a_project_that_is_another_folder_after_the_run_is_not_compared(home: Ho
     assert run.lost
     assert run.folders[0].remarks[0].text.endswith("another folder stands there now")
     assert sorted(os.listdir(project.root)) == ["in", "thesis"]
+
+
+@pytest.mark.parametrize("late", ["a look at the name", "the opening of the folder"])
+@pytest.mark.parametrize("opaque", [False, True])
+def test_a_folder_that_is_exchanged_while_the_changes_are_collected_is_left_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, late: str, opaque: bool
+) -> None:
+    upper, project, blobs = (tmp_path / name for name in ("upper", "project", "blobs"))
+    for path in (upper / "conf", project / "conf", project / "conf.new", blobs):
+        path.mkdir(parents=True)
+    for path in (upper / "conf" / "x", project / "conf" / "x", project / "conf.new" / "x", project / "conf.new" / "y"):
+        path.write_text(str(path))
+    if opaque:
+        os.unlink(upper / "conf" / "x")
+        os.rmdir(upper / "conf")
+        (upper / "conf").write_text("a file in the place of a folder")
+    since = Since.now(str(project), tick())
+    real_stat, real_open = collecting._stat_at, collecting.open_below
+
+    def stat_at(folder: int, name: str) -> os.stat_result | None:
+        if name == "conf" and late == "a look at the name" and not (project / "conf.old").exists():
+            exchange(project)
+        return real_stat(folder, name)
+
+    def open_below(root: int, path: str, *flags: int) -> int:
+        if path == "conf" and late != "a look at the name" and not (project / "conf.old").exists():
+            exchange(project)
+        return real_open(root, path, *flags)
+
+    monkeypatch.setattr(collecting, "_stat_at", stat_at)
+    monkeypatch.setattr(collecting, "open_below", open_below)
+    fd = os.open(upper, os.O_RDONLY)
+    try:
+        found = collecting.collect(fd, str(project), blobs, since, collecting.Limits(1000))
+    finally:
+        os.close(fd)
+    assert (project / "conf.old").exists()
+    gone = [change for change in found.changes if change.after is None or change.path == "conf/x"]
+    assert [(change.path, change.conflict) for change in gone] == [("conf" if opaque else "conf/x", True)]
 
 
 def test_what_was_changed_before_a_run_is_none_of_its_conflicts(home: Home) -> None:
