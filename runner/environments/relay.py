@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import select
 import time
@@ -10,11 +11,13 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from skillkeep.runner.native.feed import Feeder
+from skillkeep.runner.native.outlet import Outlet
 
 __all__ = ["Ending", "Kept", "Passed", "Sink", "relay"]
 
 _CHUNK = 1 << 16
 _LONGEST_WAIT = 3600.0
+_LAST_SECONDS = 2.0
 
 
 @dataclass
@@ -32,22 +35,41 @@ class Kept:
         self.truncated = self.truncated or len(data) > room
         return not self.truncated
 
+    @property
+    def waits_for(self) -> int:
+        """Nothing: -1."""
+        return -1
 
-@dataclass
+    def finish(self, until: float) -> bool:
+        """All is kept at once."""
+        return True
+
+
 class Passed:
-    """Writes a stream on to a descriptor of this process, however slowly that takes it."""
+    """Writes a stream on to a descriptor of this process, as that takes it."""
 
-    fd: int
+    def __init__(self, fd: int) -> None:
+        self._outlet = Outlet(fd)
 
     def take(self, data: bytes) -> bool:
-        """Write all; False when nobody reads any more."""
-        view = memoryview(data)
+        """Write what is taken now, of what waits and then of `data`; False when nobody reads any more."""
         try:
-            while view:
-                view = view[os.write(self.fd, view) :]
+            self._outlet.put(data)
         except BrokenPipeError:
             return False
         return True
+
+    @property
+    def waits_for(self) -> int:
+        """The descriptor that has to take more before more can be passed on; -1 when all is written."""
+        return self._outlet.fd if self._outlet.is_full else -1
+
+    def finish(self, until: float) -> bool:
+        """Write all that waits, until the monotonic time `until`; False when that was not all."""
+        try:
+            return self._outlet.finish(until)
+        except BrokenPipeError:
+            return True
 
 
 Sink = Kept | Passed
@@ -71,14 +93,15 @@ def relay(
     """Serve the command until it has ended; why it was killed before: ``timeout``, ``output_cap`` or an empty text.
 
     `outputs` are read ends with what takes their bytes. What a process it left behind writes later is not waited for.
-    When `holder` can be read, what it runs in has ended, and it is killed.
+    When `holder` can be read, what it runs in has ended, and it is killed. Whoever reads what is passed on has the
+    command's `seconds` for it and two more: what is not written then is lost, and that is a ``timeout``, too.
     """
     deadline = time.monotonic() + seconds
-    places = dict(outputs)
+    places, held = dict(outputs), dict[int, int]()
     poll = _polled(*places, entered.pidfd, *([holder] if holder >= 0 else ()))
     for fd in places:
         os.set_blocking(fd, False)
-    stopped, asked = "", False
+    stopped, asked, gone = "", False, False
     while True:
         feeder.arrange(poll)
         left = deadline - time.monotonic()
@@ -91,13 +114,10 @@ def relay(
                 ended = True
             elif fd == holder:
                 poll.unregister(fd)
+                gone = True
                 entered.kill()
-            elif fd in places:
-                going, wanted = _move(fd, places[fd])
-                if not going:
-                    poll.unregister(fd)
-                    del places[fd]
-                if not wanted and not stopped:
+            elif fd in places or fd in held:
+                if not _move(poll, fd, places, held) and not stopped:
                     stopped = "output_cap"
                     entered.kill()
             else:
@@ -105,8 +125,8 @@ def relay(
         if not ended and not places and not asked and not stopped:
             asked, ended = True, entered.is_seen_over()
         if ended:
-            _drain(places)
-            return stopped
+            whole = _drain(places, (time.monotonic() if stopped or gone else deadline) + _LAST_SECONDS)
+            return stopped or ("" if whole or gone else "timeout")
 
 
 def _polled(*fds: int) -> select.poll:
@@ -116,24 +136,58 @@ def _polled(*fds: int) -> select.poll:
     return poll
 
 
-def _move(fd: int, sink: Sink) -> tuple[bool, bool]:
-    """Take what is there: whether more may come, and whether it was wanted."""
-    try:
-        data = os.read(fd, _CHUNK)
-    except BlockingIOError:
-        return True, True
-    except OSError:  # the other side of a terminal has gone
-        return False, True
-    return bool(data), sink.take(data) if data else True
+def _move(poll: select.poll, fd: int, places: dict[int, Sink], held: dict[int, int]) -> bool:
+    """Take what is there, or write what waits; False when it was not wanted.
+
+    `held` are the descriptors that take more slowly than is written, with the source that is left alone meanwhile.
+    """
+    source, data = held.get(fd, fd), b""
+    sink = places[source]
+    if fd not in held:
+        try:
+            data = os.read(fd, _CHUNK)
+        except BlockingIOError:
+            return True
+        except OSError:  # the other side of a terminal has gone
+            data = b""
+        if not data:
+            poll.unregister(fd)
+            del places[fd]
+            return True
+    wanted = sink.take(data)
+    waits_for = sink.waits_for
+    if fd in held and waits_for < 0:
+        poll.unregister(fd)
+        poll.register(held.pop(fd), select.POLLIN)
+    elif fd not in held and waits_for >= 0:
+        poll.unregister(fd)
+        poll.register(waits_for, select.POLLOUT)
+        held[waits_for] = fd
+    return wanted
 
 
-def _drain(places: dict[int, Sink]) -> None:
-    """All that the ended command wrote is in the pipes already."""
+def _drain(places: dict[int, Sink], until: float) -> bool:
+    """All that the ended command wrote is in the pipes already; what it left behind may write for ever.
+
+    Whether all of it was taken by `until`.
+    """
+    whole = True
     for fd, sink in places.items():
-        while True:
+        rest = _capacity(fd)
+        while (taken := sink.finish(until)) and rest > 0:
             try:
-                data = os.read(fd, _CHUNK)
+                data = os.read(fd, min(_CHUNK, rest))
             except OSError:
                 break
             if not data or not sink.take(data):
                 break
+            rest -= len(data)
+        whole = whole and taken
+    return whole
+
+
+def _capacity(fd: int) -> int:
+    try:
+        return fcntl.fcntl(fd, fcntl.F_GETPIPE_SZ)
+    except OSError:  # no pipe
+        return _CHUNK

@@ -23,6 +23,7 @@ from dataclasses import dataclass
 from types import FrameType
 from typing import Protocol
 
+from skillkeep.runner.native.outlet import Outlet
 from skillkeep.runner.native.screen import Screen
 
 __all__ = ["Terminal", "terminal_kind"]
@@ -31,6 +32,9 @@ _CHUNK = 1 << 16
 _WINDOW = struct.Struct("4H")
 _NO_WINDOW = _WINDOW.pack(0, 0, 0, 0)
 _LONGEST_WAIT = 3600.0
+_LAST_SECONDS = 2.0
+_LARGEST_REST = 1 << 17
+"""More than a terminal holds of what was written to it and not read (64 KiB, and 4 KiB in its line discipline)."""
 _ENDING = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGQUIT)
 _GUARDING = 'trap "" HUP INT QUIT TERM TTOU; read -r word <&1 || stty "$0"'
 _OUTLIVED = (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM, signal.SIGTTOU)
@@ -74,15 +78,19 @@ class Terminal:
         """Serve the command at `pair` until it has ended; False when it was killed at `deadline` (monotonic seconds).
 
         It is killed, too, by SIGTERM, SIGHUP, SIGINT and SIGQUIT of this process, and when `holder` can be read: what
-        it runs in has ended.
+        it runs in has ended. A terminal that takes what is shown slowly, or not at all, holds none of that up; when the
+        command has ended the rest is shown while there is time, and for two seconds after one of these. What is not
+        shown by then is lost, at the deadline as if the command had been killed.
         """
         screen = Screen()
-        with _raw(self.keys), _signals(self.keys, pair.ours) as woken:
+        with _raw(self.keys), _signals(self.keys, pair.ours) as woken, _another(self.screen) as shown:
+            outlet = Outlet(shown)
             try:
-                return _join(ending, pair.ours, (self.keys, self.screen, woken, holder), deadline, screen)
+                return _Joint(ending, pair.ours, outlet, screen).serve(self.keys, woken, holder, deadline)
             finally:
                 with contextlib.suppress(OSError):  # it may be gone
-                    _write(self.screen, screen.restored())
+                    outlet.put(screen.restored())
+                    outlet.finish(time.monotonic() + _LAST_SECONDS)
 
 
 class Pair:
@@ -103,68 +111,123 @@ class Pair:
             os.close(self._open.pop())
 
 
-def _join(ending: Ending, ours: int, others: tuple[int, int, int, int], deadline: float, filtered: Screen) -> bool:
-    """Move bytes both ways until the command has ended; False at `deadline`.
+class _Joint:
+    """Moves bytes both ways, a piece at a time: between two pieces the time, the signals and the keys are looked at."""
 
-    A byte of the third of `others` is a signal to end it, and so is anything of the fourth.
-    """
-    keys, screen, woken, holder = others
-    poll = select.poll()
-    for fd in (ours, keys, woken, ending.pidfd, *([holder] if holder >= 0 else ())):
-        poll.register(fd, select.POLLIN)
-    os.set_blocking(ours, False)
-    typed, quiet, in_time = b"", False, True
-    while True:
-        if not quiet:
-            poll.modify(ours, select.POLLIN | (select.POLLOUT if typed else 0))
-        left = deadline - time.monotonic()
-        if left <= 0:
-            in_time = False
-            ending.kill()
-        events = dict(poll.poll(1000 * min(max(left, 0.05), _LONGEST_WAIT)))
-        if keys in events:
-            typed += _typed(keys, poll)
-        if woken in events and os.read(woken, _CHUNK).strip(bytes((signal.SIGWINCH,))):
-            ending.kill()
-        if holder in events:
-            poll.unregister(holder)
-            ending.kill()
-        if events.get(ours, 0) & select.POLLIN or ending.pidfd in events:
-            _show(ours, screen, filtered)
-        elif events.get(ours, 0) & (select.POLLHUP | select.POLLERR):
-            poll.unregister(ours)  # every process has closed its terminal
-            quiet = True
-        if ending.pidfd in events:
-            return in_time
-        if typed and not quiet:
-            with contextlib.suppress(OSError):  # full, or nobody reads any more
-                typed = typed[os.write(ours, typed) :]
+    def __init__(self, ending: Ending, ours: int, screen: Outlet, filtered: Screen) -> None:
+        self._ending, self._ours, self._screen, self._filtered = ending, ours, screen, filtered
+        self._poll = select.poll()
+        self._polled: dict[int, int] = {}
+        self._typed = b""
+        self._closed = self._over = False
+        self._told = float("inf")
+        self._rest = _LARGEST_REST
+        os.set_blocking(ours, False)
 
+    def serve(self, keys: int, woken: int, holder: int, deadline: float) -> bool:
+        """`Terminal.join`. A byte of `woken` is a signal to end the command, and so is anything of `holder`."""
+        for fd in (keys, woken, self._ending.pidfd, *([holder] if holder >= 0 else ())):
+            self._want(fd, select.POLLIN)
+        in_time = True
+        while not (self._over and self._is_done(min(deadline, self._told) + _LAST_SECONDS)):
+            if not self._over and time.monotonic() >= deadline:
+                in_time = False
+                self._ending.kill()
+            self._arrange()
+            events = self._wait(deadline)
+            if keys in events:
+                self._take_keys(keys)
+            if woken in events and os.read(woken, _CHUNK).strip(bytes((signal.SIGWINCH,))):
+                self._end()
+            if holder in events:
+                self._want(holder, 0)
+                self._end()
+            self._move(events.get(self._ours, 0))
+            if self._ending.pidfd in events:
+                self._want(self._ending.pidfd, 0)
+                self._over = True
+        return in_time and not (self._screen.is_full and time.monotonic() >= deadline)
 
-def _typed(keys: int, poll: select.poll) -> bytes:
-    """What the person typed; the end of the person's input is the command's."""
-    data = os.read(keys, _CHUNK)
-    if not data:
-        poll.unregister(keys)
-    return data or b"\x04"
-
-
-def _show(ours: int, screen: int, filtered: Screen) -> None:
-    """Write to the person's terminal what is there and may be shown."""
-    while True:
-        try:
-            data = os.read(ours, _CHUNK)
-        except OSError:
+    def _want(self, fd: int, events: int) -> None:
+        """Wake up for these events of `fd`; for none of it, not even its end, when there are none."""
+        if events == self._polled.get(fd, 0):
             return
+        if events:
+            self._poll.register(fd, events)
+        else:
+            self._poll.unregister(fd)
+        self._polled[fd] = events
+
+    def _arrange(self) -> None:
+        """Nothing is read of the command that could not be shown."""
+        full = self._screen.is_full
+        self._want(self._screen.fd, select.POLLOUT if full else 0)
+        if not self._closed:
+            self._want(self._ours, (0 if full else select.POLLIN) | (select.POLLOUT if self._typed else 0))
+
+    def _wait(self, deadline: float) -> dict[int, int]:
+        until = min(deadline, self._told) + _LAST_SECONDS if self._over else deadline
+        return dict(self._poll.poll(1000 * min(max(until - time.monotonic(), 0.05), _LONGEST_WAIT)))
+
+    def _take_keys(self, keys: int) -> None:
+        """What the person typed; the end of the person's input is the command's."""
+        data = os.read(keys, _CHUNK)
         if not data:
-            return
-        _write(screen, filtered.shown(data))
+            self._want(keys, 0)
+        if not self._closed:
+            self._typed += data or b"\x04"
+
+    def _end(self) -> None:
+        self._told = min(self._told, time.monotonic())
+        if not self._over:
+            self._ending.kill()
+
+    def _move(self, events: int) -> None:
+        """One piece each way."""
+        if events & select.POLLIN:
+            self._show(_CHUNK)
+        elif events & (select.POLLHUP | select.POLLERR):  # every process has closed its terminal
+            self._want(self._ours, 0)
+            self._closed, self._typed = True, b""
+        self._on_screen(b"")
+        if self._typed:
+            with contextlib.suppress(OSError):  # full, or nobody reads any more
+                self._typed = self._typed[os.write(self._ours, self._typed) :]
+
+    def _show(self, most: int) -> int:
+        """Put on the screen what is there and may be shown; of how many bytes that is."""
+        try:
+            data = os.read(self._ours, most)
+        except OSError:
+            return 0
+        self._on_screen(self._filtered.shown(data))
+        return len(data)
+
+    def _on_screen(self, data: bytes) -> None:
+        try:
+            self._screen.put(data)
+        except OSError:  # the person's terminal is gone
+            self._end()
+
+    def _is_done(self, until: float) -> bool:
+        """Whether all that the command left in its terminal is shown, or there is no more time for it.
+
+        What it has started may go on writing, so it is not more than a terminal holds.
+        """
+        while not self._screen.is_full and self._rest > 0:
+            taken = self._show(min(_CHUNK, self._rest))
+            self._rest = self._rest - taken if taken else 0
+        return not self._screen.is_full or time.monotonic() >= until
 
 
-def _write(screen: int, data: bytes) -> None:
-    view = memoryview(data)
-    while view:
-        view = view[os.write(screen, view) :]
+@contextlib.contextmanager
+def _another(fd: int) -> Iterator[int]:
+    """The same file under another number: keys and screen may be one descriptor."""
+    copy = os.dup(fd)
+    try:
+        yield copy
+    finally:
+        os.close(copy)
 
 
 @contextlib.contextmanager

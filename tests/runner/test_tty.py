@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import termios
+import time
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ import pexpect
 import pytest
 from support.commands import BIN, environment, run_command
 from support.vaults import make_tool
-from support.waiting import until
+from support.waiting import later, until
 
 from skillkeep.home import Home
 from skillkeep.runner.native import NativeBackend
@@ -33,6 +34,7 @@ FILES = {
     "SKILL.md": "# x\n",
     "ask.py": "name = input('name? ')\nprint('hello', name)\nraise SystemExit(5)\n",
     "size.sh": "stty size; until [ \"$(stty size)\" = '40 120' ]; do :; done; echo re''sized $TERM\n",
+    "flood.sh": "exec yes\n",
     "up.sh": "echo up; exec sleep 300\n",
     "typing.py": TYPING,
     "hostile.sh": r"printf 'one\033]52;c;cm0gLXJm\007two\033[31mthree\033[?25l\n'" + "\n",
@@ -141,6 +143,28 @@ def test_the_time_limit_holds_at_a_terminal_and_the_terminal_is_restored(home: H
     assert termios.tcgetattr(child.child_fd)[3] & termios.ICANON
     child.close()
     assert child.exitstatus == 124
+
+
+@pytest.mark.parametrize("by", ["limit", "key", "signal"])
+def test_a_flood_at_a_slow_terminal_ends_at_the_limit_by_a_key_and_by_a_signal(home: Home, by: str) -> None:
+    child = at_terminal(home, *(["--timeout", "2"] if by == "limit" else []), "tool", "flood")
+    child.expect("y\r\ny")
+    if by == "key":
+        child.sendintr()
+    if by == "signal":
+        os.kill(child.pid, 15)
+    deadline = time.monotonic() + 30
+    while time.monotonic() < deadline:
+        try:
+            os.read(child.child_fd, 2048)
+        except OSError:
+            break
+        later(0.001)  # two million bytes a second, as many a terminal
+    else:
+        child.kill(9)
+        pytest.fail("it went on")
+    child.close()
+    assert child.exitstatus == {"limit": 124, "key": 130, "signal": 137}[by]
 
 
 def test_without_a_terminal_or_with_json_there_is_nothing_to_join(home: Home) -> None:
