@@ -57,8 +57,9 @@ def as_files(policy: SandboxPolicy, names: Sequence[str]) -> Iterator[SandboxPol
 def _written(folder: str, name: str, value: str) -> str:
     """Any user of the sandbox may read the file; nobody else gets past the folder, which is the caller's."""
     path = os.path.join(folder, name)
-    fd = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o444)
+    fd = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o400)
     with os.fdopen(fd, "wb") as file:
+        os.fchmod(fd, 0o444)  # whatever the caller's umask says
         file.write(value.encode("utf-8", "surrogateescape"))
     return os.path.realpath(path)
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import pwd
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -47,7 +50,19 @@ def real_project(home: Home, path: str | Path) -> str:
         raise _unusable(str(found), "it holds the socket of Skillkeep's own fork server")
     if str(found) in _SHARED:
         raise _unusable(str(found), "it holds more than one project")
+    if any(found == own or found in own.parents for own in _own_homes()):
+        raise _unusable(str(found), "it is or holds your own home, with your keys and settings")
     return str(found)
+
+
+def _own_homes() -> Iterator[Path]:
+    """The caller's, by the variable and by the accounts."""
+    named = [os.environ.get("HOME", "")]
+    with contextlib.suppress(KeyError):
+        named.append(pwd.getpwuid(os.geteuid()).pw_dir)
+    for path in filter(os.path.isabs, named):
+        with contextlib.suppress(OSError, RuntimeError, ValueError):
+            yield Path(path).resolve()
 
 
 def base_policy(settings: SandboxSettings) -> SandboxPolicy:

@@ -41,6 +41,19 @@ def test_the_file_is_there_inside_and_nothing_is_left_outside(tmp_path: Path, mo
     assert list(tmp_path.iterdir()) == []
 
 
+def test_the_file_is_read_inside_whatever_the_callers_umask_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(secret_files, "_room", lambda: str(tmp_path))
+    before = os.umask(0o077)
+    try:
+        with as_files(SandboxPolicy(env=(("TOKEN", SECRET),)), ["TOKEN"]) as shown:
+            (folder,) = tmp_path.iterdir()
+            assert [path.stat().st_mode & 0o777 for path in (folder, folder / "TOKEN")] == [0o700, 0o444]
+            result = NativeBackend().run(RunRequest(("cat", "/secrets/TOKEN"), shown))
+    finally:
+        os.umask(before)
+    assert result.stdout.decode() == SECRET, result.stderr
+
+
 def test_what_a_killed_caller_left_is_swept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(secret_files, "_room", lambda: str(tmp_path))
     gone, living = tmp_path / "skillkeep-secrets-4194305-x", tmp_path / f"skillkeep-secrets-{os.getppid()}-x"
