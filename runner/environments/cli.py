@@ -66,6 +66,7 @@ def env_app() -> typer.Typer:
     app = new_app("Named sandboxes that stay: list, show, stop and remove them.")
     app.command("list")(list_)
     app.command("show")(show)
+    app.command("adopt")(adopt)
     app.command("stop")(stop)
     app.command("delete")(delete)
     app.command("delete-all")(delete_all)
@@ -156,6 +157,25 @@ def show(
         emit({"ok": True, "schema": "skillkeep/environment-v1", **facts})
     else:
         write("\n".join(f"{key:<11} {escape(value)}" for key, value in _facts(seen, str(place.home), standing)))
+    return Exit.OK
+
+
+def adopt(
+    name: NameArgument,
+    json_: JsonOption = False,
+    quiet: QuietOption = False,
+    config: ConfigOption = None,
+) -> int:
+    """Keep the home for a project that was made or mounted anew at its path. Example: runner env adopt web-1a2b"""
+    base = ground(config)
+    environments = _environments(base)
+    place = environments.find(name)
+    environments.adopt(place)
+    base.journal.append("environment.adopt", durable=True, environment=place.name)
+    if json_:
+        emit({"ok": True, "schema": "skillkeep/environment-adopt-v1", "adopted": place.name})
+    else:
+        say(f"{place.name} keeps its home for the folder that is there now", quiet=quiet)
     return Exit.OK
 
 

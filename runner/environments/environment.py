@@ -133,18 +133,16 @@ class Environment:
         try:
             door = self._open_door()
             kills = door.memory_kills()
-            if (waited := self._waiters.enter(command, streams)) is not None:
-                waited.kills = kills
-                return waited
             try:
-                entered = Entered(door, command, streams)
+                entered = self._waiters.enter(command, streams) or Entered(door, command, streams)
             except (KernelError, LayerError):
                 if is_alive(door.standing):
                     raise
-            else:
-                entered.kills = kills
-                return entered
-            return Entered(self._open_door(looked=True), command, streams)
+                door = self._open_door(looked=True)
+                kills = door.memory_kills()
+                entered = Entered(door, command, streams)
+            entered.kills = kills
+            return entered
         except (KernelError, LayerError) as error:
             raise _layer_failed(error) from error
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
-import select
-import signal
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -14,12 +12,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from skillkeep.errors import SkillkeepError
-from skillkeep.files import remove_tree
+from skillkeep.files import io_errors, remove_tree
 from skillkeep.home import Home
-from skillkeep.kernel.procfs import started_at
 from skillkeep.near import did_you_mean
+from skillkeep.runner.environments.ending import kill_all, processes_of
 from skillkeep.runner.environments.environment import Environment
 from skillkeep.runner.environments.errors import EnvironmentsError
+from skillkeep.runner.environments.folder import Folder, folder_at
 from skillkeep.runner.environments.names import candidates
 from skillkeep.runner.environments.place import Lock, Place, Record, every_place, place_of
 from skillkeep.runner.environments.project import base_policy, plan_of, real_project
@@ -27,6 +26,7 @@ from skillkeep.runner.environments.standing import Standing
 from skillkeep.runner.environments.start import build
 from skillkeep.runner.interface import SandboxPolicy
 from skillkeep.runner.native.plan import Plan
+from skillkeep.text import printable_path
 
 if TYPE_CHECKING:
     from skillkeep.settings import SandboxSettings
@@ -35,7 +35,6 @@ __all__ = ["IDLE_SECONDS", "Environments", "Seen"]
 
 IDLE_SECONDS = 2 * 3600.0
 """An environment in which nothing has run for so long is stopped when another one is made, or by `gc`."""
-_KILL_SECONDS = 10.0
 _LEAVING_SECONDS = 60.0
 _PAUSE_SECONDS = 0.01
 _SLOTS = 1 << 22
@@ -43,7 +42,8 @@ _SLOTS = 1 << 22
 
 @dataclass(frozen=True)
 class Seen:
-    """An environment as it is now. `state`: running, stopped, broken. `processes` counts all but its holder."""
+    """An environment as it is now. `state`: running, stopped, broken, or elsewhere: it may run in a pid namespace that
+    cannot be seen from here. `processes` counts all but its holder."""
 
     name: str
     project: str
@@ -66,7 +66,8 @@ class Environments:
         """The environment of a project's folder, made and started when it has to be; the caller closes it.
 
         `policy` and `read_only` None take what it runs with, or the settings and a writable project. Raises
-        EnvironmentsError (`project_unusable`, `environment_differs`), RunnerError.
+        EnvironmentsError (`project_unusable`, `project_replaced`, `environment_differs`, `environment_busy` when it
+        cannot be seen from here), RunnerError.
         """
         real = real_project(self._home, project)
         place, presence, made = self._enter_place(real)
@@ -115,10 +116,29 @@ class Environments:
             return Seen(place.name, "", "broken", place.is_busy(), 0, place.idle_seconds(), False)
         standing = place.standing()
         busy = place.is_busy()
-        processes = 0 if standing is None else len(_processes(standing)) - 1
-        state = "stopped" if standing is None else "running"
+        processes = 0 if standing is None else len(processes_of(standing)) - 1
+        state = "running" if standing is not None else "elsewhere" if place.is_elsewhere() else "stopped"
         exists = os.path.isdir(record.project)
         return Seen(place.name, record.project, state, busy, max(processes, 0), place.idle_seconds(), exists)
+
+    def adopt(self, place: Place) -> None:
+        """Have the folder that lies at its project's path now as its project; its home stays.
+
+        Raises EnvironmentsError (`project_unusable`, `environment_not_found`), SkillkeepError (`io_error`).
+        """
+        with contextlib.closing(place.making_lock()) as making:
+            making.own(wait=True)
+            record = place.record()
+            if record is None:
+                raise EnvironmentsError("environment_not_found", "it was removed", "List them: runner env list")
+            real = real_project(self._home, record.project)
+            if real != record.project:
+                raise EnvironmentsError(
+                    "project_unusable",
+                    f"a link lies where the project of {place.name} was",
+                    "Move the project back, or open the folder that it leads to: that has an environment of its own.",
+                )
+            place.change_record(replace(record, folder=_folder_of(record)))
 
     def stop(self, place: Place, *, kill: bool = False) -> bool:
         """End everything in it and let go of its namespaces; its home stays. False when it did not run.
@@ -146,10 +166,10 @@ class Environments:
                 if place.idle_seconds() < idle_seconds and place.standing() is not None:
                     continue
                 used = place.used
-                if not lock.own(wait=False):
+                if not lock.own(wait=False) or place.is_elsewhere():
                     continue
                 standing = place.standing()
-                if standing is not None and len(_processes(standing)) > 1:
+                if standing is not None and len(processes_of(standing)) > 1:
                     continue
                 if _end(place):
                     stopped.append(place.name)
@@ -181,6 +201,7 @@ class Environments:
             record, made = place.record(), not place.folder.exists()
             if record is None:
                 record = Record(place.name, project, self._free_slot(project), time.time())
+                record = replace(record, folder=_folder_of(record))
                 try:
                     place.write_record(record)
                 except BaseException:
@@ -205,8 +226,10 @@ class Environments:
         """Where it runs, built when it does not. `presence` is shared, before and after."""
         with contextlib.closing(place.making_lock()) as making:
             making.own(wait=True)
+            _check_in_sight(place)
             record, found = place.record(), place.standing()
             assert record is not None
+            folder = _check_folder(place, record)
             if found is not None and _is_same_folder(found, record):
                 _check_same(found, wanted, record, asked=asked)
                 return found
@@ -215,6 +238,9 @@ class Environments:
             _end(place)
             build(place, record, wanted)
             built = place.standing()
+            if built is not None and built.project != (folder.device, folder.inode):  # replaced just now
+                _end(place)
+                raise _replaced(record)
         if built is None:
             raise EnvironmentsError("environment_ended", "it ended as soon as it stood", "Try again.")
         self.collect()
@@ -235,13 +261,14 @@ class Environments:
         """Nobody else is in it for the block; whether commands had to be killed for that."""
         lock, killed = place.lock(), False
         try:
+            _check_in_sight(place)
             if not lock.own(wait=False):
                 if not kill:
                     raise _busy(place, "commands run in it")
                 killed = place.last_standing() is not None
                 # With nobody left in it, whoever waits for a command leaves; without a holder they do so by themselves.
                 if (standing := place.standing()) is not None:
-                    _kill_all(standing)
+                    kill_all(standing)
                 _left(place, lock)
             yield killed
         finally:
@@ -289,54 +316,56 @@ def _is_same_folder(standing: Standing, record: Record) -> bool:
     return False
 
 
+def _folder_of(record: Record) -> Folder:
+    with io_errors("look at the project's folder"):
+        return folder_at(record.project)
+
+
+def _check_folder(place: Place, record: Record) -> Folder:
+    """Raise when another folder lies at the project's path than the one whose commands have made the home."""
+    folder = _folder_of(record)
+    if record.folder is None:
+        place.change_record(replace(record, folder=folder))
+    elif not record.folder.is_same(folder):
+        raise _replaced(record)
+    return folder
+
+
+def _replaced(record: Record) -> EnvironmentsError:
+    return EnvironmentsError(
+        "project_replaced",
+        f"the folder {printable_path(record.project)} is not the one that the environment {record.name} was made for",
+        f"The same project, made or mounted anew: keep the home by `runner env adopt {record.name}`. Another one: "
+        f"remove the home by `runner env delete {record.name}`, or move the first one back.",
+    )
+
+
+def _check_in_sight(place: Place) -> None:
+    """Raise when it may run where nobody here can see it: no second one is made beside it, and its entry stays."""
+    if place.is_elsewhere():
+        raise EnvironmentsError(
+            "environment_busy",
+            f"the environment {place.name} was started from another pid namespace, and may still run there",
+            f"Use it or stop it where it was started: outside this container, or in another one. If that has ended, "
+            f"remove the file that says where it stands: {printable_path(str(place.standing_file))}",
+        )
+
+
 def _busy(place: Place, why: str) -> EnvironmentsError:
     return EnvironmentsError(
         "environment_busy", f"the environment {place.name} is in use: {why}", "End them, or repeat with --kill."
     )
 
 
-def _processes(standing: Standing) -> list[int]:
-    """Host pids of everything in the environment's user namespace, its holder included."""
-    found = []
-    for name in os.listdir("/proc"):
-        if name.isdigit():
-            with contextlib.suppress(OSError):
-                if os.stat(f"/proc/{name}/ns/user").st_ino == standing.namespaces["user"]:
-                    found.append(int(name))
-    return found
-
-
-def _kill_all(standing: Standing) -> None:
-    """Kill the holder and all that is in the environment, until nothing is."""
-    deadline = time.monotonic() + _KILL_SECONDS
-    # First: whoever waits for a command that is killed then knows why.
-    _kill_and_wait(standing.holder, deadline)
-    while (pids := [pid for pid in _processes(standing) if started_at(pid) >= 0]) and time.monotonic() < deadline:
-        for pid in pids:
-            _kill_and_wait(pid, deadline)
-
-
-def _kill_and_wait(pid: int, deadline: float) -> None:
-    try:
-        pidfd = os.pidfd_open(pid)
-    except ProcessLookupError:
-        return
-    try:
-        signal.pidfd_send_signal(pidfd, signal.SIGKILL)
-        poll = select.poll()
-        poll.register(pidfd, select.POLLIN)
-        poll.poll(1000 * max(deadline - time.monotonic(), 0))
-    except ProcessLookupError:
-        return
-    finally:
-        os.close(pidfd)
-
-
 def _end(place: Place) -> bool:
-    """End what runs and remove its control groups and its entry; False when nothing ran. The lock is held alone."""
+    """End what runs and remove its control groups and its entry; False when nothing ran. The lock is held alone.
+
+    Raises EnvironmentsError (`environment_busy`) when it cannot be seen from here.
+    """
+    _check_in_sight(place)
     last, standing = place.last_standing(), place.standing()
     if standing is not None:
-        _kill_all(standing)
+        kill_all(standing)
     if last is not None:
         for part in last.groups:
             with contextlib.suppress(OSError):

@@ -19,8 +19,9 @@ from pathlib import Path
 from skillkeep.files import io_errors, write_atomic
 from skillkeep.home import Home
 from skillkeep.runner.environments.errors import EnvironmentsError
+from skillkeep.runner.environments.folder import Folder
 from skillkeep.runner.environments.names import NAME
-from skillkeep.runner.environments.standing import Standing, is_alive
+from skillkeep.runner.environments.standing import Standing, is_alive, is_elsewhere
 
 __all__ = ["Lock", "Place", "Record", "every_place", "place_of"]
 
@@ -33,12 +34,16 @@ _ACCOUNTS = (
 
 @dataclass(frozen=True)
 class Record:
-    """What an environment is for. `slot` numbers its own ids where the runner is root; `created` is a Unix time."""
+    """What an environment is for. `slot` numbers its own ids where the runner is root; `created` is a Unix time.
+
+    `folder` is what lay at `project` when it was made; None: that was not written down.
+    """
 
     name: str
     project: str
     slot: int
     created: float
+    folder: Folder | None = None
 
 
 class Lock:
@@ -126,10 +131,12 @@ class Place:
     def record(self) -> Record | None:
         """What it is for; None when it does not exist. Raises EnvironmentsError (`environment_broken`)."""
         try:
-            return Record(**json.loads((self.folder / "environment.json").read_bytes()))
+            data = json.loads((self.folder / "environment.json").read_bytes())
+            folder = data.pop("folder", None)
+            return Record(**data, folder=None if folder is None else Folder(**folder))
         except FileNotFoundError:
             return None
-        except (OSError, ValueError, TypeError) as error:
+        except (OSError, ValueError, TypeError, AttributeError) as error:
             raise EnvironmentsError(
                 "environment_broken",
                 f"what is stored about the environment {self.name} cannot be read: {error}",
@@ -144,11 +151,17 @@ class Place:
                 os.chmod(folder, 0o700)
         account = f"{record.name}:x:1000:1000:{record.name}:/home/{record.name}:/bin/sh\n"
         text = "".join((_ACCOUNTS[0], account, _ACCOUNTS[1]))
-        write_atomic(self.passwd, text.encode(), 0o644)
+        write_atomic(self.passwd, text.encode())
+        with io_errors("make the accounts of an environment readable"):
+            os.chmod(self.passwd, 0o644)  # for its own id, whatever the caller's umask says
+        self.change_record(record)
+
+    def change_record(self, record: Record) -> None:
+        """Write what it is for. Raises SkillkeepError (`io_error`)."""
         write_atomic(self.folder / "environment.json", json.dumps(asdict(record)).encode())
 
     def standing(self) -> Standing | None:
-        """Where it runs; None when it does not, or what is written is of a holder that has ended."""
+        """Where it runs; None when it does not, what is written is of a holder that has ended, or `is_elsewhere`."""
         try:
             found = Standing.from_text(self.standing_file.read_text(encoding="utf-8"))
         except (OSError, ValueError):
@@ -161,6 +174,11 @@ class Place:
             return Standing.from_text(self.standing_file.read_text(encoding="utf-8"))
         except (OSError, ValueError):
             return None
+
+    def is_elsewhere(self) -> bool:
+        """Whether it cannot be said from here if it runs (`standing.is_elsewhere`)."""
+        last = self.last_standing()
+        return last is not None and is_elsewhere(last)
 
     def is_busy(self) -> bool:
         """Whether a command of this machine is in it at this moment."""

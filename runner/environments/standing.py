@@ -13,7 +13,7 @@ from skillkeep.kernel.process import lives_since
 from skillkeep.kernel.procfs import read_text
 from skillkeep.runner.native.plan import Plan
 
-__all__ = ["BESIDE", "GroupPart", "Standing", "boot_id", "is_alive", "own_pid_namespace"]
+__all__ = ["BESIDE", "GroupPart", "Standing", "boot_id", "is_alive", "is_elsewhere", "own_pid_namespace"]
 
 BESIDE = 7
 """Processes in a standing environment that are no command's: its holder, and what waits for commands to come."""
@@ -88,8 +88,16 @@ class Standing:
             raise ValueError(f"not a standing environment: {error}") from error
 
 
+def is_elsewhere(standing: Standing) -> bool:
+    """Whether nobody here can say if it still runs: its holder is a process of another pid namespace of this boot."""
+    return standing.boot == boot_id() and standing.seen_from != own_pid_namespace()
+
+
 def is_alive(standing: Standing) -> bool:
-    """Whether the very process that holds the environment still runs: a pid that was given away again is another."""
+    """Whether the very process that holds the environment is seen to run: a pid that was given away again is another.
+
+    One that it cannot be said of (`is_elsewhere`) is not seen to.
+    """
     return (
         standing.boot == boot_id()
         and standing.seen_from == own_pid_namespace()

@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import termios
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from typing import Any
 import pexpect
 import pytest
 from support.commands import BIN, Done, environment, run_command
-from support.waiting import until
+from support.waiting import later, until
 
 # What a terminal's program may try: TIOCSTI and TIOCLINUX, also with a bit that the kernel ignores.
 TYPING = (
@@ -103,6 +104,38 @@ def test_a_reader_that_goes_away_ends_a_command_as_it_ends_any_other(home: Path,
         assert (child.wait(60), child.stderr.read()) == (141, b"")
 
 
+HELD = {
+    "a flood of its own": "exec yes",
+    "a flood in the background": "yes & i=0; while :; do echo x >>alive; sleep 0.02; done",
+}
+
+
+@pytest.mark.parametrize("what", HELD)
+def test_the_time_limit_holds_for_a_command_whose_reader_takes_nothing(home: Path, project: Path, what: str) -> None:
+    words = [str(BIN / "runner"), "shell", str(project), "--timeout", "1", "--", "sh", "-c", HELD[what]]
+    with subprocess.Popen(
+        words, env=environment(home), stdin=-3, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as child:
+        try:
+            assert until(lambda: child.poll() is not None)
+        finally:
+            child.kill()
+        assert child.stderr is not None
+        assert (child.returncode, child.stderr.read()) == (124, b"run: killed at the time limit (--timeout)\n")
+
+
+def test_what_a_command_leaves_behind_may_write_for_ever(home: Path, project: Path) -> None:
+    words = [str(BIN / "runner"), "shell", str(project), "--", "sh", "-c", "setsid yes & sleep 0.5; exit 7"]
+    with subprocess.Popen(words, env=environment(home), stdin=-3, stdout=subprocess.PIPE) as child:
+        assert child.stdout is not None
+        deadline = time.monotonic() + 30
+        while time.monotonic() < deadline and os.read(child.stdout.fileno(), 4096):
+            later(0.001)  # more slowly than it writes
+        late = child.poll() is None and not until(lambda: child.poll() is not None, 5)
+        child.kill()
+    assert (late, child.returncode) == (False, 7)
+
+
 def test_bytes_that_are_no_text_stand_escaped_in_every_answer(home: Path, tmp_path: Path) -> None:
     project = os.fsencode(tmp_path) + b"/a\xffb"
     os.mkdir(project)
@@ -172,6 +205,18 @@ def test_environments_are_listed_shown_stopped_and_removed(home: Path, project: 
     assert (unknown.code, unknown.json["error_code"]) == (127, "environment_not_found")
     assert runner(home, "env", "gc", "--idle", "1h", "--json").json["stopped"] == []
     assert runner(home, "env", "gc", "--idle", "soon").code == 2
+
+
+def test_a_project_that_was_made_anew_keeps_its_home_when_that_is_said(home: Path, project: Path) -> None:
+    runner(home, "shell", str(project), "--", "sh", "-c", "echo kept >~/kept")
+    project.rename(project.with_name("old"))
+    project.mkdir()
+    project.chmod(0o777)
+    refused = runner(home, "shell", str(project), "--json", "--", "cat", "/etc/passwd")
+    assert (refused.code, refused.json["error_code"]) == (125, "project_replaced")
+    assert "runner env delete my-web-" in refused.json["hint"]
+    assert runner(home, "env", "adopt", str(project), "--json").json["adopted"].startswith("my-web-")
+    assert runner(home, "shell", str(project), "--", "sh", "-c", "cat ~/kept").out == "kept\n"
 
 
 def test_a_misspelt_name_is_answered_with_the_right_one(home: Path, project: Path) -> None:

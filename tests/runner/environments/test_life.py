@@ -144,15 +144,96 @@ said(working=environments.collect(0), states=[each.state for each in environment
     assert seen["states"] == ["running"]
 
 
-def test_a_project_that_was_replaced_is_shown_as_it_is_now(stage: Stage) -> None:
-    stage.play("with environments.open(project) as e:\n    sh(e, 'echo old >file')")
-    stage.project.rename(stage.project.with_name("old"))
+OPEN = """
+try:
+    with environments.open(project) as e:
+        said(text=out(e, "ls -A; cat ~/kept"))
+except SkillkeepError as error:
+    said(code=error.code, hint=error.hint)
+"""
+
+
+def make_project(stage: Stage) -> None:
     stage.project.mkdir()
     os.chmod(stage.project, 0o777)
     if stage.bench.who.uid is not None:
         os.chown(stage.project, stage.bench.who.uid, stage.bench.who.uid)
-    seen = stage.play("with environments.open(project) as e:\n    said(text=out(e, 'ls -A'))")
-    assert seen["text"] == ""
+
+
+@pytest.mark.parametrize("by", ["rename", "remove"])
+@pytest.mark.parametrize("running", [False, True])
+def test_another_project_at_the_same_path_does_not_inherit_the_home(stage: Stage, by: str, running: bool) -> None:
+    stage.play("with environments.open(project) as e:\n    sh(e, 'echo old >file; echo mine >~/kept')")
+    if not running:
+        stage.play("environments.stop(environments.find(str(project)))")
+    if by == "rename":
+        stage.project.rename(stage.project.with_name("old"))
+    else:
+        (stage.project / "file").unlink()
+        stage.project.rmdir()  # ext4 gives its number to the next one
+    make_project(stage)
+    refused = stage.play(OPEN)
+    assert refused["code"] == "project_replaced"
+    assert "runner env adopt web-" in refused["hint"]
+    adopted = stage.play(f"environments.adopt(environments.find(str(project)))\n{OPEN}")
+    assert adopted == {"text": "mine"}
+
+
+def test_a_project_that_was_moved_back_has_its_home_again(stage: Stage) -> None:
+    stage.play("with environments.open(project) as e:\n    sh(e, 'echo old >file; echo mine >~/kept')")
+    old = stage.project.with_name("old")
+    stage.project.rename(old)
+    make_project(stage)
+    assert stage.play(OPEN)["code"] == "project_replaced"
+    stage.project.rmdir()
+    old.rename(stage.project)
+    assert stage.play(OPEN) == {"text": "file\nmine"}
+
+
+def test_a_project_that_was_replaced_under_way_is_not_shown_when_it_is_built_anew(stage: Stage) -> None:
+    seen = stage.play("""
+import select, signal
+inner = project / "inner"
+def make():
+    inner.mkdir()
+    os.chmod(inner, 0o777)
+make()
+with environments.open(inner) as e:
+    ended = os.pidfd_open(e.standing.holder)
+    inner.rename(project / "old")
+    make()
+    os.kill(e.standing.holder, signal.SIGKILL)
+    select.select([ended], [], [], 60)
+    try:
+        out(e, "true")
+    except SkillkeepError as error:
+        said(code=error.code)
+""")
+    assert seen == {"code": "project_replaced"}
+
+
+def test_one_of_another_pid_namespace_is_neither_ended_nor_forgotten_nor_made_twice(stage: Stage) -> None:
+    stage.play("with environments.open(project) as e:\n    sh(e, 'sleep 300 >/dev/null 2>&1 &')")
+    file = standing(stage)
+    here = file.read_text()
+    elsewhere = json.dumps({**json.loads(here), "seen_from": 1})
+    file.write_text(elsewhere)
+    seen = stage.play("""
+def code(call):
+    try:
+        call()
+    except SkillkeepError as error:
+        return error.code
+place = environments.find(str(project))
+said(state=environments.look(place).state, collected=environments.collect(0))
+said(codes=[code(lambda: environments.open(project)), code(lambda: environments.stop(place, kill=True)),
+            code(lambda: environments.delete(place, kill=True))])
+""")
+    assert seen == {"state": "elsewhere", "collected": [], "codes": ["environment_busy"] * 3}
+    assert file.read_text() == elsewhere
+    file.write_text(here)
+    looked = stage.play("said(**vars(environments.look(environments.find(str(project)))))")
+    assert (looked["state"], looked["processes"]) == ("running", 1)
 
 
 def test_other_limits_are_refused_while_it_runs_and_taken_once_it_was_stopped(stage: Stage) -> None:
@@ -183,6 +264,29 @@ except SkillkeepError as error:
     for folder in ("/", "/tmp", str(stage.bench.home), str(stage.project / "missing"), "/etc/passwd"):
         assert stage.play(scene, folder) == {"code": "project_unusable"}
     assert stage.play(scene, "/usr/bin")["code"] == "bad_policy"
+
+
+def test_the_callers_own_home_is_no_project_nor_what_holds_it(stage: Stage) -> None:
+    scene = """
+for own in (project, project / "below"):
+    own.mkdir(exist_ok=True)
+    os.environ["HOME"] = str(own)
+    try:
+        environments.open(project)
+    except SkillkeepError as error:
+        said(**{own.name: [error.code, error.hint]})
+os.environ["HOME"] = str(project / "below")
+with environments.open(project / "below" / "code") as e:
+    said(text=out(e, "pwd"))
+"""
+    (stage.project / "below" / "code").mkdir(parents=True)
+    for folder in (stage.project / "below", stage.project / "below" / "code"):
+        folder.chmod(0o777)
+        if stage.bench.who.uid is not None:
+            os.chown(folder, stage.bench.who.uid, stage.bench.who.uid)
+    seen = stage.play(scene)
+    assert seen.pop("text") == str(stage.project / "below" / "code")
+    assert [code for code, hint in seen.values() if hint] == ["project_unusable"] * 2
 
 
 def test_a_name_that_does_not_exist_is_answered_with_the_one_that_was_meant(stage: Stage) -> None:

@@ -71,6 +71,15 @@ with environments.open(project, read_only=True) as e:
     assert written.read_text() == "text\n"
 
 
+def test_the_accounts_and_the_home_are_used_inside_whatever_the_callers_umask_is(stage: Stage) -> None:
+    seen = stage.play("""
+os.umask(0o077)
+with environments.open(project) as e:
+    said(text=out(e, "grep -c . /etc/passwd; echo kept >~/kept; cat ~/kept"))
+""")
+    assert seen["text"] == "3\nkept"
+
+
 def test_every_command_is_measured_and_holds_what_a_one_shot_run_holds(stage: Stage) -> None:
     seen = stage.play("""
 with environments.open(project) as e:
