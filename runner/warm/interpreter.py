@@ -40,6 +40,7 @@ from skillkeep.runner.native.layout import ETC_MADE
 from skillkeep.runner.native.messages import Kind
 from skillkeep.runner.native.place import server_folder
 from skillkeep.runner.native.plan import make_plan
+from skillkeep.runner.warm import forks
 from skillkeep.runner.warm.ending import Peak
 from skillkeep.runner.warm.keeper import Keeper
 from skillkeep.runner.warm.slot import REPORT, Slot
@@ -75,10 +76,14 @@ class WarmInterpreter:
         self._present: Slot | None = None
         self._keeper: Keeper | None = None
         self._peak = Peak()
+        self._forked = False
         made = tempfile.mkdtemp(prefix=f"warm-{os.getpid()}-{started_at(os.getpid())}-", dir=server_folder())
         self._folder = Path(os.path.realpath(made))
-        self._alive, self._held = os.pipe2(os.O_CLOEXEC)
+        self._alive = self._held = -1
+        forks.watch(self)
         try:
+            with forks.changing:
+                self._alive, self._held = os.pipe2(os.O_CLOEXEC)
             self._standing = self._build(request)
             self._start(request, idle_seconds)
         except BaseException:
@@ -86,7 +91,9 @@ class WarmInterpreter:
             raise
 
     def close(self) -> None:
-        """End it, and remove what it left."""
+        """End it, and remove what it left; in a process that forked off, nothing."""
+        if self._forked:
+            return
         self._end_sandbox()
         if self._keeper is not None:
             self._keeper.close()
@@ -110,8 +117,18 @@ class WarmInterpreter:
 
     def let_go(self) -> None:
         """In a process that forked off: close its copies of what holds the sandbox, which is its parent's."""
+        if self._forked:
+            return
+        self._forked = True
         self._end_sandbox()
         self._close_pipes()
+        if self._keeper is not None:
+            self._keeper.let_go()
+            self._keeper = None
+        if self._present is not None:
+            self._present.let_go()
+        if self._control is not None:
+            self._control.close()
 
     def _close_pipes(self) -> None:
         while self._pipes:
@@ -119,9 +136,10 @@ class WarmInterpreter:
 
     def _end_sandbox(self) -> None:
         """All in it end."""
-        if self._held >= 0:
-            os.close(self._held)
-            self._held = -1
+        with forks.changing:
+            if self._held >= 0:
+                fd, self._held = self._held, -1
+                os.close(fd)
 
     @property
     def is_over(self) -> bool:

@@ -53,6 +53,7 @@ class Keeper:
         self._changed = threading.Condition()
         self._slots: deque[Slot] = deque()
         self._done: deque[Slot] = deque()
+        self._coming: Slot | None = None
         self._failure: Exception | None = None
         self._taken, self._busy, self._used = 0, False, time.monotonic()
         self._control: socket.socket | None = None
@@ -95,6 +96,12 @@ class Keeper:
         self._slots.clear()
         self._done.clear()
 
+    def let_go(self) -> None:
+        """In a process that forked off: close its copies of what leads to calls."""
+        for slot in (*self._slots, *self._done, self._coming):
+            if slot is not None:
+                slot.let_go()
+
     @property
     def _way(self) -> socket.socket:
         assert self._control is not None
@@ -105,7 +112,7 @@ class Keeper:
             self._control = self._start()
             self._started.set()
             while self._still_wanted():
-                slot = self._take()
+                self._coming = slot = self._take()
                 try:
                     slot.look(self._ready(slot), self._standing)
                 except BaseException:

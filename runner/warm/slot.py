@@ -98,6 +98,11 @@ class Slot:
                 raise LayerError(f"{kind}_namespace", "the call is not where it should be")
         return assurance
 
+    def let_go(self) -> None:
+        """In a process that forked off: close its copies of what leads to the call."""
+        for sock in (self.talk, self.report):
+            sock.close()
+
     def close(self) -> None:
         """Let go of it; a call that was told nothing ends."""
         for each in (self._ahead, self._watch):

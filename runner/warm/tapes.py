@@ -89,6 +89,7 @@ def make_room(shape: EntranceShape) -> Program:
     """What pid 1 of a call does: mounts of its own, a fresh /proc, an empty /tmp. Ends with exit_group."""
     builder = EntranceBuilder(shape)
     tape, failed = builder.tape, Label()
+    tape_parent_death(tape)  # the zygote's end is that of every call
     tape_switch(tape, "dumpable", on=False)
     tape.call("namespaces", "unshare", _NEW_MNT_IPC)
     mounts.mount_new(tape, "proc", "proc", "/proc", "hidepid=2", programs=False)
@@ -105,6 +106,7 @@ def make_rights(shape: EntranceShape, workdir: str) -> Program:
     if shape.as_root:
         become(tape, INSIDE_ID)
     capabilities.tape_nothing(tape)
+    tape_parent_death(tape)  # not before: a change of ids undoes it
     tape_switch(tape, "dumpable", on=False)
     tape.call("tmp", "mkdirat", AT_FDCWD, HOME.encode(), 0o700, tolerate=errno.EEXIST)
     tape.call("workdir", "chdir", os.fsencode(workdir), why="enter the working folder")

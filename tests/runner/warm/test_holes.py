@@ -1,0 +1,89 @@
+"""What an attacker of warm interpreters found: moved folders, variables that reach the zygote, callers that forked."""
+
+from __future__ import annotations
+
+import os
+
+from support.environments import Stage, next_said
+from support.waiting import kill, until
+from support.warm import OPENING, play
+
+WATCH = """
+from skillkeep.runner.interface import new_run_id
+backend = WarmBackend()
+def interpreters():
+    return [kept.interpreter for kept in backend._kept.values() if kept.interpreter is not None]
+def shared(name):
+    folder = project / name
+    folder.mkdir()
+    (folder / "which").touch()
+    os.chmod(folder, 0o777)
+    os.chmod(folder / "which", 0o666)
+    return folder
+def afresh(asked):
+    return replace(asked, run_id=new_run_id())
+def answer(asked):
+    try:
+        return facts(backend._run(afresh(asked)))[3]
+    except SkillkeepError as error:
+        return [error.code, error.context.get("layer")]
+"""
+
+
+def test_a_call_ends_with_its_caller_though_that_had_forked(stage: Stage) -> None:
+    (stage.project / "script.py").write_text("import time; print('up', flush=True); time.sleep(300)")
+    scene = """
+asked = request("./script.py")
+warm = WarmInterpreter(asked, "./script.py", 60)
+child = os.fork()
+if child == 0:
+    os.setsid()
+    os.closerange(0, 3)
+    time.sleep(300)
+    os._exit(0)
+import threading
+threading.Thread(target=warm.run, args=(asked,), daemon=True).start()
+while warm._present is None or warm._present.feed >= 0:
+    time.sleep(0.01)
+said(child=child, inside=[warm._present._pid, warm._zygote, warm._standing.holder])
+time.sleep(300)
+"""
+    with stage.start(OPENING + scene) as process:
+        said = next_said(process)
+        try:
+            process.kill()
+            assert until(lambda: not any(os.path.exists(f"/proc/{pid}") for pid in said["inside"]), 20)
+            assert os.path.exists(f"/proc/{said['child']}")
+        finally:
+            kill(said["child"])
+
+
+def test_a_fork_of_the_caller_neither_ends_nor_keeps_its_interpreter(stage: Stage) -> None:
+    scene = """
+import multiprocessing
+asked = request("./script.py")
+before = [answer(asked) for _ in range(3)]
+(warm,) = interpreters()
+def nothing():
+    warm.close()
+done = multiprocessing.get_context("fork").Process(target=nothing)
+done.start()
+done.join()
+after = answer(asked), interpreters() == [warm], os.path.exists(warm._folder)
+told, tell = os.pipe()
+waiting = os.fork()
+if waiting == 0:
+    os.close(tell)
+    os.read(told, 1)
+    os._exit(0)
+holder = warm._standing.holder
+backend.close()
+deadline = time.monotonic() + 20
+while os.path.exists(f"/proc/{holder}") and time.monotonic() < deadline:
+    time.sleep(0.01)
+said(before=before, after=after, status=done.exitcode, left=os.path.exists(f"/proc/{holder}"))
+os.close(tell)
+os.waitpid(waiting, 0)
+"""
+    said = play(stage, WATCH + scene, script="print('x')")
+    assert said == {"before": ["x\n"] * 3, "after": ["x\n", True, True], "status": 0, "left": False}
