@@ -43,6 +43,7 @@ from skillkeep.runner.native.plan import make_plan
 from skillkeep.runner.warm import forks
 from skillkeep.runner.warm.ending import Peak
 from skillkeep.runner.warm.keeper import Keeper
+from skillkeep.runner.warm.shown import Shown, mounted_in, shown_by
 from skillkeep.runner.warm.slot import REPORT, Slot
 from skillkeep.runner.warm.tapes import make_rights, make_room, make_zygote_entrance
 
@@ -77,6 +78,7 @@ class WarmInterpreter:
         self._keeper: Keeper | None = None
         self._peak = Peak()
         self._forked = False
+        self._plan = make_plan(request, DEFAULT_ID_BASE)
         made = tempfile.mkdtemp(prefix=f"warm-{os.getpid()}-{started_at(os.getpid())}-", dir=server_folder())
         self._folder = Path(os.path.realpath(made))
         self._alive = self._held = -1
@@ -85,6 +87,7 @@ class WarmInterpreter:
             with forks.changing:
                 self._alive, self._held = os.pipe2(os.O_CLOEXEC)
             self._standing = self._build(request)
+            self._shown = self._look_at_binds()
             self._start(request, idle_seconds)
         except BaseException:
             self.close()
@@ -162,6 +165,7 @@ class WarmInterpreter:
         self._present = slot = keeper.next()
         try:
             assurance = slot.measured(self._standing)
+            self._check_binds(request)
             kills = self._memory_kills()
             started = time.monotonic()
             self._peak.begin()
@@ -189,6 +193,19 @@ class WarmInterpreter:
             ended = replace(ended, starved=self._memory_kills() > kills)
         result = result_of_ended(ended, out, err, assurance, request.policy.digest, request.run_id)
         return replace(result, tool_digest=None if request.tool is None else request.tool.digest)
+
+    def _look_at_binds(self) -> Shown:
+        """What the binds lead to, which is what is mounted. Raises KernelError, LayerError, OSError."""
+        binds = self._plan.binds
+        shown = shown_by(binds)
+        if tuple(each[:2] for each in shown) != mounted_in(self._standing.holder, binds):
+            raise LayerError("bind", "a path led elsewhere while the sandbox was made")
+        return shown
+
+    def _check_binds(self, request: RunRequest) -> None:
+        """Raise LayerError, KernelError unless an ordinary run would now be shown what this call is shown."""
+        if shown_by(make_plan(request, DEFAULT_ID_BASE).binds) != self._shown:
+            raise LayerError("bind", "a granted path leads elsewhere by now")
 
     def _memory_kills(self) -> int:
         return 0 if self._door is None else self._door.memory_kills()
@@ -244,7 +261,7 @@ class WarmInterpreter:
         build(
             place,
             Record("sandbox", str(request.tool.path), slot, 0.0),
-            make_plan(request, DEFAULT_ID_BASE),
+            self._plan,
             self._alive,
         )
         os.close(self._alive)

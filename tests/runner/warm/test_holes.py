@@ -30,6 +30,72 @@ def answer(asked):
 """
 
 
+def test_a_granted_folder_that_was_moved_away_is_no_longer_written(stage: Stage) -> None:
+    scene = """
+data = shared("data")
+(data / "which").write_text("first")
+asked = request("./script.py", str(data), binds=(Bind(str(data), str(data), writable=True),))
+before = [answer(asked) for _ in range(3)]
+warm = len(interpreters())
+os.rename(data, old := data.with_name("old"))
+(shared("data") / "which").write_text("second")
+after = [answer(asked) for _ in range(3)]
+again = len(interpreters())
+os.rename(data, data.with_name("gone"))
+gone = answer(asked)
+data.symlink_to(old)
+said(before=before, warm=warm, after=after, again=again, gone=gone, link=answer(asked), old=(old / "which").read_text())
+backend.close()
+"""
+    script = """
+import sys
+with open(sys.argv[1] + "/which", "r+") as file:
+    print(file.read(), end="")
+    file.write("+")
+"""
+    said = play(stage, WATCH + scene, script=script)
+    assert (said["before"], said["warm"]) == (["first", "first+", "first++"], 1)
+    assert (said["after"], said["again"]) == (["second", "second+", "second++"], 1)
+    assert said["gone"] == said["link"] == ["sandbox_layer_failed", "bind"]
+    assert said["old"] == "first+++"
+
+
+def test_a_tools_tree_that_was_replaced_is_the_one_that_runs(stage: Stage) -> None:
+    scene = """
+tree = project / "tree"
+def make(text):
+    tree.mkdir()
+    (tree / "script.py").write_text(text)
+make("print(1)")
+tool = SimpleNamespace(name="tool", digest="sha256:" + "0" * 64, path=tree)
+before = [answer(request("./script.py")) for _ in range(3)]
+os.rename(tree, project / "old")
+make("print(2)")
+said(before=before, after=[answer(request("./script.py")) for _ in range(3)])
+backend.close()
+"""
+    said = play(stage, WATCH + scene)
+    assert said == {"before": ["1\n"] * 3, "after": ["2\n"] * 3}
+
+
+def test_a_path_that_leads_elsewhere_while_an_interpreter_is_made_makes_none(stage: Stage) -> None:
+    scene = """
+from skillkeep.runner.native.failures import LayerError
+from skillkeep.runner.warm import interpreter
+data = shared("data")
+def build(*words, build=interpreter.build):
+    build(*words)
+    os.rename(data, data.with_name("old"))
+    shared("data")
+interpreter.build = build
+try:
+    WarmInterpreter(request("./script.py", binds=(Bind(str(data), str(data), writable=True),)), "./script.py", 60)
+except LayerError as error:
+    said(layer=error.layer)
+"""
+    assert play(stage, WATCH + scene, script="pass") == {"layer": "bind"}
+
+
 def test_a_call_ends_with_its_caller_though_that_had_forked(stage: Stage) -> None:
     (stage.project / "script.py").write_text("import time; print('up', flush=True); time.sleep(300)")
     scene = """
