@@ -91,11 +91,11 @@ def policy_for(
 
 
 def plan_of(place: Place, project: str, policy: SandboxPolicy, *, read_only: bool = False) -> Plan:
-    """All that the builder needs. Raises `RunnerError` (`bad_policy`) for what cannot be shown."""
+    """All that the builder needs, for no command. Raises `RunnerError` (`bad_policy`) for what cannot be shown."""
     home = Bind(os.path.realpath(place.home), f"/home/{place.name}", writable=True)
     binds = (Bind(project, project, writable=not read_only), home)
     request = RunRequest(("/bin/sh",), replace(policy, binds=binds, workdir=project))
-    return make_plan(request, DEFAULT_ID_BASE)
+    return make_plan(request, DEFAULT_ID_BASE).without_command()
 
 
 def _unusable(path: str, why: str) -> EnvironmentsError:

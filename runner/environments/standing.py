@@ -43,6 +43,7 @@ class Standing:
 
     `holder` is the host pid of its init, `started` its start time in clock ticks since the boot `boot`, seen from the
     pid namespace `seen_from`. `namespaces` are inode numbers by kind, `project` the device and inode of the folder.
+    `plan` is nobody's (`Plan.without_command`): each command that enters brings its own variables and folder.
     """
 
     holder: int
@@ -72,15 +73,15 @@ class Standing:
         return ""
 
     def to_text(self) -> str:
-        """JSON, one object."""
-        return json.dumps({**asdict(self), "plan": self.plan.to_text()})
+        """JSON, one object: nothing of a command, whose variables may be secret."""
+        return json.dumps({**asdict(self), "plan": self.plan.without_command().to_text()})
 
     @classmethod
     def from_text(cls, text: str) -> Standing:
         """What `to_text` gave. Raises ValueError for anything else."""
         try:
             data: dict[str, Any] = json.loads(text)
-            data["plan"] = Plan.from_text(data["plan"])
+            data["plan"] = Plan.from_text(data["plan"]).without_command()
             data["project"] = tuple(data["project"])
             data["groups"] = tuple(GroupPart(x["path"], tuple(x["controllers"]), x["unified"]) for x in data["groups"])
             return cls(**data)

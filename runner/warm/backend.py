@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import threading
 from collections import OrderedDict
 from dataclasses import dataclass, field
@@ -18,6 +19,7 @@ from skillkeep.runner.errors import RunnerError
 from skillkeep.runner.interface import AssuranceLevel, Availability, Backend, RunRequest, RunResult
 from skillkeep.runner.native.backend import NativeBackend
 from skillkeep.runner.native.failures import LayerError
+from skillkeep.runner.native.plan import HOME
 from skillkeep.runner.warm.interpreter import WarmInterpreter, sweep
 
 if TYPE_CHECKING:
@@ -30,6 +32,11 @@ MOST = 4
 IDLE_SECONDS = 120.0
 _CALLS_BEFORE = 1
 _LEAST_MEMORY = 64 << 20
+_TOO_EARLY = re.compile(
+    r"_?PYTHON|PY_SAX_PARSER|LD_|GLIBC_|MALLOC_|LC_|OPENSSL_|TZ|TERMINFO|"
+    r"(TERM|INPUTRC|COLUMNS|LINES|LOCPATH|NLSPATH|GCONV_PATH|PATH|HOME|TMPDIR|LANG)\Z"
+)
+"""Variables that Python, its libraries or modules look at before a call has its words, and those of every run."""
 
 Key = tuple[str, str, str, int]
 
@@ -178,12 +185,18 @@ def _stop(kept: _Kept) -> None:
 
 
 def _script(request: RunRequest) -> str | None:
-    """The script of a call that may be warm: ``python3 ./script ...`` of a tool, without network, overlay or tracer."""
+    """The script of a call that may be warm: ``python3 ./script ...`` of a tool, without network, overlay or tracer.
+
+    Nor with what applies to the start of Python itself, of which the zygote knows nothing: variables, files at home.
+    """
     argv, policy = request.argv, request.policy
     if request.tool is None or len(argv) < 2 or argv[0] != "python3" or not argv[1].startswith("./"):
         return None
     if (
         request.explain
+        or request.terminal is not None
+        or any(_TOO_EARLY.match(name) for name, _ in policy.env)
+        or any(f"{place}/".startswith(f"{HOME}/") for place in (policy.tool_mount, *(x.target for x in policy.binds)))
         or policy.egress
         or request.overlaid
         or policy.workdir is not None

@@ -13,11 +13,9 @@ import os
 import re
 import shutil
 import socket
-import sys
 import tempfile
 import time
 from dataclasses import replace
-from functools import cache
 from pathlib import Path
 
 from skillkeep.kernel.procfs import started_at
@@ -39,12 +37,13 @@ from skillkeep.runner.native.identity import DEFAULT_ID_BASE
 from skillkeep.runner.native.layout import ETC_MADE
 from skillkeep.runner.native.messages import Kind
 from skillkeep.runner.native.place import server_folder
-from skillkeep.runner.native.plan import make_plan
+from skillkeep.runner.native.plan import POLICY_FILE, POLICY_VARIABLE, make_plan
 from skillkeep.runner.warm import forks
 from skillkeep.runner.warm.ending import Peak
 from skillkeep.runner.warm.keeper import Keeper
 from skillkeep.runner.warm.shown import Shown, mounted_in, shown_by
 from skillkeep.runner.warm.slot import REPORT, Slot
+from skillkeep.runner.warm.source import modules, source
 from skillkeep.runner.warm.tapes import make_rights, make_room, make_zygote_entrance
 
 __all__ = ["WarmInterpreter", "sweep"]
@@ -52,12 +51,10 @@ __all__ = ["WarmInterpreter", "sweep"]
 _ENDED = 2
 _STOPPED = REPORT.pack(_ENDED, 9, 0, 0.0, 0.0, 0)
 """What is said of a call whose pid 1 was killed on our word."""
+_NO_HOME = "/dev/null"
+"""The zygote's own: a home may hold code that an interpreter runs when it starts."""
 _REMOVE_SECONDS = 2.0
 _SLOTS = 1 << 22
-_SCANNED_BYTES = 1 << 20
-_IMPORT = re.compile(rb"^[ \t]*(?:from|import)[ \t]+([A-Za-z_][A-Za-z0-9_]*)", re.MULTILINE)
-_ALWAYS = ("io", "os", "sys", "json", "re", "argparse", "pathlib", "collections", "functools", "traceback", "linecache")
-_NEVER = frozenset({"antigravity", "idlelib", "lib2to3", "test", "this", "tkinter", "turtle", "turtledemo"})
 _NAME = re.compile(r"warm-(\d+)-(\d+)-\w+\Z")
 
 
@@ -79,6 +76,7 @@ class WarmInterpreter:
         self._peak = Peak()
         self._forked = False
         self._plan = make_plan(request, DEFAULT_ID_BASE)
+        self._bare = dict(make_plan(_without_variables(request), DEFAULT_ID_BASE).env)
         made = tempfile.mkdtemp(prefix=f"warm-{os.getpid()}-{started_at(os.getpid())}-", dir=server_folder())
         self._folder = Path(os.path.realpath(made))
         self._alive = self._held = -1
@@ -160,27 +158,35 @@ class WarmInterpreter:
         Raises LayerError, KernelError, OSError, ValueError when nothing of the tool ran.
         """
         out, err = Kept(request.policy.output_bytes), Kept(request.policy.output_bytes)
-        words = json.dumps(request.argv[2:]).encode("utf-8", "surrogateescape")
+        granted = [*request.policy.env, (POLICY_VARIABLE, POLICY_FILE)]
+        words = json.dumps([request.argv[2:], granted]).encode()
         keeper = self._served
         self._present = slot = keeper.next()
         try:
             assurance = slot.measured(self._standing)
             self._check_binds(request)
             kills = self._memory_kills()
-            started = time.monotonic()
             self._peak.begin()
             slot.talk.send(words)
-            feeder = Feeder(b"" if request.stdin is None else request.stdin, slot.take_feed())
-            try:
-                left = request.policy.wall_seconds - (time.monotonic() - started)
-                stopped = relay(self, [(slot.out, out), (slot.err, err)], feeder, left)
-            finally:
-                feeder.close()
-            wall = time.monotonic() - started
-            status, user, system, memory = self._how_it_ended(slot, stopped)
+            ended = self._follow(slot, request, out, err)
         finally:
             keeper.give_back(slot)
-        ended = Ended(
+        if ended.killed:
+            ended = replace(ended, starved=self._memory_kills() > kills)
+        result = result_of_ended(ended, out, err, assurance, request.policy.digest, request.run_id)
+        return replace(result, tool_digest=None if request.tool is None else request.tool.digest)
+
+    def _follow(self, slot: Slot, request: RunRequest, out: Kept, err: Kept) -> Ended:
+        """The end of the call that has just got its words."""
+        started = time.monotonic()
+        feeder = Feeder(b"" if request.stdin is None else request.stdin, slot.take_feed())
+        try:
+            stopped = relay(self, [(slot.out, out), (slot.err, err)], feeder, request.policy.wall_seconds)
+        finally:
+            feeder.close()
+        wall = time.monotonic() - started
+        status, user, system, memory = self._how_it_ended(slot, stopped)
+        return Ended(
             status=status,
             stopped=stopped,
             wall_seconds=wall,
@@ -189,10 +195,6 @@ class WarmInterpreter:
             peak_memory=memory,
             memory_limit=request.policy.memory_bytes,
         )
-        if ended.killed:
-            ended = replace(ended, starved=self._memory_kills() > kills)
-        result = result_of_ended(ended, out, err, assurance, request.policy.digest, request.run_id)
-        return replace(result, tool_digest=None if request.tool is None else request.tool.digest)
 
     def _look_at_binds(self) -> Shown:
         """What the binds lead to, which is what is mounted. Raises KernelError, LayerError, OSError."""
@@ -261,7 +263,7 @@ class WarmInterpreter:
         build(
             place,
             Record("sandbox", str(request.tool.path), slot, 0.0),
-            self._plan,
+            self._plan.without_command(),
             self._alive,
         )
         os.close(self._alive)
@@ -277,7 +279,7 @@ class WarmInterpreter:
         self._door = Door(standing, look_around(standing))
         self._peak.open(standing.bounded_by.get("memory"))
         told = json.dumps(self._told(request))
-        command = Command(("python3", "-c", _source(), told), standing.plan.env, "/")
+        command = Command(("python3", "-c", source(), told), self._own_env({"HOME": _NO_HOME}), "/")
         program, image = prepare_entrance(command, standing, self._door.ground, make_zygote_entrance)
         self._complaints, write_end = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
         self._pipes += [self._complaints, write_end]
@@ -313,12 +315,12 @@ class WarmInterpreter:
     def _told(self, request: RunRequest) -> dict[str, object]:
         assert request.tool is not None
         assert self._door is not None
-        workdir = self._standing.plan.workdir
-        shape = shape_of(Command(("python3",), self._standing.plan.env, workdir), self._standing, self._door.ground)
+        workdir = self._plan.workdir
+        shape = shape_of(Command(("python3",), self._own_env({}), workdir), self._standing, self._door.ground)
         room, rights = make_room(shape), make_rights(shape, workdir)
         self._steps = (room.steps, rights.steps)
         return {
-            "modules": _modules(request.tool.path / self._script),
+            "modules": modules(request.tool.path / self._script),
             "room": base64.b64encode(room.image).decode(),
             "rights": base64.b64encode(rights.image).decode(),
             "base": room.base,
@@ -326,7 +328,17 @@ class WarmInterpreter:
             "setns": number("setns"),
             "unshare": number("unshare"),
             "script": self._script,
+            "home": self._bare["HOME"],
         }
+
+    def _own_env(self, instead: dict[str, str]) -> tuple[tuple[str, str], ...]:
+        """What every run has, as long as nothing was granted."""
+        own = {name: value for name, value in self._bare.items() if name != POLICY_VARIABLE}
+        return tuple({**own, **instead}.items())
+
+
+def _without_variables(request: RunRequest) -> RunRequest:
+    return replace(request, policy=replace(request.policy, env=()))
 
 
 def sweep() -> None:
@@ -352,19 +364,3 @@ def _remove(folder: Path) -> None:
         if left:
             time.sleep(0.002)
     shutil.rmtree(folder, ignore_errors=True)
-
-
-@cache
-def _source() -> str:
-    """The zygote's text."""
-    return Path(__file__).with_name("zygote.py").read_text(encoding="utf-8")
-
-
-def _modules(script: Path) -> list[str]:
-    """The standard library's modules that the script names: found by its text, nothing of it is parsed or run."""
-    try:
-        with open(script, "rb") as file:
-            named = {name.decode() for name in _IMPORT.findall(file.read(_SCANNED_BYTES))}
-    except OSError:
-        named = set()
-    return [*_ALWAYS, *sorted((named & sys.stdlib_module_names) - _NEVER)]

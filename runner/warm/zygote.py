@@ -1,12 +1,14 @@
 """The program inside the sandbox of a warm interpreter; its text is handed to the sandbox's own python3.
 
-It runs none of the tool's code. For each call it forks twice, ahead of time: the first child becomes pid 1 of new
-namespaces and only waits, the second lays down every right for good, reads the tool's script, and is what one call
-runs in; two calls wait. The zygote and pid 1 are out of a call's reach: of other pid namespaces or pid 1, closed to
-inspection, and no descriptor leads to them. Standard library only. What it is told comes as JSON in its first argument:
+It runs none of the tool's code: its environment is its own, no variable that was granted is in it, and nothing of what
+the tool is shown is looked at for a library. For each call it forks twice, ahead of time: the first child becomes pid 1
+of new namespaces and only waits, the second lays down every right for good, reads the tool's script, and is what one
+call runs in; it gets the variables that were granted with its words. Two calls wait. The zygote and pid 1 are out of a
+call's reach: of other pid namespaces or pid 1, closed to inspection, and no descriptor leads to them; they end with
+their parents. Standard library only. What it is told comes as JSON in its first argument:
 
 ``modules`` to import ahead, ``room`` and ``rights`` (tapes in base64, see `skillkeep.kernel.tape`), ``base`` (where
-they lie in memory), ``end`` (the number of the call that ends a tape), ``script``.
+they lie in memory), ``end`` (the number of the call that ends a tape), ``script``, ``home`` (of a call).
 """
 
 import atexit
@@ -21,6 +23,7 @@ import json
 import os
 import select
 import signal
+import site
 import socket
 import struct
 import sys
@@ -88,7 +91,7 @@ class Memory:
 
 def main(told: dict[str, object]) -> None:
     """Serve until nobody calls for a while, or the caller has gone."""
-    sys.path.pop(0)  # the working folder: nothing of the tool's may be taken for a library
+    go_home(str(told["home"]))
     for name in told["modules"]:  # type: ignore[attr-defined]
         with contextlib.suppress(Exception):
             importlib.import_module(name)
@@ -105,6 +108,13 @@ def main(told: dict[str, object]) -> None:
         return make_slot(control, memory, images, told, [own, *others], newest)
 
     serve(control, make)
+
+
+def go_home(home: str) -> None:
+    """Have the home of the calls: with it at its start, the interpreter would look there for code to run."""
+    os.environ["HOME"] = home
+    site.USER_BASE = site.USER_SITE = None
+    site.getusersitepackages()
 
 
 def serve(control: socket.socket, make: Callable[[list[int]], int]) -> None:
@@ -223,7 +233,9 @@ def be_call(script: str, talk: socket.socket, newest: str) -> None:
         os._exit(0)
     talk.close()
     tool = os.getcwd()
-    status = run_script(loader, code, script, json.loads(data))
+    words, granted = json.loads(data)
+    os.environ.update(granted)
+    status = run_script(loader, code, script, words)
     finish(newest, tool)
     os.closerange(0, 3)  # whoever reads the streams looks whether this was the end
     if status == INTERRUPTED:
@@ -250,7 +262,9 @@ def rehearse(loader, script: str, newest: str) -> None:  # type: ignore[no-untyp
     pages. What there is so far is never garbage: the last collection need not look at it.
     """
     kept = sys.modules["__main__"], sys.argv, sys.orig_argv, sys.path[:]
-    words = json.loads(json.dumps(["practice"]))
+    words, granted = json.loads(json.dumps([["practice"], {"PRACTICE": ""}]))
+    os.environ.update(granted)
+    del os.environ["PRACTICE"]
     run_script(loader, nothing.__code__, script, words)
     let_go(newest, os.getcwd())
     sys.modules["__main__"], sys.argv, sys.orig_argv, sys.path[:] = kept

@@ -40,6 +40,20 @@ def test_a_call_sees_what_an_ordinary_run_sees(stage: Stage) -> None:
     assert "given" in said["hot"][0][3]
 
 
+def test_a_call_has_the_variables_that_an_ordinary_run_has(stage: Stage) -> None:
+    granted = r'(("API_KEY", "k\u00e9y = \udcff"), ("EMPTY", ""), ("SKILLKEEP_POLICY", "/elsewhere"), ("A", "b"))'
+    scene = f"calls = [request('./script.py', env={granted}) for _ in range(2)]"
+    script = """
+import json, os, site, subprocess, sys
+print(json.dumps([list(os.environ.items()), sys.path, sys.flags]))
+print(site.USER_BASE, site.USER_SITE, site.ENABLE_USER_SITE)
+print(subprocess.run(["/usr/bin/env"], capture_output=True).stdout)
+"""
+    said = play(stage, scene + BOTH, script=script)
+    assert said["hot"] == said["cold"]
+    assert "API_KEY" in said["hot"][0][3]
+
+
 # Once is enough: what differs between users is not how Python ends.
 @pytest.mark.parametrize("bench", attackers()[:1], indirect=True, ids=lambda who: who.name)
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+import pytest
 from support.environments import Stage, next_said
 from support.waiting import kill, until
 from support.warm import OPENING, play
@@ -27,6 +28,16 @@ def answer(asked):
         return facts(backend._run(afresh(asked)))[3]
     except SkillkeepError as error:
         return [error.code, error.context.get("layer")]
+"""
+SPY = """
+import builtins, os
+rights = open("/proc/self/status").read().split("CapEff:")[1].split()[0]
+if int(rights, 16):
+    builtins.seen = rights
+"""
+TELL = """
+import argparse, builtins, json, os, sys
+print(getattr(builtins, "seen", "clean"), os.path.dirname(argparse.__file__))
 """
 
 
@@ -94,6 +105,70 @@ except LayerError as error:
     said(layer=error.layer)
 """
     assert play(stage, WATCH + scene, script="pass") == {"layer": "bind"}
+
+
+@pytest.mark.parametrize(
+    "granted",
+    [
+        'env=(("PYTHONPATH", "/work/lib"),)',
+        'env=(("PYTHONPATH", "/work/lib"), ("PYTHONSTARTUP", "/work/lib/argparse.py"), ("LD_PRELOAD", "/work/none"))',
+        'env=(("PATH", "/work/bin:/usr/bin"),)',
+        'env=(("HOME", "/work/home"),)',
+        'binds=(Bind(str(project / "home" / ".local"), "/tmp/home/.local"),)',
+        'binds=(Bind(str(project / "lib" / "decoder.py"), "/base64.py"),)',
+    ],
+    ids=["path", "start", "program", "home", "home-bind", "root-file"],
+)
+def test_what_is_granted_brings_no_code_into_the_zygote(stage: Stage, granted: str) -> None:
+    scene = f"""
+import base64
+from skillkeep.runner.native.failures import LayerError
+library, binaries = project / "lib", project / "bin"
+site = project / "home" / ".local" / "lib" / f"python{{sys.version_info[0]}}.{{sys.version_info[1]}}" / "site-packages"
+for folder in (library, binaries, site):
+    folder.mkdir(parents=True)
+for path in (library / "argparse.py", site / "usercustomize.py"):
+    path.write_text({SPY!r})
+(library / "decoder.py").write_text({SPY!r} + Path(base64.__file__).read_text())
+(binaries / "python3").write_text("#!/bin/sh\\necho planted $@\\n")
+(binaries / "python3").chmod(0o755)
+asked = request("./script.py", {granted})
+cold = facts(NativeBackend()._run(asked))
+calls = [facts(backend._run(afresh(asked))) for _ in range(3)]
+backend.close()
+try:
+    warm = WarmInterpreter(asked, "./script.py", 60)
+    direct = facts(warm.run(asked))[3].split()[0]
+    warm.close()
+except LayerError:
+    direct = "none"
+said(same=[each == cold for each in calls], direct=direct, cold=cold)
+"""
+    said = play(stage, WATCH + scene, script=TELL)
+    assert said["same"] == [True] * 3, said
+    assert said["direct"] in {"clean", "none"}
+
+
+def test_a_granted_value_is_in_no_file_and_not_in_the_zygote(stage: Stage) -> None:
+    scene = """
+asked = request("./script.py", env=(("API_KEY", "s3cr3t-value"),))
+answers = [answer(asked) for _ in range(3)]
+(warm,) = interpreters()
+found = []
+for folder in (Path(os.environ["XDG_RUNTIME_DIR"]), Path(sys.argv[2])):
+    for path in folder.rglob("*"):
+        if path.is_file() and b"s3cr3t" in path.read_bytes():
+            found.append(str(path))
+from skillkeep.runner.environments.place import Place
+standing = Place(warm._folder).standing()
+said(answers=answers, found=found, env=standing.plan.env, inside="s3cr3t" in repr(vars(standing)))
+backend.close()
+"""
+    said = play(stage, WATCH + scene, script="import os; print(os.environ['API_KEY'])")
+    assert said["answers"] == ["s3cr3t-value\n"] * 3
+    assert said["found"] == []
+    assert not said["inside"]
+    assert [name for name, _ in said["env"]] == ["PATH"]
 
 
 def test_a_call_ends_with_its_caller_though_that_had_forked(stage: Stage) -> None:
