@@ -18,6 +18,7 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
+from skillkeep.kernel.errors import KernelError
 from skillkeep.kernel.procfs import started_at
 from skillkeep.kernel.syscalls import number
 from skillkeep.kernel.tape import Program
@@ -155,7 +156,8 @@ class WarmInterpreter:
     def run(self, request: RunRequest) -> RunResult:
         """One call of the script with the arguments and the input of `request`; the limits of its policy hold.
 
-        Raises LayerError, KernelError, OSError, ValueError when nothing of the tool ran.
+        Raises LayerError, KernelError, OSError, ValueError when nothing of the tool ran, RunnerError (`sandbox_died`)
+        when it may have.
         """
         out, err = Kept(request.policy.output_bytes), Kept(request.policy.output_bytes)
         granted = [*request.policy.env, (POLICY_VARIABLE, POLICY_FILE)]
@@ -168,7 +170,12 @@ class WarmInterpreter:
             kills = self._memory_kills()
             self._peak.begin()
             slot.talk.send(words)
-            ended = self._follow(slot, request, out, err)
+            try:
+                ended = self._follow(slot, request, out, err)
+            except (KernelError, LayerError, OSError, ValueError) as error:
+                hint = "What it did until then stands; the next call is an ordinary run."
+                message = f"The warm interpreter failed while a call ran: {error}"
+                raise RunnerError("sandbox_died", message, hint) from error
         finally:
             keeper.give_back(slot)
         if ended.killed:

@@ -228,3 +228,23 @@ os.waitpid(waiting, 0)
 """
     said = play(stage, WATCH + scene, script="print('x')")
     assert said == {"before": ["x\n"] * 3, "after": ["x\n", True, True], "status": 0, "left": False}
+
+
+def test_a_call_whose_end_cannot_be_followed_is_not_run_again(stage: Stage) -> None:
+    scene = """
+data = shared("data")
+asked = request("./script.py", binds=(Bind(str(data), "/shared", writable=True),))
+before = [answer(asked) for _ in range(2)]
+follow = WarmInterpreter._how_it_ended
+def fail(self, *words):
+    follow(self, *words)
+    raise OSError("no way")
+WarmInterpreter._how_it_ended = fail
+failed = answer(asked)
+WarmInterpreter._how_it_ended = follow
+said(before=before, failed=failed, after=answer(asked), runs=len(os.listdir(data)) - 1)
+backend.close()
+"""
+    script = "import os, uuid; open(f'/shared/{uuid.uuid4()}', 'w').close(); print('ran')"
+    said = play(stage, WATCH + scene, script=script)
+    assert said == {"before": ["ran\n"] * 2, "failed": ["sandbox_died", None], "after": "ran\n", "runs": 4}
