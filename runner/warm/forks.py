@@ -33,10 +33,12 @@ def watch(holder: Holder) -> None:
 
 
 def _let_go() -> None:
-    for holder in tuple(_holders):
-        holder.let_go()
-    _holders.clear()
-    changing.release()
+    try:
+        for holder in tuple(_holders):
+            holder.let_go()
+        _holders.clear()
+    finally:
+        changing.release()
 
 
 os.register_at_fork(before=changing.acquire, after_in_parent=changing.release, after_in_child=_let_go)
