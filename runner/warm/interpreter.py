@@ -160,7 +160,7 @@ class WarmInterpreter:
         when it may have.
         """
         out, err = Kept(request.policy.output_bytes), Kept(request.policy.output_bytes)
-        granted = [*request.policy.env, (POLICY_VARIABLE, POLICY_FILE)]
+        granted = [*request.policy.env, (POLICY_VARIABLE, POLICY_FILE)] if request.policy.env else []
         words = json.dumps([request.argv[2:], granted]).encode()
         keeper = self._served
         self._present = slot = keeper.next()
@@ -286,7 +286,8 @@ class WarmInterpreter:
         self._door = Door(standing, look_around(standing))
         self._peak.open(standing.bounded_by.get("memory"))
         told = json.dumps(self._told(request))
-        command = Command(("python3", "-c", source(), told), self._own_env({"HOME": _NO_HOME}), "/")
+        own = {**self._bare, "HOME": _NO_HOME}
+        command = Command(("python3", "-c", source(), told), tuple(own.items()), "/")
         program, image = prepare_entrance(command, standing, self._door.ground, make_zygote_entrance)
         self._complaints, write_end = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
         self._pipes += [self._complaints, write_end]
@@ -323,7 +324,7 @@ class WarmInterpreter:
         assert request.tool is not None
         assert self._door is not None
         workdir = self._plan.workdir
-        shape = shape_of(Command(("python3",), self._own_env({}), workdir), self._standing, self._door.ground)
+        shape = shape_of(Command(("python3",), tuple(self._bare.items()), workdir), self._standing, self._door.ground)
         room, rights = make_room(shape), make_rights(shape, workdir)
         self._steps = (room.steps, rights.steps)
         return {
@@ -337,11 +338,6 @@ class WarmInterpreter:
             "script": self._script,
             "home": self._bare["HOME"],
         }
-
-    def _own_env(self, instead: dict[str, str]) -> tuple[tuple[str, str], ...]:
-        """What every run has, as long as nothing was granted."""
-        own = {name: value for name, value in self._bare.items() if name != POLICY_VARIABLE}
-        return tuple({**own, **instead}.items())
 
 
 def _without_variables(request: RunRequest) -> RunRequest:

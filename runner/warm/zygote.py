@@ -234,7 +234,9 @@ def be_call(script: str, talk: socket.socket, newest: str) -> None:
     talk.close()
     tool = os.getcwd()
     words, granted = json.loads(data)
-    os.environ.update(granted)
+    for name, value in granted:
+        os.environ.pop(name, None)  # what is set again comes last, as in an ordinary run
+        os.environ[name] = value
     status = run_script(loader, code, script, words)
     finish(newest, tool)
     os.closerange(0, 3)  # whoever reads the streams looks whether this was the end
@@ -262,9 +264,7 @@ def rehearse(loader, script: str, newest: str) -> None:  # type: ignore[no-untyp
     pages. What there is so far is never garbage: the last collection need not look at it.
     """
     kept = sys.modules["__main__"], sys.argv, sys.orig_argv, sys.path[:]
-    words, granted = json.loads(json.dumps([["practice"], {"PRACTICE": ""}]))
-    os.environ.update(granted)
-    del os.environ["PRACTICE"]
+    words, _ = json.loads(json.dumps([["practice"], []]))
     run_script(loader, nothing.__code__, script, words)
     let_go(newest, os.getcwd())
     sys.modules["__main__"], sys.argv, sys.orig_argv, sys.path[:] = kept
