@@ -42,7 +42,7 @@ from skillkeep.runner.native.plan import POLICY_FILE, POLICY_VARIABLE, make_plan
 from skillkeep.runner.warm import forks
 from skillkeep.runner.warm.ending import Peak
 from skillkeep.runner.warm.keeper import Keeper
-from skillkeep.runner.warm.shown import Shown, mounted_in, shown_by
+from skillkeep.runner.warm.shown import Shown
 from skillkeep.runner.warm.slot import REPORT, Slot
 from skillkeep.runner.warm.source import modules, source
 from skillkeep.runner.warm.tapes import make_rights, make_room, make_zygote_entrance
@@ -75,6 +75,7 @@ class WarmInterpreter:
         self._present: Slot | None = None
         self._keeper: Keeper | None = None
         self._peak = Peak()
+        self._shown: Shown | None = None
         self._forked = False
         self._plan = make_plan(request, DEFAULT_ID_BASE)
         self._bare = dict(make_plan(_without_variables(request), DEFAULT_ID_BASE).env)
@@ -86,7 +87,7 @@ class WarmInterpreter:
             with forks.changing:
                 self._alive, self._held = os.pipe2(os.O_CLOEXEC)
             self._standing = self._build(request)
-            self._shown = self._look_at_binds()
+            self._shown = Shown(self._plan.binds, self._standing.holder)
             self._start(request, idle_seconds)
         except BaseException:
             self.close()
@@ -107,6 +108,9 @@ class WarmInterpreter:
             self._door.close()
             self._door = None
         self._peak.close()
+        if self._shown is not None:
+            self._shown.close()
+            self._shown = None
         self._close_pipes()
         if self._alive >= 0:
             os.close(self._alive)
@@ -160,13 +164,14 @@ class WarmInterpreter:
         when it may have.
         """
         out, err = Kept(request.policy.output_bytes), Kept(request.policy.output_bytes)
-        granted = [*request.policy.env, (POLICY_VARIABLE, POLICY_FILE)] if request.policy.env else []
-        words = json.dumps([request.argv[2:], granted]).encode()
+        granted = {**dict(request.policy.env), POLICY_VARIABLE: POLICY_FILE} if request.policy.env else {}
+        words = json.dumps([request.argv[2:], list(granted.items())]).encode()
         keeper = self._served
         self._present = slot = keeper.next()
         try:
             assurance = slot.measured(self._standing)
-            self._check_binds(request)
+            assert self._shown is not None
+            self._shown.check(make_plan(request, DEFAULT_ID_BASE).binds)
             kills = self._memory_kills()
             self._peak.begin()
             slot.talk.send(words)
@@ -202,19 +207,6 @@ class WarmInterpreter:
             peak_memory=memory,
             memory_limit=request.policy.memory_bytes,
         )
-
-    def _look_at_binds(self) -> Shown:
-        """What the binds lead to, which is what is mounted. Raises KernelError, LayerError, OSError."""
-        binds = self._plan.binds
-        shown = shown_by(binds)
-        if tuple(each[:2] for each in shown) != mounted_in(self._standing.holder, binds):
-            raise LayerError("bind", "a path led elsewhere while the sandbox was made")
-        return shown
-
-    def _check_binds(self, request: RunRequest) -> None:
-        """Raise LayerError, KernelError unless an ordinary run would now be shown what this call is shown."""
-        if shown_by(make_plan(request, DEFAULT_ID_BASE).binds) != self._shown:
-            raise LayerError("bind", "a granted path leads elsewhere by now")
 
     def _memory_kills(self) -> int:
         return 0 if self._door is None else self._door.memory_kills()

@@ -7,30 +7,47 @@ from collections.abc import Sequence
 
 from skillkeep.kernel.mounts import open_plain
 from skillkeep.runner.interface import Bind
-from skillkeep.runner.native.binds import inodes_of
+from skillkeep.runner.native.failures import LayerError
 
-__all__ = ["Shown", "mounted_in", "shown_by"]
-
-Shown = tuple[tuple[int, ...], ...]
-"""Of each bind device and inode; and its owner's ids, where it is shown as another's."""
+__all__ = ["Shown"]
 
 
-def shown_by(binds: Sequence[Bind]) -> Shown:
-    """What the paths lead to now, walked as for a run's mounts (`native.binds`). Raises KernelError("bind")."""
-    as_root = os.geteuid() == 0
-    return tuple(_as_root(bind.source) if as_root and bind.writable else inodes_of((bind.source,))[0] for bind in binds)
+class Shown:
+    """What each of `binds` leads to, through no link, and whether it still does. `pid` is a process that sees them.
 
+    Each stays open: the kernel tells its present path, in which no link is, so that a look costs two system calls.
+    Raises LayerError when not that is mounted, KernelError, OSError.
+    """
 
-def _as_root(source: str) -> tuple[int, ...]:
-    fd = open_plain("bind", source)
-    try:
-        state = os.fstat(fd)
-    finally:
-        os.close(fd)
-    return state.st_dev, state.st_ino, state.st_uid, state.st_gid
+    def __init__(self, binds: Sequence[Bind], pid: int) -> None:
+        self._sources = [bind.source for bind in binds]
+        self._open: list[int] = []
+        try:
+            for bind in binds:
+                self._open.append(open_plain("bind", bind.source))
+            self._facts = self._look()
+            mounted = [os.stat(f"/proc/{pid}/root{bind.target}") for bind in binds]
+        except BaseException:
+            self.close()
+            raise
+        if [fact[1:3] for fact in self._facts] != [(state.st_dev, state.st_ino) for state in mounted]:
+            self.close()
+            raise LayerError("bind", "a path led elsewhere while the sandbox was made")
 
+    def check(self, binds: Sequence[Bind]) -> None:
+        """Raise LayerError, OSError unless a run with these binds would now be shown the same."""
+        if [bind.source for bind in binds] != self._sources or self._look() != self._facts:
+            raise LayerError("bind", "a granted path leads elsewhere by now")
 
-def mounted_in(pid: int, binds: Sequence[Bind]) -> Shown:
-    """Device and inode of each bind as that process sees it. Raises OSError."""
-    states = (os.stat(f"/proc/{pid}/root{bind.target}") for bind in binds)
-    return tuple((state.st_dev, state.st_ino) for state in states)
+    def _look(self) -> list[tuple[str, int, int, int, int]]:
+        """Of each its path, and of what is there device, inode and owner, as whom it may be shown. Raises OSError."""
+        found = []
+        for fd, source in zip(self._open, self._sources, strict=True):
+            state = os.stat(source)
+            found.append((os.readlink(f"/proc/self/fd/{fd}"), state.st_dev, state.st_ino, state.st_uid, state.st_gid))
+        return found
+
+    def close(self) -> None:
+        """Let go of it."""
+        while self._open:
+            os.close(self._open.pop())
