@@ -52,10 +52,7 @@ __all__ = ["LOSSES", "FilteredBackend"]
 
 LOSSES = (
     "no namespaces: one kernel interface and one user id with the caller's own processes",
-    (
-        "names, sizes and times of the host's files, and where links lead, can be asked for by their path; their content,"
-        " attributes and lists cannot be read"
-    ),
+    "names, sizes, times and links of the host's files can be asked for by path; contents, attributes and lists cannot",
     "processes of the host can be asked for by number: whose they are and of which session, and no more",
     "no /proc, no network and no sockets at all, no changes of mode, owner or times, no job control",
     "memory and processes are bounded in total by a watchdog that looks every 50 ms, processor time by whole cores",
