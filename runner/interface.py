@@ -115,10 +115,8 @@ class SandboxPolicy(Value):
 
     @cached_property
     def digest(self) -> str:
-        """`sha256:<hex>` over every field in canonical JSON, environment values as their own digest."""
-        hidden = [[k, hashlib.sha256(v.encode("utf-8", "surrogateescape")).hexdigest()] for k, v in self.env]
-        shape = {**as_dict(self), "env": hidden}
-        text = json.dumps(shape, sort_keys=True, separators=(",", ":")).encode()
+        """`sha256:<hex>` over `to_json` in canonical JSON: records hold it, and a weak value could be found from it."""
+        text = json.dumps(self.to_json(), sort_keys=True, separators=(",", ":")).encode()
         return f"sha256:{hashlib.sha256(text).hexdigest()}"
 
 

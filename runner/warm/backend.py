@@ -38,7 +38,7 @@ _TOO_EARLY = re.compile(
 )
 """Variables that Python, its libraries or modules look at before a call has its words, and those of every run."""
 
-Key = tuple[str, str, str, int]
+Key = tuple[str, tuple[str, tuple[tuple[str, str], ...]], str, int]
 
 
 @dataclass
@@ -150,7 +150,7 @@ class WarmBackend(Backend):
     def _known(self, request: RunRequest, script: str) -> tuple[_Kept, list[_Kept]]:
         """What is known of this call's kind, and what has to be stopped because of it."""
         assert request.tool is not None
-        tool, policy = request.tool, request.policy.digest
+        tool, policy = request.tool, (request.policy.digest, request.policy.env)
         key = (tool.digest, policy, script, int(request.min_assurance))
         with self._lock:
             outdated = [

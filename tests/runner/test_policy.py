@@ -149,3 +149,10 @@ def test_a_limit_that_makes_no_sense_is_told_as_what_it_is(limit: dict[str, Any]
     with pytest.raises(RunnerError, match=said) as caught:
         SandboxPolicy(**limit)
     assert ("above zero" in caught.value.hint) == (said != "is too large")
+
+
+def test_no_value_can_be_found_from_the_digest_of_a_record() -> None:
+    """Records hold it beside all other fields: four digits would be tried out in no time."""
+    one, other, more = (SandboxPolicy(env=env) for env in ((("PIN", "1234"),), (("PIN", "4321"),), (("P", "1234"),)))
+    assert one.digest == other.digest != more.digest
+    assert SandboxPolicy().digest not in {one.digest, more.digest}
