@@ -69,7 +69,8 @@ class Notices:
             self._answer()
         elif events:
             self.close()
-        if self._seen.total() >= _MOST:
+        if self.fd >= 0 and self._seen.total() >= _MOST:
+            self._seen["whatever came after these", None, errno.ENOSYS] = 1
             self.close()
 
     def close(self) -> None:

@@ -66,7 +66,9 @@ def test_one_that_asks_without_end_is_refused_by_the_kernel_alone(bench: Bench) 
     code = ASK + "print(sorted({call('unshare', 1 << 28) for _ in range(2000)}))"
     result = bench.inside(code)
     assert result["stdout"] == "['ENOSYS', 'EPERM']\n"
-    assert [detail.rpartition(", ")[2] for detail, _, _ in _denied(result)] == ["256 times"]
+    asked, after = (detail for detail, _, _ in _denied(result))
+    assert asked.endswith(", 256 times")
+    assert after.startswith("whatever came after these: ENOSYS")
 
 
 def test_a_process_killed_while_it_asks_harms_nobody(bench: Bench) -> None:
