@@ -51,7 +51,7 @@ _CALLS: dict[str, tuple[str, tuple[Any, ...], str, str]] = {
     "setns": ("setns", (0, 0), "anyone", "somebody else's namespaces"),
     "clone3": ("clone3", (0, 0), "anyone", "namespaces, by flags that no filter sees"),
     "clone_parent": ("clone", (0x8000 | 0x800, 0, 0, 0, 0), "anyone", "children that nobody waits for"),
-    "clone_untraced": ("clone", (0x00800000 | 17, 0, 0, 0, 0), "anyone", "children that no tracer sees"),
+    "clone_untraced": ("clone", (0x00800000 | 0x800, 0, 0, 0, 0), "anyone", "children that no tracer sees"),
     "openat2": ("openat2", (-100, 0, 0, 0), "anyone", "a file's mode that no filter sees"),
     "rename_whiteout": ("renameat2", (-1, _TEXT(b"a"), -1, _TEXT(b"b"), 4), "anyone", "a device's node left behind"),
     "socket_filter": ("setsockopt", (-1, 1, 26, 0, 0), "anyone", "filters compiled into memory of all users"),
