@@ -266,9 +266,9 @@ class Execution:
 
     def _code(self, call: Call, word: Word | None, text: str, context: Context | None, labels: frozenset[str]) -> None:
         """Text given to an interpreter to run."""
-        decoded = word is not None and self._site.scope.was_decoded(word)
         if word is not None and word.literal == "":  # ``python -c ""`` shows where the code goes
             return
+        decoded = word is not None and self._site.scope.was_decoded(word)
         if text.strip(HOLE + " \t\n\"'") == "":
             self._running.unknown(
                 call, labels, "shell-dynamic-command", f"{call.name} runs text that is made at run time"
