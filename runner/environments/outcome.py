@@ -43,9 +43,15 @@ class Ended:
 
 
 def result_of_ended(
-    ended: Ended, out: Kept, err: Kept, assurance: Assurance, policy_digest: str = "", run_id: str = ""
+    ended: Ended,
+    out: Kept,
+    err: Kept,
+    assurance: Assurance,
+    policy_digest: str = "",
+    run_id: str = "",
+    tool_digest: str | None = None,
 ) -> RunResult:
-    """The result; without a tool."""
+    """The result."""
     code = None if ended.status is None or ended.signal is not None else os.WEXITSTATUS(ended.status)
     cause = Cause.SIGNAL if code is None else Cause.EXIT
     denials: tuple[Denial, ...] = ()
@@ -72,4 +78,5 @@ def result_of_ended(
         assurance=assurance,
         policy_digest=policy_digest,
         denials=denials,
+        tool_digest=tool_digest,
     )

@@ -56,7 +56,10 @@ class Watch:
                 words = _words(read_record_again(self._state))
                 if int(words[_FLAGS]) & _EXITING and words[_SIZE] == "0":
                     return self._alone(words)
-                time.sleep(pause)
+                if pause:
+                    time.sleep(pause)
+                else:
+                    os.sched_yield()
         return None
 
     def _alone(self, words: list[str]) -> Seen | None:

@@ -87,7 +87,7 @@ class WarmInterpreter:
             with forks.changing:
                 self._alive, self._held = os.pipe2(os.O_CLOEXEC)
             self._standing = self._build(request)
-            self._shown = Shown(self._plan.binds, self._standing.holder)
+            self._shown = Shown(_shown_of(request), self._plan.binds, self._standing.holder)
             self._start(request, idle_seconds)
         except BaseException:
             self.close()
@@ -164,14 +164,13 @@ class WarmInterpreter:
         when it may have.
         """
         out, err = Kept(request.policy.output_bytes), Kept(request.policy.output_bytes)
-        granted = {**dict(request.policy.env), POLICY_VARIABLE: POLICY_FILE} if request.policy.env else {}
-        words = json.dumps([request.argv[2:], list(granted.items())]).encode()
+        words = _words(request)
         keeper = self._served
         self._present = slot = keeper.next()
         try:
             assurance = slot.measured(self._standing)
             assert self._shown is not None
-            self._shown.check(make_plan(request, DEFAULT_ID_BASE).binds)
+            self._shown.check(_shown_of(request))
             kills = self._memory_kills()
             self._peak.begin()
             slot.talk.send(words)
@@ -185,8 +184,8 @@ class WarmInterpreter:
             keeper.give_back(slot)
         if ended.killed:
             ended = replace(ended, starved=self._memory_kills() > kills)
-        result = result_of_ended(ended, out, err, assurance, request.policy.digest, request.run_id)
-        return replace(result, tool_digest=None if request.tool is None else request.tool.digest)
+        tool = None if request.tool is None else request.tool.digest
+        return result_of_ended(ended, out, err, assurance, request.policy.digest, request.run_id, tool)
 
     def _follow(self, slot: Slot, request: RunRequest, out: Kept, err: Kept) -> Ended:
         """The end of the call that has just got its words."""
@@ -330,6 +329,18 @@ class WarmInterpreter:
             "script": self._script,
             "home": self._bare["HOME"],
         }
+
+
+def _words(request: RunRequest) -> bytes:
+    """What the zygote's `be_call` is told: the variables that are granted, then the arguments. Raises ValueError."""
+    granted = {**dict(request.policy.env), POLICY_VARIABLE: POLICY_FILE} if request.policy.env else {}
+    pairs = [text for pair in granted.items() for text in pair]
+    return os.fsencode("\0".join([str(len(granted)), *pairs, *request.argv[2:]]))
+
+
+def _shown_of(request: RunRequest) -> object:
+    """What decides which paths of the host a run is shown."""
+    return request.tool and request.tool.path, request.policy.binds
 
 
 def _without_variables(request: RunRequest) -> RunRequest:

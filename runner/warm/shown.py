@@ -15,11 +15,14 @@ __all__ = ["Shown"]
 class Shown:
     """What each of `binds` leads to, through no link, and whether it still does. `pid` is a process that sees them.
 
+    They are what is shown to a run that asks for `asked`.
+
     Each stays open: the kernel tells its present path, in which no link is, so that a look costs two system calls.
     Raises LayerError when not that is mounted, KernelError, OSError.
     """
 
-    def __init__(self, binds: Sequence[Bind], pid: int) -> None:
+    def __init__(self, asked: object, binds: Sequence[Bind], pid: int) -> None:
+        self._asked = asked
         self._sources = [bind.source for bind in binds]
         self._open: list[int] = []
         try:
@@ -34,9 +37,9 @@ class Shown:
             self.close()
             raise LayerError("bind", "a path led elsewhere while the sandbox was made")
 
-    def check(self, binds: Sequence[Bind]) -> None:
-        """Raise LayerError, OSError unless a run with these binds would now be shown the same."""
-        if [bind.source for bind in binds] != self._sources or self._look() != self._facts:
+    def check(self, asked: object) -> None:
+        """Raise LayerError, OSError unless a run that asks for this would now be shown the same."""
+        if asked != self._asked or self._look() != self._facts:
             raise LayerError("bind", "a granted path leads elsewhere by now")
 
     def _look(self) -> list[tuple[str, int, int, int, int]]:

@@ -233,7 +233,7 @@ def be_call(script: str, talk: socket.socket, newest: str) -> None:
         os._exit(0)
     talk.close()
     tool = os.getcwd()
-    words, granted = json.loads(data)
+    words, granted = words_of(data)
     for name, value in granted:
         os.environ.pop(name, None)  # what is set again comes last, as in an ordinary run
         os.environ[name] = value
@@ -244,6 +244,13 @@ def be_call(script: str, talk: socket.socket, newest: str) -> None:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
         os.kill(os.getpid(), signal.SIGINT)
     os._exit(status)
+
+
+def words_of(data: bytes) -> tuple[list[str], list[tuple[str, str]]]:
+    """The arguments, and the variables that were granted: how many, their names and values, the arguments."""
+    count, *told = os.fsdecode(data).split("\0")
+    size = 2 * int(count)
+    return told[size:], list(zip(told[:size:2], told[1:size:2], strict=True))
 
 
 def code_of(loader: importlib.machinery.SourceFileLoader) -> types.CodeType:
@@ -264,7 +271,7 @@ def rehearse(loader, script: str, newest: str) -> None:  # type: ignore[no-untyp
     pages. What there is so far is never garbage: the last collection need not look at it.
     """
     kept = sys.modules["__main__"], sys.argv, sys.orig_argv, sys.path[:]
-    words, _ = json.loads(json.dumps([["practice"], []]))
+    words, _ = words_of(b"1\0practice\0no\0practice")
     run_script(loader, nothing.__code__, script, words)
     let_go(newest, os.getcwd())
     sys.modules["__main__"], sys.argv, sys.orig_argv, sys.path[:] = kept
