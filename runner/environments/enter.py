@@ -332,7 +332,8 @@ class Waiting(Inside):
         """Let it become `command`, for good. Raises KernelError, LayerError, OSError; then nothing ran."""
         assert self._ahead is not None
         word, steps = prepare_command(command)
-        self.assurance = self._measure(self._ahead)
+        if not self._ahead.still_holds(self.assurance, self.standing.bounded_by):
+            self.assurance = self._measure(self._ahead)
         messages.tell(self._socket, word, streams, lost=True)
         self._program, self._steps = command.argv[0], ChainMap(steps, self._steps)  # type: ignore[arg-type]
         self._ahead.close()

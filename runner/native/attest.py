@@ -43,6 +43,7 @@ _CAPABILITY_SETS = ("CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb")
 _BOUNDED = {"memory", "pids", "cpu"}
 _ENDED = "the waiting payload has ended"
 _ORDER = ("identity", "namespaces", "root", "capabilities", "no_new_privs", "seccomp", "rlimits", "cgroup")
+_CHANGING = ("root", "cgroup")
 _STATUS = ("Uid", "Gid", "Groups", *_CAPABILITY_SETS, "NoNewPrivs", "Seccomp", "Seccomp_filters")
 _LIMIT_COLUMN = 26
 """Where the values begin in a line of /proc/PID/limits."""
@@ -110,6 +111,11 @@ class Ahead:
             raise
         self._require_life()
         return found
+
+    def still_holds(self, assurance: Assurance, bounded_by: Mapping[str, str]) -> bool:
+        """Whether all is as it was found to be, of this process, by `measure`. Raises as `completed`; OSError."""
+        now = self.completed(bounded_by)
+        return all(now[name] is assurance.layer(name) for name in _CHANGING)
 
     def _root(self) -> Layer:
         if self._given_root is not None:

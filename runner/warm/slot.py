@@ -22,7 +22,6 @@ REPORT = struct.Struct("=QqqddQ")
 """What pid 1 of a call tells: a kind, two numbers, seconds of CPU of the user and the system, bytes (see `zygote`)."""
 FAILED = 1
 _OWN_OF_A_CALL = ("mnt", "pid", "ipc")
-_CHANGING = ("root", "cgroup")
 
 
 class Slot:
@@ -82,8 +81,7 @@ class Slot:
         """What holds it at this moment. Raises LayerError."""
         assert self._ahead is not None
         with contextlib.suppress(OSError, ValueError):  # `measure` will tell
-            now = self._ahead.completed(standing.bounded_by)
-            if all(now[name] is self._assurance.layer(name) for name in _CHANGING):
+            if self._ahead.still_holds(self._assurance, standing.bounded_by):
                 return self._assurance
         return self._measured(standing)
 
