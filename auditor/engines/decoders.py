@@ -18,6 +18,7 @@ from typing import ClassVar, Final
 
 from skillkeep.auditor.engines.inflate import INFLATERS, MAX_INFLATED
 from skillkeep.auditor.engines.interface import CODE, Context, Emitter, Engine, Mark, Segment, SourceFile
+from skillkeep.auditor.engines.network import host_of, is_hidden
 from skillkeep.auditor.languages import sniff
 from skillkeep.auditor.patterns import PatternSet
 
@@ -43,6 +44,14 @@ _LONGEST_HASH: Final = 128
 _MOST_LITERALS: Final = 2_000
 _LONGEST: Final = 1 << 20
 _EXCERPT: Final = 120
+_USING: Final = CODE | {Context.TEXT, Context.CONFIG}
+_ADDRESS: Final = re.compile(r"\s*(?:https?|wss?|ftp)://\S{3,500}\s*")
+_DECODES: Final = re.compile(
+    r"(?i)(?:base64|b64|hex|url|rot13|str)_?(?:decode|2bin|tobytes)\w*\W|decode_?(?:base64|string|b64|hex)|getDecoder\(|"
+    r"From_?Base64|from_?hex|un_?b(?:ase)?64|base64Encoded|Base64\W{1,3}\w*decode|unpack\(|"
+    r"\batob\(|Buffer\.from\(|\bbase64[ \t]+-{1,2}d|\bxxd[ \t]+-r"
+)
+_SERVERS: Final = re.compile(r"mcp_?servers?\b", re.IGNORECASE)
 _PROSE: Final = frozenset({Context.INSTRUCTION, Context.FENCED, Context.METADATA, Context.TEXT})
 
 
@@ -136,13 +145,26 @@ def _judge(literal: _Literal, segment: Segment, emit: Emitter) -> None:
             emit.derive(text, None, place, via, segment)
         if in_code and segment.context not in known:
             emit.derive(f"{text}\n", segment.context, place, via, segment)  # one text is derived once a line
-        if size >= _READABLE_LITERAL and (in_code or segment.context in _PROSE):
+        if (host := _hidden_host(text, segment)) is not None:
+            message = f"the address of {host} stands there as {via}"
+            emit.finding("code-hidden-address", place, excerpt, message, segment=segment)
+        elif size >= _READABLE_LITERAL and (in_code or segment.context in _PROSE):
             emit.finding("code-opaque-literal", place, excerpt, f"{size} characters of {via}", segment=segment)
     elif in_code and size >= _UNDECODABLE and _entropy(data) > 5.0:
         message = f"{size} characters of {via} that hold no known format"
         emit.finding("code-undecodable-literal", place, excerpt, message, segment=segment)
     elif in_code and size >= _READABLE_LITERAL:
         emit.finding("code-opaque-literal", place, excerpt, f"{size} characters of {via}", segment=segment)
+
+
+def _hidden_host(text: str, segment: Segment) -> str | None:
+    """The host of the address that `text` is, in a program that decodes or in what an agent starts its servers by."""
+    used = _SERVERS if segment.context is Context.CONFIG else _DECODES
+    shows = segment.is_example or segment.context not in _USING
+    if shows or not _ADDRESS.fullmatch(text) or not used.search(segment.text):
+        return None
+    host = host_of(text.strip())
+    return host.name if is_hidden(host, segment.text) else None
 
 
 def _decoded(literal: _Literal) -> bytes | None:

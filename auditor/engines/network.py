@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-__all__ = ["Host", "host_of", "is_below_country", "registered_labels"]
+__all__ = ["Host", "host_of", "is_below_country", "is_hidden", "registered_labels"]
 
 _URL = re.compile(
     r"^\s*(?:[a-z][a-z0-9+.-]{1,15}:)?//(?:[^/@\\\s?#]*@)?(\[[0-9a-fA-F:.]+\]|[^/:?#\s\"'<>\\]+)", re.IGNORECASE
@@ -45,6 +45,11 @@ def host_of(text: str, hole: str = "\uf8ff") -> Host:
     except ValueError:
         return Host(name)
     return Host(str(address), local=address.is_loopback or address.is_unspecified, bare=True)
+
+
+def is_hidden(host: Host, text: str) -> bool:
+    """True for a host elsewhere that `text`, from which a decoder made its address, does not spell."""
+    return "." in host.name and not host.local and not host.name.startswith("*") and host.name not in text.lower()
 
 
 def is_below_country(labels: Sequence[str]) -> bool:

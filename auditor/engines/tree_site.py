@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from skillkeep.auditor.engines.interface import Context, Emitter, Segment
-from skillkeep.auditor.engines.network import host_of
+from skillkeep.auditor.engines.network import host_of, is_hidden
 from skillkeep.auditor.engines.values import HOLE, NOTHING, Value
 from skillkeep.auditor.interface import Location, Severity
 
@@ -76,6 +76,8 @@ class TreeSite:
         host = host_of(address.text, HOLE)
         self.addresses.append(address.text)
         self.capability("network", host.name, node)
+        if "decoded" in address.labels and is_hidden(host, self.segment.text):
+            self.report("code-hidden-address", node, f"{what} connects to {host.name}, which a decoder makes")
         if host.name in self.hosts:
             return
         self.hosts.add(host.name)

@@ -1,4 +1,4 @@
-"""What the files of systemd, launchd and desktops start: command lines, as a shell would be given them."""
+"""What the files of systemd, launchd, desktops and cron start: command lines, as a shell would be given them."""
 
 from __future__ import annotations
 
@@ -13,6 +13,12 @@ from skillkeep.auditor.lazily import lazily
 __all__ = ["is_unit", "unit_commands"]
 
 _ENDINGS: Final = (".service", ".desktop", ".plist")
+_CRON: Final = re.compile(r"(?i)(?:^|[/.])cron(?:tab)?$|/cron\.d/[^/]+$|/crontabs/[^/]+$")
+_TIMED: Final = lazily(
+    r"^[ \t]*(?:@(?:reboot|hourly|daily|midnight|weekly|monthly|yearly|annually)[ \t]+|"
+    r"(?:[\d*][\w*,/-]{0,40}[ \t]+){5})(?:root[ \t]+)?(?P<line>[^\n]+)",
+    re.MULTILINE,
+)
 _EXEC: Final = lazily(
     r"^[ \t]*Exec(?:(?:Start|Stop|Reload|Condition)(?:Pre|Post)?)?[ \t]*=[ \t]*[-@:+!|]{0,4}"
     r"(?P<line>(?:[^\\\n]|\\\n|\\.)+)",
@@ -28,12 +34,17 @@ _MOST: Final = 40
 
 
 def is_unit(name: str) -> bool:
-    """True for the name of a file that systemd, launchd or a desktop reads commands in."""
-    return name.lower().endswith(_ENDINGS)
+    """True for the name of a file that systemd, launchd, a desktop or cron reads commands in."""
+    return name.lower().endswith(_ENDINGS) or _CRON.search(name) is not None
 
 
 def unit_commands(text: str) -> Iterator[tuple[int, str]]:
-    """Where each command of a unit, a launch item or a desktop entry stands in `text`, and the command; at most 40."""
+    """Where each command of a unit, launch item, desktop entry or cron table stands in `text`, and the command.
+
+    At most 40 of each kind.
+    """
+    for found in islice(_TIMED.finditer(text), _MOST):
+        yield found.start("line"), found["line"].strip()
     for found in islice(_EXEC.finditer(text), _MOST):
         yield found.start("line"), found["line"].replace("\\\n", " ").strip()
     for found in islice(_ARGUMENTS.finditer(text), _MOST):

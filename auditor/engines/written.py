@@ -18,6 +18,10 @@ _ENDINGS: Final = {
 }  # fmt: skip
 _NAME: Final = re.compile(r"\.(\w{2,7})$")
 _MAKEFILE: Final = re.compile(r"(?:^|[/\\])(?:GNUm|[Mm])akefile$")
+_SHELL_FILE: Final = re.compile(
+    r"(?:^|[/\\])(?:\.(?:envrc|bashrc|bash_profile|bash_login|bash_logout|profile|zshrc|zshenv|zprofile|zlogin|xinitrc|xprofile)"
+    r"|PKGBUILD)$|(?:^|/)(?:\.git/hooks|\.husky)/(?!_/)[\w-]+$"
+)
 _GIT_SETTINGS: Final = re.compile(r"(?:^|/)(?:\.?gitconfig|\.config/git/config)$")
 _PATH_FILE: Final = re.compile(r"\.pth$", re.IGNORECASE)
 _RUN_LINE: Final = re.compile(r"^import[ \t][^\n]*", re.MULTILINE)  # as ``site.addpackage`` does
@@ -56,7 +60,7 @@ def written_as(name: str, text: str) -> Written | None:
 def _language(name: str) -> Context | None:
     if is_agents_page(name):
         return Context.INSTRUCTION
-    if _MAKEFILE.search(name):
+    if _MAKEFILE.search(name) or _SHELL_FILE.search(name):
         return Context.SHELL
     if _GIT_SETTINGS.search(name):
         return Context.CONFIG

@@ -81,7 +81,7 @@ def scripts(file: SourceFile) -> Iterator[Script]:
         yield from _found(whole, _GROOVY, "the build", Context.SHELL)
     elif name.endswith(".cmake") or name == "cmakelists.txt":
         yield from (replace(found, context=Context.SHELL) for found in _found(whole, _CMAKE, "the build", None))
-    elif is_unit(name):
+    elif is_unit(file.known_as):
         for start, command in unit_commands(whole.text):
             yield Script(whole, start, start + 1, command, Context.SHELL, "a unit")
     elif name.endswith((".gyp", ".gypi")):

@@ -10,10 +10,10 @@ from skillkeep.auditor.engines.javascript.scopes import Scope
 from skillkeep.auditor.engines.javascript.site import Site
 from skillkeep.auditor.engines.javascript.stores import Stores
 from skillkeep.auditor.engines.javascript.texts import HOLE, string_value, unescape
-from skillkeep.auditor.engines.javascript.values import Value
+from skillkeep.auditor.engines.javascript.values import UNKNOWN, Value
 from skillkeep.auditor.engines.javascript.words import Words
 from skillkeep.auditor.engines.leaving import leaving
-from skillkeep.auditor.engines.network import Host, host_of
+from skillkeep.auditor.engines.network import Host, host_of, is_hidden
 from skillkeep.auditor.engines.tables import secrets, subject_of
 from skillkeep.auditor.engines.written import written_as
 from skillkeep.auditor.interface import Severity
@@ -80,7 +80,7 @@ class Reach:
 
     def _client(self, node: Node, scope: Scope, service: str, arguments: list[Node]) -> None:
         """``new Octokit({auth})`` connects to its service, or to the address that it is given."""
-        told = self._addresses(self._value(arguments[0], scope)) if arguments else ()
+        told = self._addresses(self._value(arguments[0], scope)).texts if arguments else ()
         for host in [host_of(text, HOLE) for text in told] or [Host(service)]:
             self._site.capability("network", host.name, node)
 
@@ -104,10 +104,12 @@ class Reach:
         value = self._value(address, scope)
         if value.number and len(arguments) > position + 1:  # ``net.connect(443, "host")``
             value = self._value(arguments[position + 1], scope)
-        texts = value.texts or self._addresses(value)
-        hosts = [host_of(text, HOLE) for text in texts if text.strip(HOLE)] or [Host("*")]
+        value = value if value.texts else self._addresses(value)
+        hosts = [host_of(text, HOLE) for text in value.texts if text.strip(HOLE)] or [Host("*")]
         for host in hosts:
             self._host(node, path, host)
+            if value.decoded and is_hidden(host, self._site.segment.text):
+                self._site.report("code-hidden-address", node, f"{path} connects to {host.name}, which a decoder makes")
         if not all(host.local for host in hosts):
             named = all("." in host.name for host in hosts)
             beside = [item for item in arguments if item is not address] if named else []
@@ -132,12 +134,12 @@ class Reach:
         severity = Severity.INFO if host.local else None
         self._site.report(rule, node, f"{path} connects to {where}", severity=severity)
 
-    def _addresses(self, value: Value) -> tuple[str, ...]:
+    def _addresses(self, value: Value) -> Value:
         """``{hostname: "…"}`` or ``{url: "…"}``."""
         if not value.objects:
-            return ()
+            return UNKNOWN
         found = (self._site.resolver.names.member(Value(objects=value.objects), key) for key in _ADDRESS_KEYS)
-        return next((each.texts for each in found if each.texts), ())
+        return next((each for each in found if each.texts), UNKNOWN)
 
     def _handed_over(self, node: Node, scope: Scope, path: str, arguments: list[Node]) -> None:
         """A function of another file that sends what it gets."""

@@ -10,13 +10,13 @@ from functools import cache
 from typing import Any, Final
 
 from skillkeep.auditor.engines.leaving import leaving
-from skillkeep.auditor.engines.network import Host, host_of
+from skillkeep.auditor.engines.network import Host, host_of, is_hidden
 from skillkeep.auditor.engines.python.flow import Flow
 from skillkeep.auditor.engines.python.own_code import judge_replaced
 from skillkeep.auditor.engines.python.scopes import Scope
 from skillkeep.auditor.engines.python.site import Site
 from skillkeep.auditor.engines.python.stores import Stores
-from skillkeep.auditor.engines.python.values import HOLE, alternatives, texts_of
+from skillkeep.auditor.engines.python.values import HOLE, UNKNOWN, alternatives, texts_of
 from skillkeep.auditor.engines.tables import secrets, table
 from skillkeep.auditor.engines.written import written_as
 from skillkeep.auditor.interface import Severity
@@ -113,8 +113,7 @@ class Egress:
 
     def replaced(self, call: ast.Call, scope: Scope, names: tuple[str, ...]) -> None:
         """Judge a call that may write over a file of the program itself."""
-        if self._site.names.program.linked:
-            judge_replaced(self._site, self._flow, call, scope, names)
+        judge_replaced(self._site, self._flow, call, scope, names)
 
     def filled(self, call: ast.Call, scope: Scope) -> None:
         """``file.write(text)``."""
@@ -136,7 +135,7 @@ class Egress:
                 return
 
     def _connect(self, call: ast.Call, scope: Scope, name: str, address: ast.expr | None) -> None:
-        value = self._site.fold(address, scope)
+        value, layers = self._site.folder.judged(address, scope) if address is not None else (UNKNOWN, ())
         texts = [item[0] if isinstance(item, tuple) and item else item for item in alternatives(value)]
         hosts = [host_of(text, HOLE) for text in texts if isinstance(text, str)]
         if not hosts and address is not None:
@@ -144,6 +143,9 @@ class Egress:
         hosts = hosts or [Host("*")]
         for host in hosts:
             self._host(call, name, host)
+            if layers and is_hidden(host, self._site.segment.text):
+                message = f"{name} connects to {host.name}, hidden by {', '.join(layers)}"
+                self._site.report("code-hidden-address", call, message)
         if not all(host.local for host in hosts):
             named = all("." in host.name for host in hosts)
             self._sent(call, scope, name, opening=[item for item in _given(call) if item is not address and named])

@@ -39,6 +39,8 @@ def judge_program(site: Site, flow: Flow, call: ast.Call, scope: Scope, argument
     """Report a program that `call` starts and that has something to run from the network."""
     if given := _fed(site, flow, call, scope, argument):
         site.report("python-downloaded-execution", call, f"a program is started, and {given} came from the network")
+    elif _starts_decoded(site, flow, argument, scope):
+        site.report("python-decoded-execution", call, "a program is started that a decoder wrote")
     if layers := _hidden(site, argument, scope):
         site.report("python-decoded-execution", call, f"an interpreter runs a text hidden by {', '.join(layers)}")
 
@@ -87,6 +89,15 @@ def _fed(site: Site, flow: Flow, call: ast.Call, scope: Scope, argument: ast.exp
     ):
         return "the input"
     return ""
+
+
+def _starts_decoded(site: Site, flow: Flow, argument: ast.expr | None, scope: Scope) -> bool:
+    """True when the program, or the script that it is an interpreter of, is a file that holds what was decoded."""
+    elements, home = _listed(argument, scope)
+    if elements and is_interpreter(site, elements[0], home):
+        elements = [each for each in elements[1:] if not _is_option(each)]
+    first = elements[0] if elements else None
+    return first is not None and not isinstance(first, ast.Starred) and "decoded" in _content(flow, first, home)
 
 
 def _fed_later(site: Site, flow: Flow, call: ast.Call, scope: Scope) -> bool:

@@ -14,24 +14,30 @@ from skillkeep.auditor.engines.python.values import texts_of
 __all__ = ["judge_replaced"]
 
 _FETCHING: Final = frozenset({"urllib.request.urlretrieve", "urllib.urlretrieve", "wget.download"})
+_WRITING: Final = frozenset({"write", "writelines", "write_text", "write_bytes"})
 _OPENING: Final = frozenset({"builtins.open", "io.open"})
 
 
 def judge_replaced(site: Site, flow: Flow, call: ast.Call, scope: Scope, names: tuple[str, ...]) -> None:
-    """Report `call`, a write, when what it writes comes from the network and its file is one of the program's own."""
+    """Report `call`, a write of what comes from the network to a file of the program's own, or to one it imports."""
     if not _FETCHING.isdisjoint(names):
         target = site.argument(call, [1, "filename", "out"])
-    elif isinstance(call.func, ast.Attribute) and call.args and "download" in flow.labels(call.args[0], scope):
-        target = call.func.value
+    elif _writes(call) and "download" in flow.labels(call.args[0], scope):
+        target = call.func.value  # type: ignore[attr-defined]
     else:
         return
     own = {source.path.rpartition("/")[2] for source in site.names.program.sources}
+    own |= {f"{name.partition('.')[0]}.py" for name in site.found.imports}
     for path, home in _paths(site, target, scope):
         for text in texts_of(site.fold(path, home)):
             if (name := text.replace("\\", "/").rpartition("/")[2]) in own and name.endswith(".py"):
                 message = f"what is fetched takes the place of {name}, which is a part of this program"
                 site.report("python-downloaded-execution", call, message)
                 return
+
+
+def _writes(call: ast.Call) -> bool:
+    return isinstance(call.func, ast.Attribute) and call.func.attr in _WRITING and bool(call.args)
 
 
 def _paths(site: Site, target: ast.expr | None, scope: Scope) -> Iterator[tuple[ast.expr, Scope]]:

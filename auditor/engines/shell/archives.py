@@ -1,7 +1,8 @@
-"""Archives that a script has fetched: the folder that each is unpacked in."""
+"""Archives that a script has fetched or decoded: the folder that each is unpacked in."""
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 from skillkeep.auditor.engines.shell.connecting import first_url
@@ -11,20 +12,34 @@ __all__ = ["UNPACKING", "unpack"]
 
 UNPACKING: Final = frozenset({"tar", "gtar", "bsdtar", "unzip", "7z", "7za", "ditto"})
 _INTO: Final = {"unzip": ("-d",), "7z": ("-o",), "7za": ("-o",)}
+_HIDING: Final = frozenset({"base64", "base32", "basenc", "xxd", "openssl", "uudecode", "gpg", "gpg2", "rev", "perl"})
+_OWN: Final = re.compile(
+    r"\$(?:\{?BASH_SOURCE\b|\{?0(?![\w%#/]))"
+)  # ``tail -n +9 "$0"``: what no reader of the script sees
 _FOLDER: Final = ("-C", "--directory")
 
 
 def unpack(call: Call, labels: frozenset[str], before: list[Call], site: ShellSite) -> None:
-    """Remember where `call` puts the files of an archive that was downloaded, or that is piped into it."""
+    """Remember where `call` puts the files of an archive that was downloaded or decoded, or that is piped into it."""
     files = site.files
     keys = [key for text in call.arguments if (key := files.find(text)) is not None and "download" in files.labels[key]]
     piped = "download" in labels and bool(before)
-    if not keys and not piped:
+    decoded = any("decoded" in files.of(text) for text in call.arguments)
+    decoded = decoded or ("decoded" in labels and any(each.name in _HIDING for each in before))
+    decoded = decoded or any(_OWN.search(site.segment.text, *_span(each)) for each in before)
+    if not keys and not piped and not decoded:
         return
     if call.name.endswith("tar") and not any(_extracts(text) for text in call.arguments[:2]):
         return
+    if not keys and not piped:
+        files.hidden[_folder(call, site).rstrip("/") or "/"] = ""
+        return
     url = files.urls.get(keys[0], "") if keys else next(filter(None, map(first_url, before)), "")
     files.unpacked[_folder(call, site).rstrip("/") or "/"] = url
+
+
+def _span(call: Call) -> tuple[int, int]:
+    return call.command.start, call.command.end
 
 
 def _extracts(text: str) -> bool:

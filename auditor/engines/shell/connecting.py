@@ -6,8 +6,8 @@ import re
 from itertools import pairwise
 from typing import Any, Final
 
-from skillkeep.auditor.engines.network import Host, host_of
-from skillkeep.auditor.engines.shell.evaluate import HOLE
+from skillkeep.auditor.engines.network import Host, host_of, is_hidden
+from skillkeep.auditor.engines.shell.evaluate import HOLE, Known
 from skillkeep.auditor.engines.shell.site import Call, ShellSite
 from skillkeep.auditor.engines.tables import secrets, subject_of
 from skillkeep.auditor.interface import Severity
@@ -29,6 +29,7 @@ _HEADERS: Final = frozenset({"-H", "--header", "-u", "--user"})
 _JOINING: Final = ("-e", "-c", "--exec", "--sh-exec", "-lvpe", "-ce", "-lve", "-nve", "-ne")
 _REMOTE_NAME: Final = re.compile(r"-[a-zA-Z]*O|--remote-name(?:-all)?")
 _SHELLS: Final = frozenset({"sh", "bash", "zsh", "dash", "ksh", "ash"})
+_ESCAPED: Final = re.compile(r"\$'[^'\n]{0,400}(?:\\x[2-7][0-9a-fA-F]|\\[01][0-7]{2}){4}")
 _ENDS: Final = frozenset({"nc", "ncat", "netcat", "socat", "telnet"})
 
 
@@ -63,13 +64,16 @@ class Connecting:
         if shells:
             self._site.report("shell-reverse-shell", shells[0].command, "a shell is joined to a network connection")
 
-    def judge(self, call: Call, program: dict[str, Any], labels: frozenset[str]) -> frozenset[str]:
-        """Judge a call of `program` that `labels` flow into; the labels of what it prints."""
+    def judge(
+        self, call: Call, program: dict[str, Any], labels: frozenset[str], fed: Known | None = None
+    ) -> frozenset[str]:
+        """Judge a call of `program` that `labels` flow into; the labels of what it prints. `fed` is what it reads."""
         hosts = self._hosts(call, program)
         if not hosts and (call.arguments in _ASKING_VERSION or _is_cut_off(call)):
             return _NOTHING
         for host in hosts or [Host("*")]:
             self._host(call, host)
+        self._hidden(call, hosts, fed)
         if not hosts or not all(host.local for host in hosts):
             self._sent(call, labels, hosts)
         if call.name in {"nc", "ncat", "netcat"} and call.has(*_JOINING):
@@ -81,6 +85,20 @@ class Connecting:
         misled = [item for item in call.arguments if item.startswith(_MISLEADING)]
         self._site.requests.append((call.command.start, call.command.end, tuple(asked + misled)))
         return frozenset({"download"}) if program.get("download") else _NOTHING
+
+    def _hidden(self, call: Call, hosts: list[Host], fed: Known | None) -> None:
+        """Report a host that is written nowhere, because a decoder makes the address."""
+        text, given = self._site.segment.text, zip(call.arguments, call.words, strict=False)
+        found = [host for host in hosts if is_hidden(host, text)]
+        if found and not any(
+            self._site.scope.was_decoded(word) or _ESCAPED.search(text, word.start, word.end) for _, word in given
+        ):
+            found = []
+        if fed is not None and fed.decoded and "xargs" in call.prefixes:
+            found += [host for host in (host_of(fed.text, HOLE),) if is_hidden(host, text)]
+        for host in found[:1]:
+            message = f"{call.name} connects to {host.name}, which a decoder makes"
+            self._site.report("code-hidden-address", call.command, message)
 
     def _hosts(self, call: Call, program: dict[str, Any]) -> list[Host]:
         found: list[Host] = []

@@ -23,6 +23,7 @@ _MAX_TEXT: Final = 1 << 18
 _MAX_STEPS: Final = 200_000
 _MOST_PIPELINES: Final = 32
 _MOST_ARGUMENTS: Final = 64
+_ESCAPED: Final = re.compile(r"(?:\\x[2-7][0-9a-fA-F]|\\0?[01][0-7]{2}){4}")  # of letters, which need none
 _SET: Final = {"IFS": " ", "SHELL": "/bin/sh", "BASH": "/bin/bash"}
 _FIRST_NINE: Final = "123456789"
 _HOMES: Final = frozenset({"HOME", "USERPROFILE"})
@@ -216,7 +217,8 @@ class Scope:
             text = self.text(command.heredoc) + "\n"
             return self._through(command, Known(text)) if HOLE not in text else None
         text_or_none = echoed(words)
-        return Known(text_or_none) if text_or_none is not None else None
+        hidden = text_or_none is not None and any(map(_ESCAPED.search, words))
+        return Known(text_or_none, hidden) if text_or_none is not None else None
 
     def _held(self, names: Sequence[Word]) -> Known | None:
         """What the script itself has put into files."""

@@ -141,6 +141,7 @@ class Execution:
                 self._running.filled(call, word)
                 self._site.made.run(self._site.name(value, word), context)
         if not named:
+            self._running.lines(call, labels, before)
             for name in how.get("own", ()):
                 self._running.run(call, name)
                 self._site.made.run(name, context)

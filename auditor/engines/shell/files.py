@@ -18,14 +18,16 @@ class Files:
     """File names as the script writes them. `urls` of the downloaded ones; `labels` of all.
 
     `folders` are those the script changes into, so that ``cd /tmp`` makes ``a`` and ``/tmp/a`` the same. `unpacked` are
-    folders with the content of a downloaded archive, and its address; `programs` are copies of interpreters under other
-    names; `private` are the labels of files that hold what is the user's; `handed` are those of open descriptors.
+    folders with the content of a downloaded archive, and its address, `hidden` those of a decoded one; `programs` are
+    copies of interpreters under other names; `private` are the labels of files that hold what is the user's; `handed`
+    are those of open descriptors.
     """
 
     urls: dict[str, str] = field(default_factory=dict)
     labels: dict[str, frozenset[str]] = field(default_factory=dict)
     folders: list[str] = field(default_factory=list)
     unpacked: dict[str, str] = field(default_factory=dict)
+    hidden: dict[str, str] = field(default_factory=dict)
     programs: dict[str, str] = field(default_factory=dict)
     private: dict[str, frozenset[str]] = field(default_factory=dict)
     handed: frozenset[str] = _NOTHING
@@ -70,12 +72,20 @@ class Files:
 
     def unpacked_in(self, name: str) -> str | None:
         """The address of the archive that the file called `name` came out of, or None."""
-        for folder, url in self.unpacked.items():
-            if name.startswith(f"{folder}/") or (folder == "." and _BELOW_HERE.match(name)):
-                return url
-        return None
+        return _out_of(self.unpacked, name)
+
+    def hidden_in(self, name: str) -> bool:
+        """Whether the file called `name` came out of an archive that a decoder made."""
+        return _out_of(self.hidden, name) is not None
 
     def of(self, name: str) -> frozenset[str]:
         """The labels of the file's content."""
         key = self.find(name)
         return self.labels[key] if key is not None else _NOTHING
+
+
+def _out_of(folders: dict[str, str], name: str) -> str | None:
+    for folder, url in folders.items():
+        if name.startswith(f"{folder}/") or (folder == "." and _BELOW_HERE.match(name)):
+            return url
+    return None

@@ -125,7 +125,7 @@ class Judge:
                 continue
             printed = self._site.scope.printed(feeding) if feeding is not None else None
             self._execution.judge(call, flowing | own, before, printed)
-            own |= self._reach.judge(call, flowing | own)
+            own |= self._reach.judge(call, flowing | own, printed)
             self._remember(call, flowing | own)
         self._site.scope.own.difference_update(passing)
         before.extend(calls)

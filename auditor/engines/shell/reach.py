@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import Any, Final
 
 from skillkeep.auditor.engines.interface import Context
 from skillkeep.auditor.engines.shell.changing import Changing
 from skillkeep.auditor.engines.shell.connecting import Connecting, first_url
+from skillkeep.auditor.engines.shell.evaluate import Known
 from skillkeep.auditor.engines.shell.lookup import lookup
 from skillkeep.auditor.engines.shell.model import Command, Word
 from skillkeep.auditor.engines.shell.probing import only_probes
@@ -20,6 +22,7 @@ __all__ = ["Reach"]
 _NOTHING: Final[frozenset[str]] = frozenset()
 _ORIGINS: Final = frozenset({"download", "decoded"})
 _DECODING: Final = re.compile(r"\bdecode_base64\b|\bunpack\b")
+_OUT: Final = ("-out", "-o", "--output")
 _DUMPING: Final = frozenset({"-p", "-x", "-xp", "-px", "-e", "-v", "-0", "--null"})
 
 
@@ -36,19 +39,21 @@ class Reach:
         self._preloads = lookup().preloads
         self._passing = lookup().passing
 
-    def judge(self, call: Call, labels: frozenset[str]) -> frozenset[str]:
-        """Judge `call` and what flows into it (`labels`); the labels it adds to what it prints."""
+    def judge(self, call: Call, labels: frozenset[str], fed: Known | None = None) -> frozenset[str]:
+        """Judge `call` and what flows into it (`labels`, the text `fed`); the labels it adds to what it prints."""
         added = self._touching.judge(call)
         name = call.name
         if name in self._dumps and self._dumped(call):
             added |= {"environment"}
         if (name in self._decoders and self._decodes(call)) or (name == "perl" and _decodes_in_words(call)):
             added |= {"decoded"}
+            for file, word in _written(call):
+                self._site.files.filled(self._site.name(file, word), frozenset({"decoded"}))
         program = self._connecting.program(call)
         if program is not None and self._site.files.private:
             added |= self._private(call)
         if program is not None:
-            added |= self._connecting.judge(call, program, labels | added)
+            added |= self._connecting.judge(call, program, labels | added, fed)
         elif self._site.files.labels:
             named = zip(call.arguments, call.words, strict=False)
             added |= _NOTHING.union(*(self._site.files.of(self._site.name(text, word)) for text, word in named))
@@ -131,6 +136,13 @@ class Reach:
         if call.name == "tr":
             return any(each in argument.lower() for argument in call.arguments for each in options)
         return not options or any(argument in options for argument in call.arguments)
+
+
+def _written(call: Call) -> Iterator[tuple[str, Word]]:
+    """The file that an option has a decoder write: ``openssl enc -d … -out file``."""
+    for option in _OUT:
+        if (at := call.after(option)) is not None and at < len(call.words):
+            yield call.arguments[at], call.words[at]
 
 
 def _decodes_in_words(call: Call) -> bool:

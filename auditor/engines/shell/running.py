@@ -20,6 +20,10 @@ _OPENED: Final = re.compile(r"\.(?:app|dmg|pkg|mpkg|command|terminal|scpt|jar|ex
 _READ_IN: Final = re.compile(  # and run, by code that is given to Python
     r"\bexec\(\s*(?:compile\(\s*)?open\(\s*(?P<mark>['\"])(?P<name>(?:[\w.~-]*/)*[\w-]+\.py)(?P=mark)\s*(?:,[^()]*)?\)"
 )
+_RUNS_LINES: Final = re.compile(  # awk's programs that do so
+    r"\bsystem\s{0,20}\(\s{0,20}[$a-z]|"
+    r"\$\w+\s{0,20}\|&?\s{0,20}(?:getline|\"\s{0,20}(?:/\w+)*/?(?:ba|da|z|k)?sh\b)"
+)
 _MOST_REQUESTS: Final = 200  # the newest, among which a pipeline's own are
 
 
@@ -62,7 +66,8 @@ class Running:
 
     def filled(self, call: Call, word: Word) -> None:
         """Run the file that `word` names, if the script has filled it from elsewhere."""
-        if self._site.files.labels or self._site.files.unpacked:
+        files = self._site.files
+        if files.labels or files.unpacked or files.hidden:
             self.run(call, self._site.name(self._site.scope.text(word), word))
 
     def installed(self, call: Call) -> None:
@@ -81,7 +86,7 @@ class Running:
     def run(self, call: Call, name: str) -> None:
         """Run the file called `name`: report it where the script has decoded, fetched or unpacked it."""
         labels = self._site.files.of(name)
-        if "decoded" in labels:
+        if "decoded" in labels or self._site.files.hidden_in(name):
             message = f"{name[:80]} holds what a decoder printed, and is run"
             self._site.report("shell-decoded-execution", call.command, message)
         elif labels:
@@ -91,6 +96,11 @@ class Running:
             severity = Severity.WARN if shown or is_installer(url) else None
             message = f"{name[:80]} comes out of an archive{url and f' from {url[:120]}'}, and is run"
             self._site.report("shell-download-execution", call.command, message, subject=url, severity=severity)
+
+    def lines(self, call: Call, labels: frozenset[str], before: list[Call]) -> None:
+        """``curl address | awk '{system($0)}'``: awk runs each line of what it is fed."""
+        if "download" in labels and any(map(_RUNS_LINES.search, call.arguments)):
+            self.downloaded(call, before)
 
     def downloaded(self, call: Call, before: list[Call] | None = None, file: str = "") -> None:
         """Report a download that is run; a vendor's documented installer needs eyes, not a block."""
