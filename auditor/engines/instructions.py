@@ -19,9 +19,19 @@ __all__ = ["ENGINE", "InstructionEngine"]
 _AT_LOAD = re.compile(r"(?:^|(?<=[\s(:>|]))!`([^`\n]{1,2000})`", re.MULTILINE)
 _COMMAND_LINE = RarePattern(re.compile(
     r"^[ \t>]*(?:[$*+-][ \t]+|\d+\.[ \t]+)?(?:(?:Run|Execute|Command|Then|Paste|Type|Enter)\b[^:\n`]{0,40}:[ \t]*)?"
-    r"((?:sudo[ \t]+)?(?:curl|wget|bash|sh|zsh|nc|ncat|python3?|powershell|pwsh|eval|base64|chmod|rm|dd|crontab|echo)"
+    r"((?:sudo[ \t]+)?(?:/(?:usr/)?bin/)?"
+    r"(?:curl|wget|bash|sh|zsh|nc|ncat|python3?|powershell|pwsh|eval|base64|chmod|rm|dd|crontab|echo)"
     r"[ \t]+[^\n`]{1,800})$",
     re.MULTILINE,
+))  # fmt: skip
+_FETCHED_AND_RUN = RarePattern(re.compile(  # in running text, where nothing marks it as a command
+    r"(?<![`\w/.-])(?:(?:curl|wget)[ \t][^\n|`]{0,200}?https?://[^\s|`]{4,300}+[^\n|`]{0,60}+"
+    r"\|[ \t]*(?:sudo[ \t]+)?(?:(?:ba|z|da)?sh|python3?|node|perl|ruby)(?=[.,;:!?)\"'*_]{0,3}(?:\s|\Z))"
+    r"|(?:/(?:usr/)?bin/)?(?:ba|z)?sh[ \t]+<\([ \t]*(?:curl|wget)[ \t][^)\n`]{4,300}+\)"
+    r"|(?:/(?:usr/)?bin/)?(?:(?:ba|z)?sh|python3?|node)[ \t]+-[ce][ \t]+[\"']?"
+    r"\$\([ \t]*(?:curl|wget)[ \t][^)\n`]{4,300}+\)[\"']?"
+    r"|(?:iex|Invoke-Expression)[ \t]*\(+[ \t]*(?:irm|iwr|New-Object)\b[^)\n`]{4,300}+\)+"
+    r"|(?:irm|iwr)[ \t]+https?://[^\s|`]{4,300}+[ \t]*\|[ \t]*iex\b)"
 ))  # fmt: skip
 _OPERATOR = re.compile(r"\||https?://|&&|[ \t]-\w")
 _CODE_SPAN = re.compile(r"`([^`\n]{4,600})`")
@@ -92,6 +102,9 @@ def _commands(segment: Segment, emit: Emitter) -> None:
         if may_be_shell(match.group(1)):
             at = segment.locate(*match.span(1))
             emit.derive(match.group(1), Context.SHELL, at, "inline code", segment)
+    for match in _FETCHED_AND_RUN.finditer(segment.text):
+        if is_told_to_run(segment.text, *match.span()):
+            emit.derive(match.group(), Context.SHELL, segment.locate(*match.span()), "running text", segment)
 
 
 def _comments(segment: Segment, emit: Emitter) -> None:

@@ -35,6 +35,16 @@ _NAMES_A_HABIT: Final = lazily(  # a way of installing, with no address that any
     r"(?:sudo[ \t]+)?(?:curl|wget|irm|iwr)(?:[ \t]+-[\w-]+)*(?:[ \t]+-)?[ \t]*"
     r"(?:<[\w -]{1,20}>|\.\.\.|…|URL)?[ \t]*\|[ \t]*(?:sudo[ \t]+)?(?:(?:ba|z|da)?sh|iex)(?:[ \t]+-s?)?"
 )
+_STEP: Final = lazily(  # what stands before the command of a step
+    r"[ \t>]*(?:[*+-][ \t]+)?(?:(?:\d{1,2}|[a-z])[.)]|step \d{1,2}|first|then|next|finally|once|set-?up|prepare"
+    r"|bootstrap|prerequisites?|requirements?|(?:quick )?install(?:ation)?|quick ?start|mac ?os|linux|windows|terminal"
+    r"|command)"
+    r"[ \t]*[,:.—–-]?[ \t]*",
+    re.IGNORECASE,
+)
+_FETCHED_AND_RUN: Final = lazily(
+    r"https?://[^|\n]{1,400}+\|[ \t]*(?:sudo[ \t]+)?(?:(?:ba|z|da)?sh|iex|python3?|node)\b|[<$]\([ \t]*(?:curl|wget)\b"
+)
 _RUN_IT: Final = lazily(r"\b(?:run|execute|paste|type|enter|invoke|launch|start)\b[^`.]{0,60}$", re.IGNORECASE)
 _ADDRESS: Final = lazily(r"://|\bwww\.|[\w-]\.(?!md\b|sh\b|txt\b|py\b)[a-z]{2,10}/")
 _NEAR: Final = 300
@@ -74,10 +84,13 @@ def is_told_to_run(text: str, start: int, end: int) -> bool:
         return False
     if verb := _TOLD.search(before):
         return not _NOT_TOLD.search(before[: verb.start()])
-    if not before.strip(" \t>*_-`") and not after.strip(" \t*_`.。"):
+    alone = not after.strip(" \t*_`.。")
+    if alone and not before.strip(" \t>*_-`"):
         return True
     if is_said_not(before, after):
         return False
+    if _STEP.fullmatch(before) and (alone or _FETCHED_AND_RUN.search(text, start, end)):
+        return True
     return bool(_TOLD_ELSEWHERE.search(before) or _TOLD_AFTER.match(after))
 
 

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Final
 
 from skillkeep.auditor.engines.behaviour.acts import Act
+from skillkeep.auditor.engines.behaviour.defaults import default_hosts
 from skillkeep.auditor.engines.behaviour.documents import Documents
 from skillkeep.auditor.engines.interface import SourceTree
 from skillkeep.auditor.engines.network import host_of
@@ -54,6 +56,7 @@ def strangers(tree: SourceTree, acts: Sequence[Act], documents: Documents) -> It
     for each in tree.capabilities:
         if each.kind == "network" and not _LOCAL.match(each.value) and each.value not in _EXAMPLES | _PROVIDERS:
             hosts.setdefault(each.evidence.path, []).append(each)
+    _add_defaults(tree, acts, hosts)
     for act in acts:
         if act.kind not in SENDS:
             continue
@@ -62,6 +65,20 @@ def strangers(tree: SourceTree, acts: Sequence[Act], documents: Documents) -> It
                 continue
             if (found := _judged(tree, act, acts, each, documents)) is not None:
                 yield act, *found
+
+
+def _add_defaults(tree: SourceTree, acts: Sequence[Act], hosts: dict[str, list[Capability]]) -> None:
+    """Add the hosts that requests of programs which send go to when nobody chooses another one."""
+    sending = {act.path for act in acts if act.kind in SENDS}
+    known: dict[str, list[str]] = {}
+    for each in tree.capabilities:
+        path = each.evidence.path
+        if each.kind == "network" and each.value == "*" and path in sending:
+            if path not in known:
+                known[path] = list(default_hosts(tree, path))
+            for host in known[path]:
+                if not _LOCAL.match(host) and host not in _EXAMPLES | _PROVIDERS:
+                    hosts.setdefault(path, []).append(replace(each, value=host))
 
 
 def _judged(
