@@ -46,4 +46,4 @@ def _is_settings(file: SourceFile) -> bool:
 
 def _is_named(file: SourceFile, text: str) -> bool:
     name = file.known_as.rpartition("/")[2]
-    return re.search(rf"(?<![\w.-]){re.escape(name)}(?![\w.-])", text) is not None
+    return name in text and re.search(rf"(?<![\w.-]){re.escape(name)}(?![\w.-])", text) is not None

@@ -13,9 +13,7 @@ __all__ = ["UNPACKING", "unpack"]
 UNPACKING: Final = frozenset({"tar", "gtar", "bsdtar", "unzip", "7z", "7za", "ditto"})
 _INTO: Final = {"unzip": ("-d",), "7z": ("-o",), "7za": ("-o",)}
 _HIDING: Final = frozenset({"base64", "base32", "basenc", "xxd", "openssl", "uudecode", "gpg", "gpg2", "rev", "perl"})
-_OWN: Final = re.compile(
-    r"\$(?:\{?BASH_SOURCE\b|\{?0(?![\w%#/]))"
-)  # ``tail -n +9 "$0"``: what no reader of the script sees
+_OWN: Final = re.compile(r"\$(?:\{?BASH_SOURCE\b|\{?0(?![\w%#/]))")  # what ``tail -n +9 "$0"`` reads, readers do not
 _FOLDER: Final = ("-C", "--directory")
 
 
@@ -24,10 +22,7 @@ def unpack(call: Call, labels: frozenset[str], before: list[Call], site: ShellSi
     files = site.files
     keys = [key for text in call.arguments if (key := files.find(text)) is not None and "download" in files.labels[key]]
     piped = "download" in labels and bool(before)
-    decoded = any("decoded" in files.of(text) for text in call.arguments)
-    decoded = decoded or ("decoded" in labels and any(each.name in _HIDING for each in before))
-    decoded = decoded or any(_OWN.search(site.segment.text, *_span(each)) for each in before)
-    if not keys and not piped and not decoded:
+    if not keys and not piped and not _is_hidden(call, labels, before, site):
         return
     if call.name.endswith("tar") and not any(_extracts(text) for text in call.arguments[:2]):
         return
@@ -38,8 +33,12 @@ def unpack(call: Call, labels: frozenset[str], before: list[Call], site: ShellSi
     files.unpacked[_folder(call, site).rstrip("/") or "/"] = url
 
 
-def _span(call: Call) -> tuple[int, int]:
-    return call.command.start, call.command.end
+def _is_hidden(call: Call, labels: frozenset[str], before: list[Call], site: ShellSite) -> bool:
+    """True for an archive that a decoder made, or that stands at the end of the script itself."""
+    if any("decoded" in site.files.of(text) for text in call.arguments):
+        return True
+    hides = "decoded" in labels and any(each.name in _HIDING for each in before)
+    return hides or any(_OWN.search(site.segment.text, each.command.start, each.command.end) for each in before)
 
 
 def _extracts(text: str) -> bool:
