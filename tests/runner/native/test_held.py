@@ -263,9 +263,10 @@ def test_what_is_held_for_a_run_of_another_kind_is_given_back(bench: Bench) -> N
     with calling(bench) as caller:
         if not caller.holds():
             pytest.skip(NO_GROUPS)
+        usual = caller.run("sh", "-c", "ulimit -n")["stdout"]  # less than the policy's where the caller may have few
         answer = caller.run("sh", "-c", "ulimit -n", open_files=77)
         assert (answer["stdout"], answer["held"]) == ("77\n", False)
-        assert caller.run("sh", "-c", "ulimit -n")["stdout"] == "1024\n"
+        assert caller.run("sh", "-c", "ulimit -n")["stdout"] == usual != "77\n"
 
 
 def test_no_more_callers_hold_one_than_are_to(bench: Bench) -> None:
