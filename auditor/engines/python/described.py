@@ -9,17 +9,15 @@ from skillkeep.auditor.engines.python.flow import Flow
 from skillkeep.auditor.engines.python.scopes import Scope
 from skillkeep.auditor.engines.python.site import Site
 
-__all__ = ["judge_described"]
+__all__ = ["DESCRIBING", "judge_described"]
 
-_DESCRIBING: Final = frozenset({"tool", "prompt", "resource", "FastMCP"})
+DESCRIBING: Final = frozenset({"tool", "prompt", "resource", "FastMCP"})
+"""The last names of what is called so."""
 _SAID: Final = frozenset({"description", "instructions"})
 
 
 def judge_described(site: Site, flow: Flow, call: ast.Call, scope: Scope) -> None:
-    """``@server.tool(description=fetched)``, ``FastMCP("name", instructions=fetched)``."""
-    name = getattr(call.func, "attr", None) or getattr(call.func, "id", "")
-    if name not in _DESCRIBING:
-        return
+    """Judge a call of one of `DESCRIBING`: ``@server.tool(description=fetched)``."""
     for each in call.keywords:
         if each.arg in _SAID and "download" in flow.labels(each.value, scope):
             message = f"the {each.arg} that the agent reads come from the network"

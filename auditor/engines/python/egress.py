@@ -16,7 +16,7 @@ from skillkeep.auditor.engines.python.own_code import judge_replaced
 from skillkeep.auditor.engines.python.scopes import Scope
 from skillkeep.auditor.engines.python.site import Site
 from skillkeep.auditor.engines.python.stores import Stores
-from skillkeep.auditor.engines.python.values import HOLE, UNKNOWN, alternatives, texts_of
+from skillkeep.auditor.engines.python.values import HOLE, alternatives, texts_of
 from skillkeep.auditor.engines.tables import secrets, table
 from skillkeep.auditor.engines.written import written_as
 from skillkeep.auditor.interface import Severity
@@ -135,7 +135,7 @@ class Egress:
                 return
 
     def _connect(self, call: ast.Call, scope: Scope, name: str, address: ast.expr | None) -> None:
-        value, layers = self._site.folder.judged(address, scope) if address is not None else (UNKNOWN, ())
+        value, layers = self._site.judged(address, scope)
         texts = [item[0] if isinstance(item, tuple) and item else item for item in alternatives(value)]
         hosts = [host_of(text, HOLE) for text in texts if isinstance(text, str)]
         if not hosts and address is not None:

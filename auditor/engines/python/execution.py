@@ -21,7 +21,7 @@ from skillkeep.auditor.engines.python.scopes import Binding, Scope
 from skillkeep.auditor.engines.python.site import Site
 from skillkeep.auditor.engines.python.streams import is_joined_shell
 from skillkeep.auditor.engines.python.told import plain_texts, told_texts
-from skillkeep.auditor.engines.python.values import HOLE, HOLE_WORD, UNKNOWN, Value, alternatives, as_word, is_whole
+from skillkeep.auditor.engines.python.values import HOLE, HOLE_WORD, alternatives, as_word, is_whole
 from skillkeep.auditor.engines.python.wrapped import wrapped_commands
 from skillkeep.auditor.engines.tables import table
 from skillkeep.auditor.interface import Severity
@@ -152,7 +152,7 @@ class Execution:
             return
         if name.startswith("timeit.") and argument is not None and self._is_function(argument, scope):
             return
-        value, layers = self._judged(argument, scope)
+        value, layers = self._site.judged(argument, scope)
         short = name.removeprefix("builtins.")
         if is_whole(value) and all(isinstance(item, str | bytes) for item in alternatives(value)):
             if layers:
@@ -176,9 +176,6 @@ class Execution:
             return True
         bound = scope.lookup(argument.id) if isinstance(argument, ast.Name) else None
         return bound is not None and all(item.kind == "define" for item in bound[1])
-
-    def _judged(self, argument: ast.expr | None, scope: Scope) -> tuple[Value, tuple[str, ...]]:
-        return self._site.folder.judged(argument, scope) if argument is not None else (UNKNOWN, ())
 
     def _decoded(self, call: ast.Call, short: str, layers: tuple[str, ...]) -> None:
         self._site.report("python-decoded-execution", call, f"{short} runs a text hidden by {', '.join(layers)}")
@@ -206,7 +203,7 @@ class Execution:
             self._site.report(rule, call, message, severity=severity)
 
     def _shell(self, call: ast.Call, scope: Scope, name: str, argument: ast.expr | None) -> None:
-        value, layers = self._judged(argument, scope)
+        value, layers = self._site.judged(argument, scope)
         value = (value[0] if value else "") if isinstance(value, tuple) else value
         if is_whole(value) and all(isinstance(item, str | bytes) for item in alternatives(value)):
             if layers:
@@ -309,7 +306,7 @@ class Execution:
 
     def _import(self, call: ast.Call, scope: Scope, name: str, where: list[int | str], rule: str) -> None:
         argument = self._site.argument(call, where)
-        value, layers = self._judged(argument, scope)
+        value, layers = self._site.judged(argument, scope)
         told = told_texts(self._site, argument, scope)
         if is_whole(value) or (told and HOLE not in "".join(told)):
             if layers:

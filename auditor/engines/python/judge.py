@@ -12,7 +12,7 @@ from typing import Any, Final
 from skillkeep.auditor.engines.interface import Emitter, Segment
 from skillkeep.auditor.engines.python.callers import link_calls
 from skillkeep.auditor.engines.python.credentials import COPIERS, Credentials, is_error, names_that_read
-from skillkeep.auditor.engines.python.described import judge_described
+from skillkeep.auditor.engines.python.described import DESCRIBING, judge_described
 from skillkeep.auditor.engines.python.egress import Egress, names_that_send
 from skillkeep.auditor.engines.python.execution import LOOKS, Execution, names_that_run
 from skillkeep.auditor.engines.python.flow import Flow
@@ -95,9 +95,9 @@ def _part(site: Site, flow: Flow, sinks: dict[str, Any]) -> None:
     for call, scope in found.calls:
         function = call.func
         kind = function.__class__
-        if call.keywords:
+        if (name := _called(function)) in DESCRIBING:
             judge_described(site, flow, call, scope)
-        if (name := _called(function)) in _LATER and (later := _later(name, call)) is not None:
+        if name in _LATER and (later := _later(name, call)) is not None:
             judges.of_later(later, scope)
         if kind is ast.Attribute and plain(function):  # type: ignore[arg-type]
             if call.args or call.keywords:

@@ -87,6 +87,10 @@ class Site:
         """The value of `node`; `UNKNOWN` for None."""
         return UNKNOWN if node is None else self.folder.fold(node, scope)
 
+    def judged(self, node: ast.AST | None, scope: Scope) -> tuple[Value, tuple[str, ...]]:
+        """As `fold`, with the decoding layers that the value went through, outermost first."""
+        return (UNKNOWN, ()) if node is None else self.folder.judged(node, scope)
+
     def argument(self, call: ast.Call, where: list[int | str]) -> ast.expr | None:
         """The judged argument of `call`: a position first, then keywords."""
         return argument(call, where)

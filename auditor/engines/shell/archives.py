@@ -22,15 +22,16 @@ def unpack(call: Call, labels: frozenset[str], before: list[Call], site: ShellSi
     files = site.files
     keys = [key for text in call.arguments if (key := files.find(text)) is not None and "download" in files.labels[key]]
     piped = "download" in labels and bool(before)
-    if not keys and not piped and not _is_hidden(call, labels, before, site):
+    fetched = bool(keys) or piped
+    if not fetched and not _is_hidden(call, labels, before, site):
         return
     if call.name.endswith("tar") and not any(_extracts(text) for text in call.arguments[:2]):
         return
-    if not keys and not piped:
-        files.hidden[_folder(call, site).rstrip("/") or "/"] = ""
+    folder = _folder(call, site).rstrip("/") or "/"
+    if not fetched:
+        files.hidden.add(folder)
         return
-    url = files.urls.get(keys[0], "") if keys else next(filter(None, map(first_url, before)), "")
-    files.unpacked[_folder(call, site).rstrip("/") or "/"] = url
+    files.unpacked[folder] = files.urls.get(keys[0], "") if keys else next(filter(None, map(first_url, before)), "")
 
 
 def _is_hidden(call: Call, labels: frozenset[str], before: list[Call], site: ShellSite) -> bool:

@@ -27,7 +27,7 @@ class Files:
     labels: dict[str, frozenset[str]] = field(default_factory=dict)
     folders: list[str] = field(default_factory=list)
     unpacked: dict[str, str] = field(default_factory=dict)
-    hidden: dict[str, str] = field(default_factory=dict)
+    hidden: set[str] = field(default_factory=set)
     programs: dict[str, str] = field(default_factory=dict)
     private: dict[str, frozenset[str]] = field(default_factory=dict)
     handed: frozenset[str] = _NOTHING
@@ -72,11 +72,11 @@ class Files:
 
     def unpacked_in(self, name: str) -> str | None:
         """The address of the archive that the file called `name` came out of, or None."""
-        return _out_of(self.unpacked, name)
+        return next((url for folder, url in self.unpacked.items() if _is_below(folder, name)), None)
 
     def hidden_in(self, name: str) -> bool:
         """Whether the file called `name` came out of an archive that a decoder made."""
-        return _out_of(self.hidden, name) is not None
+        return any(_is_below(folder, name) for folder in self.hidden)
 
     def of(self, name: str) -> frozenset[str]:
         """The labels of the file's content."""
@@ -84,8 +84,5 @@ class Files:
         return self.labels[key] if key is not None else _NOTHING
 
 
-def _out_of(folders: dict[str, str], name: str) -> str | None:
-    for folder, url in folders.items():
-        if name.startswith(f"{folder}/") or (folder == "." and _BELOW_HERE.match(name)):
-            return url
-    return None
+def _is_below(folder: str, name: str) -> bool:
+    return name.startswith(f"{folder}/") or (folder == "." and _BELOW_HERE.match(name) is not None)
