@@ -15,6 +15,7 @@ from typing import Any
 
 from skillkeep.auditor.engines.instructions import commands_below
 from skillkeep.auditor.engines.interface import Context, Emitter, Engine, Segment, SourceFile
+from skillkeep.auditor.engines.remote_servers import RemoteServer, remote_servers, servers_in
 from skillkeep.auditor.engines.server_entries import program_of, rule_of
 from skillkeep.auditor.engines.starters import Started, reader_of
 from skillkeep.auditor.interface import Location
@@ -54,6 +55,17 @@ class AutorunEngine(Engine):
             emit.finding(rule, at, command or trigger, f"{trigger}: {command}" if command else trigger)
             emit.capability("autorun", trigger, at)
             emit.derive(command, Context.SHELL, at, trigger)
+        for server in remote_servers(data):
+            _remote(server, whole, emit)
+
+
+def _remote(server: RemoteServer, whole: Segment, emit: Emitter) -> None:
+    if not server.host:
+        return
+    emit.capability("network", server.host, _find(whole, server.url))
+    for name in server.strange():
+        message = f"{name} goes to {server.host} with every request of the agent's"
+        emit.finding("code-credential-sent", _find(whole, name), server.url, message, segment=whole)
 
 
 def _reader(path: str) -> Callable[[Any], Started] | None:
@@ -102,17 +114,12 @@ def _plugin(data: Any) -> Started:
 
 
 def _servers(data: Any) -> Started:
-    root = data if isinstance(data, dict) else {}
-    for key in ("mcpServers", "mcp_servers", "servers"):
-        servers = root.get(key)
-        if not isinstance(servers, dict):
-            continue
-        for name, server in servers.items():
-            if isinstance(server, dict) and isinstance(server.get("command"), str):
-                arguments = server.get("args")
-                words = [str(item) for item in arguments] if isinstance(arguments, list) else []
-                rule = rule_of(server["command"], words)
-                yield rule, f"mcp server {name}"[:120], _line(server["command"], words)
+    for name, server in servers_in(data):
+        if isinstance(server.get("command"), str):
+            arguments = server.get("args")
+            words = [str(item) for item in arguments] if isinstance(arguments, list) else []
+            rule = rule_of(server["command"], words)
+            yield rule, f"mcp server {name}"[:120], _line(server["command"], words)
 
 
 def _line(command: str, words: list[str]) -> str:

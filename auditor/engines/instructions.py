@@ -7,7 +7,7 @@ import re
 from typing import Any
 
 from skillkeep.auditor.engines.interface import Context, Emitter, Engine, Segment, SourceFile
-from skillkeep.auditor.engines.told_to_run import is_told_to_run
+from skillkeep.auditor.engines.said_commands import said_commands
 from skillkeep.auditor.engines.zero_width import hidden_texts
 from skillkeep.auditor.frontmatter import Frontmatter, parse_frontmatter
 from skillkeep.auditor.interface import Location
@@ -17,24 +17,6 @@ from skillkeep.auditor.patterns import RarePattern
 __all__ = ["ENGINE", "InstructionEngine"]
 
 _AT_LOAD = re.compile(r"(?:^|(?<=[\s(:>|]))!`([^`\n]{1,2000})`", re.MULTILINE)
-_COMMAND_LINE = RarePattern(re.compile(
-    r"^[ \t>]*(?:[$*+-][ \t]+|\d+\.[ \t]+)?(?:(?:Run|Execute|Command|Then|Paste|Type|Enter)\b[^:\n`]{0,40}:[ \t]*)?"
-    r"((?:sudo[ \t]+)?(?:/(?:usr/)?bin/)?"
-    r"(?:curl|wget|bash|sh|zsh|nc|ncat|python3?|powershell|pwsh|eval|base64|chmod|rm|dd|crontab|echo)"
-    r"[ \t]+[^\n`]{1,800})$",
-    re.MULTILINE,
-))  # fmt: skip
-_FETCHED_AND_RUN = RarePattern(re.compile(  # in running text, where nothing marks it as a command
-    r"(?<![`\w/.-])(?:(?:curl|wget)[ \t][^\n|`]{0,200}?https?://[^\s|`]{4,300}+[^\n|`]{0,60}+"
-    r"\|[ \t]*(?:sudo[ \t]+)?(?:(?:ba|z|da)?sh|python3?|node|perl|ruby)(?=[.,;:!?)\"'*_]{0,3}(?:\s|\Z))"
-    r"|(?:/(?:usr/)?bin/)?(?:ba|z)?sh[ \t]+<\([ \t]*(?:curl|wget)[ \t][^)\n`]{4,300}+\)"
-    r"|(?:/(?:usr/)?bin/)?(?:(?:ba|z)?sh|python3?|node)[ \t]+-[ce][ \t]+[\"']?"
-    r"\$\([ \t]*(?:curl|wget)[ \t][^)\n`]{4,300}+\)[\"']?"
-    r"|(?:iex|Invoke-Expression)[ \t]*\(+[ \t]*(?:irm|iwr|New-Object)\b[^)\n`]{4,300}+\)+"
-    r"|(?:irm|iwr)[ \t]+https?://[^\s|`]{4,300}+[ \t]*\|[ \t]*iex\b)"
-))  # fmt: skip
-_OPERATOR = re.compile(r"\||https?://|&&|[ \t]-\w")
-_CODE_SPAN = re.compile(r"`([^`\n]{4,600})`")
 _TAGS = re.compile("[\U000e0020-\U000e007f]{4,}")
 _ANY_HIDDEN = RarePattern(re.compile(
     "[\u00ad\u180e\u200b-\u200d\u202a-\u202e\u2060\u2066-\u2069\ufe00-\ufe0e\ufeff\U000e0000-\U000e01ef]|\ufe0f[\ufe00-\ufe0f]"
@@ -70,7 +52,7 @@ class InstructionEngine(Engine):
             if file.whole:
                 _at_load(segment, emit)
                 _comments(segment, emit)
-                _commands(segment, emit)
+                said_commands(segment, emit)
         if file.of(Context.METADATA):
             _metadata(file.place or Location(file.path, 2), parse_frontmatter(file.text), emit)
         for segment in file.of(Context.FENCED):
@@ -88,23 +70,6 @@ def _at_load(segment: Segment, emit: Emitter) -> None:
         emit.finding("autorun-load-command", at, match.group(), segment=segment)
         emit.capability("autorun", "load", at)
         emit.derive(match.group(1), Context.SHELL, at, "load", segment)
-
-
-def _commands(segment: Segment, emit: Emitter) -> None:
-    """Commands in running text: a line that is one, and inline code that the sentence tells to run."""
-    for match in _COMMAND_LINE.finditer(segment.text):
-        if not _OPERATOR.search(match.group(1)):
-            continue
-        emit.derive(match.group(1), Context.SHELL, segment.locate(*match.span(1)), "command line", segment)
-    for match in _CODE_SPAN.finditer(segment.text):
-        if " " not in match.group(1) or not is_told_to_run(segment.text, *match.span()):
-            continue
-        if may_be_shell(match.group(1)):
-            at = segment.locate(*match.span(1))
-            emit.derive(match.group(1), Context.SHELL, at, "inline code", segment)
-    for match in _FETCHED_AND_RUN.finditer(segment.text):
-        if is_told_to_run(segment.text, *match.span()):
-            emit.derive(match.group(), Context.SHELL, segment.locate(*match.span()), "running text", segment)
 
 
 def _comments(segment: Segment, emit: Emitter) -> None:

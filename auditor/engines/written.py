@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from skillkeep.auditor.engines.interface import Context
 from skillkeep.auditor.engines.units import is_unit, unit_commands
 from skillkeep.auditor.engines.values import HOLE
+from skillkeep.auditor.languages import sniff
 
-__all__ = ["Written", "is_agents_page", "written_as"]
+__all__ = ["Written", "is_agents_page", "unnamed_programs", "written_as"]
 
 _ENDINGS: Final = {
     "js": Context.JAVASCRIPT, "mjs": Context.JAVASCRIPT, "cjs": Context.JAVASCRIPT, "ts": Context.TYPESCRIPT,
@@ -31,6 +33,12 @@ _AGENTS_PAGE: Final = re.compile(
     r"|\.windsurfrules|\.clinerules|copilot-instructions\.md)$"
     r"|(?:^|/)\.(?:claude|codex|cursor|gemini|openclaw|windsurf)/(?:[\w.-]+/){0,4}[\w.-]+\.mdc?$"
 )
+
+_FETCHES: Final = re.compile(r"https?://|\b(?:urlopen|requests|fetch|curl|wget)\b")
+_RUNS: Final = re.compile(
+    r"\b(?:exec|eval|system|popen|Popen|spawn|execSync|subprocess|child_process|Function)\b|\|[ \t]*(?:ba)?sh\b"
+)
+_PROGRAMS: Final = frozenset({Context.PYTHON, Context.JAVASCRIPT, Context.TYPESCRIPT, Context.SHELL})
 
 
 class Written(NamedTuple):
@@ -55,6 +63,14 @@ def written_as(name: str, text: str) -> Written | None:
         return Written("".join(f"{command}\n" for _, command in unit_commands(text)), Context.SHELL)
     context = _language(name)
     return Written(text, context) if context is not None else None
+
+
+def unnamed_programs(text: str) -> Iterator[Written]:
+    """What `text` is a program in, written to a file whose name is not known; only what fetches and runs something."""
+    if _FETCHES.search(text) and _RUNS.search(text):
+        for context in sniff(text):
+            if context in _PROGRAMS:
+                yield Written(text, context)
 
 
 def _language(name: str) -> Context | None:

@@ -65,7 +65,7 @@ def _coded(text: str) -> Iterator[tuple[int, bytes]]:
 def _command(data: bytes) -> str:
     for each in (data, data[::-1]):
         for plain in _readings(each):
-            text = plain.decode("ascii", "replace") if plain.startswith(_STARTS) else ""
+            text = plain.rstrip(b"\0").decode("ascii", "replace") if plain.startswith(_STARTS) else ""
             if text and is_whole_command(text):
                 return text
     return ""

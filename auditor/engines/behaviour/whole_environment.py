@@ -35,7 +35,7 @@ _SENDS: Final = lazily(
     r"|\bBodyPublishers\.|\bgetOutputStream\(\)|\bopenStream\(\)|\bRequestBody\.create\(|\.toRequestBody\("
     r"|\bCURLOPT_(?:POSTFIELDS|URL|HTTPHEADER)\b|\bfile_get_contents\([ \t]*[\"']https?:|\bstream_context_create\("
     r"|\bf(?:write|puts)\([ \t]*\$s|->(?:post|put|request|post_form|get)\(|\bHTTP::Request->new\(|\bhttpBody\b"
-    r"|\b(?:conn|c|sock|socket|stream|s)\w{0,12}\.(?:write(?:_all)?|Write|send|Send)\("
+    r"|\b(?:(?:conn|c|sock|socket|stream|s)\w{0,12}|req(?:uest)?|r)\.(?:write(?:_all)?|Write|send|Send)\("
     r"|\b(?:fmt\.Fprintf?|io\.WriteString|writeln?!)\([ \t]*&?(?:mut )?(?:conn|sock|stream)\w{0,12}\b"
     r"|[\"'`](?:/usr/bin/)?(?:curl|wget|nc|ncat|nslookup|dig)(?:\.exe)?[\"'` ]|\b(?:qx|system|exec"
     r"|`)[^;\n]{0,20}\bcurl\b"

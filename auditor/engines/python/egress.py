@@ -18,7 +18,7 @@ from skillkeep.auditor.engines.python.site import Site
 from skillkeep.auditor.engines.python.stores import Stores
 from skillkeep.auditor.engines.python.values import HOLE, alternatives, texts_of
 from skillkeep.auditor.engines.tables import secrets, table
-from skillkeep.auditor.engines.written import written_as
+from skillkeep.auditor.engines.written import unnamed_programs, written_as
 from skillkeep.auditor.interface import Severity
 
 __all__ = ["Egress", "names_that_send"]
@@ -253,12 +253,12 @@ class Egress:
 
     def _written(self, call: ast.Call, names: list[str], scope: Scope) -> None:
         """A program that is written to a file."""
-        for name in names[:1]:
-            for text in texts_of(self._site.fold(call.args[0], scope))[:4]:
-                if (made := written_as(name, text)) is not None:
-                    if made.started:
-                        self._site.report("tactic-interpreter-start", call, made.started)
-                    self._site.derive(made.text.replace(HOLE, "NOT_KNOWN"), made.context, call, "written to a file")
+        for text in texts_of(self._site.fold(call.args[0], scope))[:4]:
+            named = [made for name in names[:1] if (made := written_as(name, text)) is not None]
+            for made in named if names else unnamed_programs(text):
+                if made.started:
+                    self._site.report("tactic-interpreter-start", call, made.started)
+                self._site.derive(made.text.replace(HOLE, "NOT_KNOWN"), made.context, call, "written to a file")
 
     def _printed(self, call: ast.Call, scope: Scope) -> None:
         """``print(text, file=file)``."""

@@ -39,7 +39,7 @@ _LATER: Final = {  # calls that call what they are given, and where it stands am
     "Thread": 1, "Process": 1, "Timer": 1, "submit": 0, "to_thread": 0, "run_in_executor": 1, "call_soon": 0,
     "call_soon_threadsafe": 0, "call_later": 1, "call_at": 1, "apply_async": 0, "apply": 0, "start_new_thread": 0,
     "deferToThread": 0, "add_job": 0, "run_sync": 0, "spawn": 0,
-    "register": 0, "callback": 0, "push_async_callback": 0,
+    "register": 0, "callback": 0, "push_async_callback": 0, "partial": 0,
 }  # fmt: skip
 _LISTED: Final = frozenset({"Thread", "Process", "Timer", "apply_async", "apply", "start_new_thread"})
 _OWN_OPTIONS: Final = frozenset({"target", "func", "function", "args", "kwargs", "daemon", "name", "group"})

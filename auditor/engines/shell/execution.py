@@ -94,7 +94,7 @@ class Execution:
             text = self._site.scope.text(call.program)
             if call.prefixes or (text not in self._builtins and text not in _KEYWORDS):
                 self._running.filled(call, call.program)
-            self._running.started(self._site.name(text, call.program))
+            self._running.started(call, self._site.name(text, call.program))
             self._appended(call)
 
     def _listed(

@@ -14,6 +14,7 @@ from skillkeep.auditor.engines.shell.lookup import lookup
 from skillkeep.auditor.engines.shell.model import Command, Word
 from skillkeep.auditor.engines.shell.probing import only_probes
 from skillkeep.auditor.engines.shell.site import Call, ShellSite
+from skillkeep.auditor.engines.shell.taking import Taking
 from skillkeep.auditor.engines.shell.touching import Touching, is_network_device
 from skillkeep.auditor.engines.tables import secrets, subject_of
 
@@ -33,6 +34,7 @@ class Reach:
         self._site = site
         self._touching = Touching(site, table)
         self._connecting = Connecting(site, table)
+        self._taking = Taking(site, table)
         self._changing = Changing(site, table)
         self._dumps = lookup().dumps
         self._decoders: dict[str, list[str]] = table["decoders"]
@@ -57,6 +59,12 @@ class Reach:
         elif self._site.files.labels:
             named = zip(call.arguments, call.words, strict=False)
             added |= _NOTHING.union(*(self._site.files.of(self._site.name(text, word)) for text, word in named))
+        if self._taking.prints(call):
+            added |= {"download"}
+        for file, source in self._taking.files(call):
+            self._site.files.downloaded(file, source)
+        if (shown := self._taking.folder(call)) is not None:
+            self._site.files.unpacked[shown[0]] = shown[1]
         self._changing.judge(call, labels | added)
         return added
 

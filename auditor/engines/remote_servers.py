@@ -1,0 +1,65 @@
+"""Servers of an MCP configuration that lie on another machine, and the user's variables that go there."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Final
+
+from skillkeep.auditor.engines.network import host_of
+from skillkeep.auditor.engines.tables import secrets
+from skillkeep.auditor.services import services
+
+__all__ = ["RemoteServer", "remote_servers", "servers_in"]
+
+_KEYS: Final = ("mcpServers", "mcp_servers", "servers")
+_ADDRESSES: Final = ("url", "httpUrl", "serverUrl", "uri", "endpoint")
+_BRIDGES: Final = re.compile(r"(?:mcp-remote|mcp-proxy|supergateway|mcp-remote-client)(?:@[\w.-]+)?")
+_VARIABLE: Final = re.compile(r"\$(?:\{(?:env:)?|env:)?([A-Z][A-Z0-9_]{2,60})\b")
+
+
+@dataclass(frozen=True)
+class RemoteServer:
+    """`variables` of the user's environment go to `url` with every request."""
+
+    url: str
+    variables: tuple[str, ...]
+
+    @property
+    def host(self) -> str:
+        """The name of the other machine; empty for this one, and where the configuration does not tell."""
+        host = host_of(self.url)
+        return "" if host.local or host.name.startswith("*") else host.name
+
+    def strange(self) -> Iterator[str]:
+        """The variables that hold a key of another service's, which many tools of the user's share."""
+        for name in self.variables:
+            if secrets().variable(name) and services().is_shared(name) and not services().owns(name, self.host):
+                yield name
+
+
+def servers_in(data: Any) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The entries of a configuration, by name."""
+    root = data if isinstance(data, dict) else {}
+    for key in _KEYS:
+        servers = root.get(key)
+        for name, server in servers.items() if isinstance(servers, dict) else ():
+            if isinstance(server, dict):
+                yield str(name), server
+
+
+def remote_servers(data: Any) -> Iterator[RemoteServer]:
+    """Those with an address, and those that a bridge on this machine reaches: ``npx mcp-remote https://…``."""
+    for _, server in servers_in(data):
+        given = server.get("args")
+        words = [str(item) for item in given] if isinstance(given, list) else []
+        bridged = any(map(_BRIDGES.fullmatch, words))
+        addresses = [server[key] for key in _ADDRESSES if isinstance(server.get(key), str)]
+        addresses += [word for word in words if "://" in word] if bridged else []
+        headers = server.get("headers")
+        said = [str(value) for value in headers.values()] if isinstance(headers, dict) else []
+        said += words if bridged else []
+        for url in addresses[:1]:
+            names = _VARIABLE.findall("\n".join([url, *said]))
+            yield RemoteServer(url, tuple(dict.fromkeys(names)))

@@ -1,0 +1,101 @@
+"""What programs that are no downloaders take from a machine of somebody's: text that they print, or files."""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import Any, Final
+
+from skillkeep.auditor.engines.network import host_of
+from skillkeep.auditor.engines.shell.site import Call, ShellSite
+
+__all__ = ["Taking"]
+
+_AT_HOST: Final = re.compile(r"(?:[\w.+-]+@)?(\[[0-9a-fA-F:.]+\]|(?:[\w-]+\.)+[\w-]+)::?(?!//)(?P<path>.+)")
+_SHARE: Final = re.compile(r"[/\\]{2}((?:[\w-]+\.)+[\w-]+)[/\\]")
+_GETTING: Final = re.compile(r"\b(?:m?get|reget|more)[ \t]+(?P<file>[^\s;]+)(?:[ \t]+(?P<to>[^\s;]+))?", re.IGNORECASE)
+_VALUED: Final = re.compile(r"-[bcDEeFIiJLlmOopQRSWw]")  # options of ssh that take the next word
+_SHOWN: Final = re.compile(r"(?:.*\.)?example\.(?:com|org|net)")  # hosts of documentation
+_PRIVATE: Final = tuple(map(ipaddress.ip_network, ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "169.254.0.0/16")))
+
+
+class Taking:
+    """Tells one call at a time; `table` is that of the shell."""
+
+    def __init__(self, site: ShellSite, table: dict[str, Any]) -> None:
+        self._site = site
+        self._printing: dict[str, list[str]] = table["printing_theirs"]
+        self._copying = frozenset(table["copying_theirs"])
+        self._sessions = frozenset(table["sessions"])
+        self._mounting = frozenset(table["mounting_theirs"])
+
+    def prints(self, call: Call) -> bool:
+        """True for a program that prints what a named server of somebody's keeps: ``ssh user@host cat file``."""
+        options = self._printing.get(call.name)
+        if options is None:
+            return False
+        named = [value for option, value in pairwise(("", *call.arguments)) if option in options]
+        named += [item for item in call.arguments if "://" in item]
+        if not options:
+            named += _operands(call)[:1]
+        return any(map(_is_elsewhere, named))
+
+    def files(self, call: Call) -> Iterator[tuple[str, str]]:
+        """The files that a call brings here, each with the address that it comes from."""
+        if call.name in self._copying and len(call.operands) > 1:
+            yield from _copied(call.operands)
+        if call.name in self._sessions:
+            yield from self._got(call)
+
+    def folder(self, call: Call) -> tuple[str, str] | None:
+        """The folder that shows a server's files, and their address: ``mount -t nfs host:/files /mnt``."""
+        if call.name not in self._mounting or len(call.operands) < 2:
+            return None
+        *before, folder = call.operands
+        for item in before[-2:]:
+            remote = _AT_HOST.fullmatch(item) or _SHARE.match(item)
+            if _is_elsewhere(remote[1] if remote is not None else item):
+                return folder.rstrip("/"), item
+        return None
+
+    def _got(self, call: Call) -> Iterator[tuple[str, str]]:
+        """``tftp host -c get file``, ``smbclient //host/share -c "get file"``, a session in a here-document."""
+        host = next((item for item in call.arguments if _is_elsewhere(item) or _SHARE.match(item)), "")
+        if not host:
+            return
+        heredoc = call.command.heredoc
+        said = " ".join(call.arguments) + "\n" + (self._site.scope.text(heredoc) if heredoc is not None else "")
+        for found in _GETTING.finditer(said):
+            name = (found["to"] or found["file"]).strip("\"'")
+            yield name.rpartition("/")[2] if not found["to"] else name, host
+
+
+def _operands(call: Call) -> list[str]:
+    return [
+        item
+        for before, item in pairwise(("", *call.arguments))
+        if not item.startswith("-") and not _VALUED.fullmatch(before)
+    ]
+
+
+def _copied(operands: list[str]) -> Iterator[tuple[str, str]]:
+    """``scp user@host:file here``."""
+    *sources, target = operands
+    for source in sources:
+        remote = _AT_HOST.fullmatch(source)
+        if remote is None and not source.startswith("rsync://"):
+            continue
+        if _is_elsewhere(source if remote is None else remote[1]):
+            folder = target in {".", "..", "~"} or target.endswith("/")
+            name = source.rstrip("/").rpartition("/")[2].rpartition(":")[2]
+            yield (f"{target.rstrip('/')}/{name}".removeprefix("./") if folder else target), source
+
+
+def _is_elsewhere(text: str) -> bool:
+    """True where `text` names a host that is neither of this network nor one of documentation."""
+    host = host_of(text)
+    if "." not in host.name or host.local or host.name.startswith("*") or _SHOWN.fullmatch(host.name):
+        return False
+    return not host.bare or not any(ipaddress.ip_address(host.name) in network for network in _PRIVATE)
