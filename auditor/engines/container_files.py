@@ -13,7 +13,9 @@ from skillkeep.auditor.engines.containers.lures import judge_lures
 from skillkeep.auditor.engines.containers.model import Budget, Member, Oddity, Part
 from skillkeep.auditor.engines.containers.office import OLE_MAGIC, judge_macros, judge_part
 from skillkeep.auditor.engines.containers.pdf import read_pdf
+from skillkeep.auditor.engines.containers.pickles import is_pickle, read_pickle
 from skillkeep.auditor.engines.containers.pictures import is_picture, read_picture
+from skillkeep.auditor.engines.containers.strings import commands_among
 from skillkeep.auditor.engines.containers.tars import is_tar, read_tar
 from skillkeep.auditor.engines.containers.zips import ends_as_zip, read_zip
 from skillkeep.auditor.engines.interface import Context, Emitter, Engine, SourceFile, SourceTree
@@ -24,6 +26,7 @@ from skillkeep.auditor.interface import Location
 __all__ = ["ENGINE", "ContainerEngine"]
 
 _PACKED_SUFFIX: Final = re.compile(r"\.(?:gz|bz2|xz|tgz|tbz2?|txz|lzma|zz)$", re.IGNORECASE)
+_PICKLED: Final = re.compile(r"\.(?:pkl|pickle|joblib|dill)$", re.IGNORECASE)
 _ZIPAPP: Final = re.compile(r"\.(?:pyzw?|pex)$", re.IGNORECASE)
 _READ: Final = READ_ARCHIVES | {"tar", "zlib", "lzma"}
 _WIDE_TEXT: Final = re.compile(rb"(?:[\x20-\x7e]\0){6,2000}")
@@ -51,6 +54,8 @@ class ContainerEngine(Engine):
             if _ZIPAPP.search(file.known_as) and file.data.startswith(b"#!"):
                 return  # an interpreter's line and a zip: the form of a Python application (PEP 441)
             emit.finding("container-polyglot", _place(file), kind, f"the file is also a zip archive{_inside(file)}")
+        if file.text is None and not kind:
+            _commands(file, emit)
         if file.whole:
             _name_and_content(file, emit)
 
@@ -76,6 +81,8 @@ def _kind(file: SourceFile) -> str:
         return "picture"
     if head.startswith(SHORTCUT):
         return "shortcut"
+    if is_pickle(file.data) if file.text is None else _PICKLED.search(file.known_as):
+        return "pickle"
     if is_tar(file.data):
         return "tar"
     return bare_stream(file.data) if file.text is None else ""
@@ -97,6 +104,13 @@ def _open(kind: str, file: SourceFile, emit: Emitter) -> None:
         emit.finding("container-read", place, kind, f"what is packed as {shown} was audited{_inside(file)}")
 
 
+def _commands(file: SourceFile, emit: Emitter) -> None:
+    """Commands that a compiled program, a package or a model keeps whole."""
+    parent = file.segments[0] if file.depth and file.segments else None
+    for command in commands_among(file.data):
+        emit.derive(command, Context.SHELL, _place(file), "strings", parent)
+
+
 def _parts(kind: str, file: SourceFile, office: bool) -> Part:
     budget = Budget()
     if kind == "zip":
@@ -115,6 +129,8 @@ def _parts(kind: str, file: SourceFile, office: bool) -> Part:
         yield from read_picture(file.data, budget)
     elif kind == "shortcut":
         yield Member("arguments.cmd", "\n".join(each.decode("utf-16-le") for each in _WIDE_TEXT.findall(file.data)))
+    elif kind == "pickle":
+        yield from read_pickle(file.data, budget)
     elif kind == "ole":
         yield from judge_macros(file.known_as, file.data)
     else:
