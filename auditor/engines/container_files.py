@@ -26,7 +26,6 @@ from skillkeep.auditor.interface import Location
 __all__ = ["ENGINE", "ContainerEngine"]
 
 _PACKED_SUFFIX: Final = re.compile(r"\.(?:gz|bz2|xz|tgz|tbz2?|txz|lzma|zz)$", re.IGNORECASE)
-_PICKLED: Final = re.compile(r"\.(?:pkl|pickle|joblib|dill)$", re.IGNORECASE)
 _ZIPAPP: Final = re.compile(r"\.(?:pyzw?|pex)$", re.IGNORECASE)
 _READ: Final = READ_ARCHIVES | {"tar", "zlib", "lzma"}
 _WIDE_TEXT: Final = re.compile(rb"(?:[\x20-\x7e]\0){6,2000}")
@@ -54,7 +53,9 @@ class ContainerEngine(Engine):
             if _ZIPAPP.search(file.known_as) and file.data.startswith(b"#!"):
                 return  # an interpreter's line and a zip: the form of a Python application (PEP 441)
             emit.finding("container-polyglot", _place(file), kind, f"the file is also a zip archive{_inside(file)}")
-        if file.text is None and not kind:
+        if (file.whole or file.text is None) and is_pickle(file.known_as, file.data):
+            _open("pickle", file, emit)
+        if file.text is None and kind in {"", "picture"}:
             _commands(file, emit)
         if file.whole:
             _name_and_content(file, emit)
@@ -81,8 +82,6 @@ def _kind(file: SourceFile) -> str:
         return "picture"
     if head.startswith(SHORTCUT):
         return "shortcut"
-    if is_pickle(file.data) if file.text is None else _PICKLED.search(file.known_as):
-        return "pickle"
     if is_tar(file.data):
         return "tar"
     return bare_stream(file.data) if file.text is None else ""
@@ -130,7 +129,7 @@ def _parts(kind: str, file: SourceFile, office: bool) -> Part:
     elif kind == "shortcut":
         yield Member("arguments.cmd", "\n".join(each.decode("utf-16-le") for each in _WIDE_TEXT.findall(file.data)))
     elif kind == "pickle":
-        yield from read_pickle(file.data, budget)
+        yield from read_pickle(file.data)
     elif kind == "ole":
         yield from judge_macros(file.known_as, file.data)
     else:

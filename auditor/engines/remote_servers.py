@@ -53,13 +53,18 @@ def remote_servers(data: Any) -> Iterator[RemoteServer]:
     """Those with an address, and those that a bridge on this machine reaches: ``npx mcp-remote https://…``."""
     for _, server in servers_in(data):
         given = server.get("args")
-        words = [str(item) for item in given] if isinstance(given, list) else []
-        bridged = any(map(_BRIDGES.fullmatch, words))
+        words = [str(server.get("command", "")), *(map(str, given) if isinstance(given, list) else ())]
+        bridged = any(_BRIDGES.fullmatch(word.rpartition("/")[2]) for word in words)
+        said = [*_texts(server, "headers"), *_texts(server, "http_headers")]
+        said += [*words, *_texts(server, "env")] if bridged else []
+        names = [str(server.get("bearer_token_env_var", "")), *_texts(server, "env_http_headers")]
         addresses = [server[key] for key in _ADDRESSES if isinstance(server.get(key), str)]
         addresses += [word for word in words if "://" in word] if bridged else []
-        headers = server.get("headers")
-        said = [str(value) for value in headers.values()] if isinstance(headers, dict) else []
-        said += words if bridged else []
-        for url in addresses[:1]:
-            names = _VARIABLE.findall("\n".join([url, *said]))
-            yield RemoteServer(url, tuple(dict.fromkeys(names)))
+        for url in addresses:
+            names += _VARIABLE.findall("\n".join([url, *said]))
+            yield RemoteServer(url, tuple(dict.fromkeys(filter(None, names))))
+
+
+def _texts(server: dict[str, Any], key: str) -> list[str]:
+    values = server.get(key)
+    return [str(value) for value in values.values()] if isinstance(values, dict) else []

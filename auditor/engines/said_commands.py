@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from itertools import islice
+from typing import Final
 
 from skillkeep.auditor.engines.interface import Context, Emitter, Segment
 from skillkeep.auditor.engines.told_to_run import is_told_to_run
@@ -13,14 +14,14 @@ from skillkeep.auditor.patterns import RarePattern
 
 __all__ = ["said_commands"]
 
-_COMMAND_LINE = RarePattern(re.compile(
+_COMMAND_LINE: Final = RarePattern(re.compile(
     r"^[ \t>]*(?:[$*+-][ \t]+|\d+\.[ \t]+)?(?:(?:Run|Execute|Command|Then|Paste|Type|Enter)\b[^:\n`]{0,40}:[ \t]*)?"
     r"((?:sudo[ \t]+)?(?:/(?:usr/)?bin/)?"
     r"(?:curl|wget|bash|sh|zsh|nc|ncat|python3?|powershell|pwsh|eval|base64|chmod|rm|dd|crontab|echo)"
     r"[ \t]+[^\n`]{1,800})$",
     re.MULTILINE,
 ))  # fmt: skip
-_FETCHED_AND_RUN = RarePattern(re.compile(  # in running text, where nothing marks it as a command
+_FETCHED_AND_RUN: Final = RarePattern(re.compile(  # in running text, where nothing marks it as a command
     r"(?<![`\w/.-])(?:(?:curl|wget)[ \t][^\n|`]{0,200}?https?://[^\s|`]{4,300}+[^\n|`]{0,60}+"
     r"\|[ \t]*(?:sudo[ \t]+)?(?:(?:ba|z|da)?sh|python3?|node|perl|ruby)(?=[.,;:!?)\"'*_]{0,3}(?:\s|\Z))"
     r"|(?:/(?:usr/)?bin/)?(?:ba|z)?sh[ \t]+<\([ \t]*(?:curl|wget)[ \t][^)\n`]{4,300}+\)"
@@ -29,28 +30,33 @@ _FETCHED_AND_RUN = RarePattern(re.compile(  # in running text, where nothing mar
     r"|(?:iex|Invoke-Expression)[ \t]*\(+[ \t]*(?:irm|iwr|New-Object)\b[^)\n`]{4,300}+\)+"
     r"|(?:irm|iwr)[ \t]+https?://[^\s|`]{4,300}+[ \t]*\|[ \t]*iex\b)"
 ))  # fmt: skip
-_OPERATOR = re.compile(r"\||https?://|&&|[ \t]-\w")
-_CODE_SPAN = re.compile(r"`([^`\n]{4,600})`")
-_PUTS = re.compile(  # what it fetches into a file
+_OPERATOR: Final = re.compile(r"\||https?://|&&|[ \t]-\w")
+_CODE_SPAN: Final = re.compile(r"`([^`\n]{4,600})`")
+_PUTS: Final = re.compile(  # what it fetches into a file
     r"\b(?:(?:curl|iwr|Invoke-WebRequest)\b"
-    r"(?=[^\n|]{0,400}(?:[ \t]-\w{0,8}o(?:utfile)?\b|[ \t]--(?:output|remote-name)|>))|(?:wget|aria2c|Start-BitsTransfer|certutil|bitsadmin)\b)[^\n|]{0,400}://[^\n|]{1,400}$",
+    r"(?=[^\n|]{0,400}(?:[ \t]-\w{0,8}o(?:utfile)?\b|[ \t]--(?:output|remote-name)|>))"
+    r"|(?:wget|aria2c|Start-BitsTransfer|certutil|bitsadmin)\b)[^\n|]{0,400}://[^\n|]{1,400}$",
     re.IGNORECASE,
 )
-_STEPS_AFTER = 1500  # characters behind a fetch in which its file is started
-_MOST_STEPS = 12
-_ROW = RarePattern(re.compile(
-    r"^[ \t]{0,3}\|[^\n]{0,200}\b(?:curl|wget|irm|iwr)\b[^\n]{4,600}\\\|[^\n]{2,200}$", re.MULTILINE
-))  # fmt: skip
-_CELL = re.compile(r"(?<!\\)\|")
-_TO_DO = re.compile(
-    r"\b(?:commands?|runs?|steps?|install\w*|set-?up|execute|do|how|one-?liners?|prerequisites?)\b", re.IGNORECASE
+_AND_THEN: Final = re.compile(
+    r"[\s,;:&]{0,4}(?:(?:and|then|finally|afterwards|followed|by|next|it)[\s,:]{1,4}){0,4}", re.IGNORECASE
 )
-_JUDGED = re.compile(  # what a table about attacks says of its rows
+_STEPS_AFTER: Final = 1500  # characters behind a fetch in which its file is started
+_MOST_STEPS: Final = 12
+_DOWNLOADERS: Final = ("curl", "wget", "irm", "iwr")
+_LONGEST_ROW: Final = 4_000
+_MOST_ROWS: Final = 40
+_CELL: Final = re.compile(r"(?<!\\)\|")
+_TO_DO: Final = re.compile(
+    r"\b(?:commands?|runs?|steps?|install\w*|set-?up|execute|do|how|one-?liners?|prerequisites?|actions?|shell)\b",
+    re.IGNORECASE,
+)
+_JUDGED: Final = re.compile(  # what the head of a table about attacks says of its rows
     r"\b(?:risk\w*|danger\w*|avoid|never|not|bad|malicious|attacks?|threats?|detect\w*|block\w*|den(?:y|ied)|severity"
-    r"|findings?|patterns?|critical|unsafe|reject\w*|forbidden|flags?|why)\b",
+    r"|findings?|patterns?|critical|unsafe|reject\w*|refus\w*|forbidden|flags?|verdicts?)\b",
     re.IGNORECASE,
 )
-_HIGHEST = 40  # rows between a table's head and one of its rows
+_NEVER: Final = re.compile(r"[ \t*_`]*(?:never|avoid|bad|no|not|don't|do not|wrong|✗|❌)[.!:]?[ \t*_`]*", re.IGNORECASE)
 
 
 def said_commands(segment: Segment, emit: Emitter) -> None:
@@ -83,39 +89,42 @@ def _is_told(text: str, match: re.Match[str]) -> bool:
 
 def _in_steps(text: str, told: list[re.Match[str]]) -> Iterator[list[re.Match[str]]]:
     """What is fetched into a file by one piece of inline code and may be started by the next ones."""
-    first = next((match for match in told if _PUTS.search(match.group(1))), None)
-    if first is None:
-        return
-    rest = _CODE_SPAN.finditer(text, first.end(), first.end() + _STEPS_AFTER)
-    steps = [match for match in islice(rest, _MOST_STEPS) if is_told_to_run(text, *match.span())]
-    if steps:
-        yield [first, *steps]
+    for first in islice((match for match in told if _PUTS.search(match.group(1))), _MOST_STEPS):
+        steps = [first]
+        for match in islice(_CODE_SPAN.finditer(text, first.end(), first.end() + _STEPS_AFTER), _MOST_STEPS):
+            between = text[steps[-1].end() : match.start()]
+            if _AND_THEN.fullmatch(between) or is_told_to_run(text, *match.span()):
+                steps.append(match)
+        if len(steps) > 1:
+            yield steps
 
 
 def _in_tables(text: str) -> Iterator[tuple[int, int, str]]:
-    """Cells that fetch something into a shell, in tables that say what to do and judge nothing."""
-    for row in islice(_ROW.finditer(text), _MOST_STEPS):
-        head = _head(text, row.start())
-        if not _TO_DO.search(head) or _JUDGED.search(head):
-            continue
-        at, found, beside = row.start(), [], []
-        for cell in _CELL.split(row.group()):
-            said = cell.replace("\\|", "|").strip(" \t`")
-            if _FETCHED_AND_RUN.search(said):
-                found.append((at, at + len(cell), said))
-            else:
-                beside.append(cell)
-            at += len(cell) + 1
-        if not _JUDGED.search(" ".join(beside)):
-            yield from found
+    """Cells that fetch something into a shell, in tables whose head says what to do and judges nothing."""
+    return islice(_table_cells(text), _MOST_ROWS) if "\\|" in text else iter(())
 
 
-def _head(text: str, start: int) -> str:
-    """The first row of the table that has a row at `start`."""
-    lines = text[:start].rsplit("\n", _HIGHEST + 1)
-    head = ""
-    for line in reversed(lines[:-1]):
-        if not line.lstrip().startswith("|"):
-            break
-        head = line
-    return head
+def _table_cells(text: str) -> Iterator[tuple[int, int, str]]:
+    head, at = "", 0
+    for line in text.splitlines(keepends=True):
+        start, at = at, at + len(line)
+        if "|" not in line or len(line) > _LONGEST_ROW:
+            head = ""
+        elif not head:
+            head = line
+        elif "\\|" in line and any(word in line for word in _DOWNLOADERS) and _is_to_do(head):
+            yield from _fetching(line, start)
+
+
+def _is_to_do(head: str) -> bool:
+    return _TO_DO.search(head) is not None and _JUDGED.search(head) is None
+
+
+def _fetching(row: str, at: int) -> Iterator[tuple[int, int, str]]:
+    for cell in _CELL.split(row):
+        said = cell.replace("\\|", "|").strip(" \t\n`")
+        if _NEVER.fullmatch(cell):
+            return
+        if _FETCHED_AND_RUN.search(said):
+            yield at, at + len(cell), said
+        at += len(cell) + 1

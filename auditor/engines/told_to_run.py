@@ -12,8 +12,8 @@ __all__ = ["is_said_not", "is_told_to_run"]
 _BEFORE: Final = 100
 _AFTER: Final = 40
 _TOLD: Final = lazily(
-    r"\b(?:run|execute|paste|type|enter|invoke|launch|start|use|install|set|configure|apply|issue|via|with|by)"
-    r"(?:s|ning|ting|ing)?\b[^`.]{0,60}$",
+    r"\b(?:run|execute|paste|type|enter|invoke|launch|start|use|install|set|configure|via|with|by)(?:s|ning|ing)?\b"
+    r"[^`.]{0,60}$",
     re.IGNORECASE,
 )
 _NOT_TOLD: Final = lazily(

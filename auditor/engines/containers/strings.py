@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from itertools import islice
 from typing import Final
 
 from skillkeep.auditor.engines.whole_commands import is_whole_command
@@ -12,32 +11,38 @@ from skillkeep.auditor.engines.whole_commands import is_whole_command
 __all__ = ["commands_among"]
 
 _MARK: Final = re.compile(
-    rb"curl |wget |/dev/(?:tcp|udp)/|powershell|pwsh |base64 -"
-    rb"|c\0u\0r\0l\0 \0|w\0g\0e\0t\0 \0|p\0o\0w\0e\0r\0s\0h\0e\0l\0l\0"
+    rb"curl[ \t]|wget[ \t]|/dev/(?:tcp|udp)/|powershell|pwsh |base64 -|\bssh |\bnc |python3? -c"
+    rb"|c\0u\0r\0l\0 \0|w\0g\0e\0t\0 \0|p\0o\0w\0e\0r\0s\0h\0e\0l\0l\0",
+    re.IGNORECASE,
 )
-_MOST: Final = 200
+_MOST: Final = 50
 _BEFORE: Final = 500  # characters of a string in front of the mark
-_AFTER: Final = 2_000
-_NARROW: Final = re.compile(rb"[\x20-\x7e]{0,2000}")
-_WIDE: Final = re.compile(rb"(?:[\x20-\x7e]\0){0,2000}")
+_NARROW: Final = re.compile(rb"[\x20-\x7e]{0,2500}")
+_WIDE: Final = re.compile(rb"(?:[\x20-\x7e]\0){0,2500}")
 _LEADING: Final = re.compile(r"^[^A-Za-z0-9/(]{1,3}")  # a length or a tag that happens to be a character
 
 
 def commands_among(data: bytes) -> Iterator[str]:
     """Each string that begins as a command and goes on to another one, once."""
     seen: set[str] = set()
-    for mark in islice(_MARK.finditer(data), _MOST):
+    read = 0
+    for mark in _MARK.finditer(data):
+        if mark.start() < read:
+            continue  # in a string that has been looked at
         wide = mark[0][1:2] == b"\0"
         step = 2 if wide else 1
         start = mark.start()
         while start >= step and mark.start() - start < _BEFORE * step and _is_character(data, start - step, wide=wide):
             start -= step
-        found = (_WIDE if wide else _NARROW).match(data, start, start + (_BEFORE + _AFTER) * step)
+        found = (_WIDE if wide else _NARROW).match(data, start)
+        read = found.end() if found is not None else mark.end()
         text = found[0].replace(b"\0", b"").decode("ascii") if found is not None else ""
         text = _LEADING.sub("", text, count=1)
         if text not in seen and is_whole_command(text):
             seen.add(text)
             yield text
+        if len(seen) == _MOST:
+            return
 
 
 def _is_character(data: bytes, at: int, *, wide: bool) -> bool:

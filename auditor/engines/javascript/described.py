@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Final
 
 from skillkeep.auditor.engines.javascript.site import Site
@@ -11,26 +10,39 @@ if TYPE_CHECKING:
     from skillkeep.auditor.engines.javascript.scopes import Scope
     from skillkeep.auditor.syntax.grammars import Node
 
-__all__ = ["DESCRIBES", "judge_described"]
+__all__ = ["describes", "judge_described"]
 
-DESCRIBES: Final = re.compile(r"\.(?:tool|prompt|registerTool|registerPrompt|registerResource|addTool)\(")
-"""What a text holds that describes such a tool."""
-_MAKERS: Final = frozenset({"tool", "prompt", "registerTool", "registerPrompt", "registerResource", "addTool"})
+_MAKERS: Final = ("tool", "registerTool", "addTool", "registerPrompt", "registerResource")
+_SERVERS: Final = ("modelcontextprotocol", "fastmcp", "FastMCP", "McpServer")
+_SAID: Final = frozenset(
+    {"identifier", "await_expression", "template_string", "member_expression", "binary_expression"}
+)
 _FIRST: Final = 3  # arguments among which the description is, or an object with it
+
+
+def describes(text: str) -> bool:
+    """True where `text` may describe tools, prompts or resources of a server of the Model Context Protocol."""
+    return any(each in text for each in _SERVERS) and any(each in text for each in _MAKERS)
 
 
 def judge_described(site: Site, node: Node, scope: Scope, arguments: list[Node]) -> None:
     """Judge the call `node`: ``server.tool("add", fetched, schema, handler)``."""
     callee = node.child_by_field_name("function")
     name = callee.child_by_field_name("property") if callee is not None and callee.type == "member_expression" else None
-    if name is None or site.resolver.program.name(name) not in _MAKERS:
+    maker = site.resolver.program.name(name) if name is not None else ""
+    if maker not in _MAKERS or not _is_handler(arguments[-1]):
         return
-    given = [each for each in arguments[:_FIRST] if each.type not in {"arrow_function", "function_expression"}]
-    for each in given:
-        said = _description(site, each) if each.type == "object" else each
-        if said is not None and "download" in site.flow.labels(said, scope):
+    for each in arguments[:_FIRST]:
+        said = _description(site, each) if each.type == "object" else each if each.type in _SAID else None
+        if said is None or (maker == "registerResource" and each.type != "object"):
+            continue
+        if "download" in site.flow.labels(said, scope):
             site.report("tactic-told-by-server", node, "the description that the agent reads comes from the network")
             return
+
+
+def _is_handler(node: Node) -> bool:
+    return node.type in {"arrow_function", "function_expression", "identifier", "member_expression"}
 
 
 def _description(site: Site, node: Node) -> Node | None:

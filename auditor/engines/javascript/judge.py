@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from skillkeep.auditor.engines.interface import Emitter, Segment
-from skillkeep.auditor.engines.javascript.described import DESCRIBES, judge_described
+from skillkeep.auditor.engines.javascript.described import describes, judge_described
 from skillkeep.auditor.engines.javascript.execution import Execution
 from skillkeep.auditor.engines.javascript.lost import Lost
 from skillkeep.auditor.engines.javascript.modules import ALONE, Surroundings
@@ -42,14 +42,14 @@ def judge(program: Program, segment: Segment, emit: Emitter, surroundings: Surro
     execution, reach = Execution(site, words()), Reach(site, words())
     whole, text = surroundings is not ALONE, program.syntax.text
     hands = whole or _RUNNERS.search(text) is not None
-    describes = DESCRIBES.search(text) is not None
+    tells = describes(text)
     for node, scope in program.calls:
         paths, arguments = _call(node, scope, resolver, (execution, reach))
         if arguments:
             execution.fed(node, scope, arguments)
         if arguments and hands:
             execution.handed(paths[0] if paths else "", arguments, scope)
-        if arguments and describes:
+        if arguments and tells:
             judge_described(site, node, scope, arguments)
     execution.joined()
     if hands:

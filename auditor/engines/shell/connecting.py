@@ -112,7 +112,11 @@ class Connecting:
             elif remote := _REMOTE_PATH.match(argument):
                 found.append(host_of(remote[1], HOLE))
         if not found and (program.get("host") or call.name in {"curl", "wget"}):
-            named = [host_of(item, HOLE) for item in call.operands]
+            named = [  # and no name of an output's, which looks like one
+                host_of(item, HOLE)
+                for before, item in pairwise(("", *call.arguments))
+                if not item.startswith("-") and before not in program.get("output", ())
+            ]
             found = [host for host in named if host.name != "*"][:1]
         return found
 

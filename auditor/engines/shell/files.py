@@ -70,10 +70,6 @@ class Files:
                 return key[len(folder) + 1 :]
         return None
 
-    def called(self, name: str) -> list[str]:
-        """The filled files whose own name, without their folder, is `name`."""
-        return [key for key in self.labels if key.rpartition("/")[2] == name]
-
     def unpacked_in(self, name: str) -> str | None:
         """The address of the archive that the file called `name` came out of, or None."""
         return next((url for folder, url in self.unpacked.items() if _is_below(folder, name)), None)

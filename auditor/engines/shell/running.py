@@ -24,6 +24,7 @@ _RUNS_LINES: Final = re.compile(  # awk's programs that do so
     r"\bsystem\s{0,20}\(\s{0,20}[$a-z]|"
     r"\$\w+\s{0,20}\|&?\s{0,20}(?:getline|\"\s{0,20}(?:/\w+)*/?(?:ba|da|z|k)?sh\b)"
 )
+_MOST_FOLDERS: Final = 20  # of the search path
 _MOST_REQUESTS: Final = 200  # the newest, among which a pipeline's own are
 
 
@@ -40,8 +41,9 @@ class Running:
         elif "PATH" in self._site.scope.own:
             for path in self._site.made.called(name):
                 self._site.made.run(path, None)
-            for path in self._site.files.called(name):
-                self.run(call, path)
+            for folder in self._site.scope.texts.get("PATH", "").split(":")[:_MOST_FOLDERS]:
+                if folder and HOLE not in folder:
+                    self.run(call, f"{folder.rstrip('/')}/{name}")
 
     def opened(self, call: Call) -> None:
         """``open Tool.app``, ``java -jar tool.jar``: a program that was fetched is started by another one."""
@@ -94,7 +96,7 @@ class Running:
         elif labels:
             self.downloaded(call, file=name)
         elif (url := self._site.files.unpacked_in(name)) is not None:
-            shown = any(step.startswith("fence") for step in self._site.segment.provenance)
+            shown = any(step.startswith(("fence", "inline")) for step in self._site.segment.provenance)
             severity = Severity.WARN if shown or is_installer(url) else None
             message = f"{name[:80]} comes out of an archive{url and f' from {url[:120]}'}, and is run"
             self._site.report("shell-download-execution", call.command, message, subject=url, severity=severity)

@@ -13,12 +13,20 @@ from skillkeep.auditor.engines.shell.site import Call, ShellSite
 
 __all__ = ["Taking"]
 
-_AT_HOST: Final = re.compile(r"(?:[\w.+-]+@)?(\[[0-9a-fA-F:.]+\]|(?:[\w-]+\.)+[\w-]+)::?(?!//)(?P<path>.+)")
+_AT_HOST: Final = re.compile(r"(?:[\w.+-]+@)?(\[[0-9a-fA-F:.]+\]|(?:[\w-]+\.)+[\w-]+)::?(?!//).+")
 _SHARE: Final = re.compile(r"[/\\]{2}((?:[\w-]+\.)+[\w-]+)[/\\]")
 _GETTING: Final = re.compile(r"\b(?:m?get|reget|more)[ \t]+(?P<file>[^\s;]+)(?:[ \t]+(?P<to>[^\s;]+))?", re.IGNORECASE)
+_OPENING: Final = re.compile(r"\bopen[ \t]+([^\s;]+)")
+_SETTING: Final = re.compile(r"\b(?:host|HostName)=([^\s'\";]+)", re.IGNORECASE)  # of a connection, or of ssh's -o
+_WHOLE: Final = re.compile(r"(?:^| )-\w*[raR]")  # folders with what is in them
 _VALUED: Final = re.compile(r"-[bcDEeFIiJLlmOopQRSWw]")  # options of ssh that take the next word
 _SHOWN: Final = re.compile(r"(?:.*\.)?example\.(?:com|org|net)")  # hosts of documentation
-_PRIVATE: Final = tuple(map(ipaddress.ip_network, ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "169.254.0.0/16")))
+_PRIVATE: Final = tuple(
+    map(
+        ipaddress.ip_network,
+        ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "169.254.0.0/16", "100.64.0.0/10", "fc00::/7", "fe80::/10"),
+    )
+)
 
 
 class Taking:
@@ -38,6 +46,8 @@ class Taking:
             return False
         named = [value for option, value in pairwise(("", *call.arguments)) if option in options]
         named += [item for item in call.arguments if "://" in item]
+        named += [item.removeprefix(option).lstrip("=") for item in call.arguments for option in _glued(item, options)]
+        named += _SETTING.findall(" ".join(call.arguments))
         if not options:
             named += _operands(call)[:1]
         return any(map(_is_elsewhere, named))
@@ -50,8 +60,11 @@ class Taking:
             yield from self._got(call)
 
     def folder(self, call: Call) -> tuple[str, str] | None:
-        """The folder that shows a server's files, and their address: ``mount -t nfs host:/files /mnt``."""
-        if call.name not in self._mounting or len(call.operands) < 2:
+        """The folder that shows or holds a server's files, and their address: ``mount -t nfs host:/files /mnt``."""
+        copies = call.name in self._copying and (
+            _WHOLE.search(" ".join(call.arguments)) or "/ " in " ".join(call.operands)
+        )
+        if not (copies or call.name in self._mounting) or len(call.operands) < 2:
             return None
         *before, folder = call.operands
         for item in before[-2:]:
@@ -62,14 +75,20 @@ class Taking:
 
     def _got(self, call: Call) -> Iterator[tuple[str, str]]:
         """``tftp host -c get file``, ``smbclient //host/share -c "get file"``, a session in a here-document."""
-        host = next((item for item in call.arguments if _is_elsewhere(item) or _SHARE.match(item)), "")
-        if not host:
-            return
         heredoc = call.command.heredoc
         said = " ".join(call.arguments) + "\n" + (self._site.scope.text(heredoc) if heredoc is not None else "")
+        named = (*call.arguments, *_OPENING.findall(said))
+        host = next((item for item in named if _is_elsewhere(item) or _SHARE.match(item)), "")
+        if not host:
+            return
         for found in _GETTING.finditer(said):
             name = (found["to"] or found["file"]).strip("\"'")
             yield name.rpartition("/")[2] if not found["to"] else name, host
+
+
+def _glued(item: str, options: list[str]) -> list[str]:
+    """The options whose value follows in the same word: ``--host=name``, ``-hname``."""
+    return [each for each in options if item.startswith(each + "=" if each.startswith("--") else each) and item != each]
 
 
 def _operands(call: Call) -> list[str]:

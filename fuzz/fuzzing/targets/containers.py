@@ -172,7 +172,7 @@ TARGETS = (
     Target("tar", "tar archives", lambda data: _drained(read_tar, data), _tars),
     Target("ar", "ar archives", lambda data: _drained(read_ar, data), _ars),
     Target("pdf", "PDF documents", lambda data: _drained(read_pdf, data), _pdfs),
-    Target("pickle", "pickles", lambda data: _drained(read_pickle, data), _pickles),
+    Target("pickle", "pickles", lambda data: list(read_pickle(data)), _pickles),
     Target("strings", "strings of programs", lambda data: list(commands_among(data)), _programs),
     Target("picture", "pictures", _picture, _pictures),
     Target("stream", "compressed streams", _stream,

@@ -97,3 +97,15 @@ def test_descriptions_out_of_the_network_are_orders_of_a_stranger(call: str) -> 
 )
 def test_what_a_tool_answers_is_no_description(call: str) -> None:
     assert "tactic-told-by-server" not in rules_of(PLAIN, "server.ts", MCP + FETCHED + call)
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        FETCHED + 'await llm.prompt("Sum up", said, () => 1);\n',
+        MCP + FETCHED + 'server.registerResource("guide", said, { title: "Guide" }, async () => 1);\n',
+        MCP + FETCHED + "inquirer.prompt(JSON.parse(said));\n",
+    ],
+)
+def test_what_describes_no_tool_is_none(program: str) -> None:
+    assert "tactic-told-by-server" not in rules_of(PLAIN, "server.ts", program)
