@@ -69,7 +69,7 @@ class Taking:
         *before, folder = call.operands
         for item in before[-2:]:
             remote = _AT_HOST.fullmatch(item) or _SHARE.match(item)
-            if _is_elsewhere(remote[1] if remote is not None else item):
+            if (remote is not None or "://" in item) and _is_elsewhere(remote[1] if remote is not None else item):
                 return folder.rstrip("/"), item
         return None
 

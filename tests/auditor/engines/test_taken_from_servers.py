@@ -59,6 +59,7 @@ def test_what_a_server_gives_and_a_shell_runs_is_refused(script: str) -> None:
         "dig +short relay.example.invalid | sort\n",
         "psql -h db.example.invalid -Atc 'select 1' | wc -l\n",
         "mount -t nfs 10.0.0.5:/e /mnt && ls /mnt\n",
+        "mount -o loop disk.img /mnt && /mnt/install.sh\n",
         "ssh deploy@100.64.0.7 'kubeadm token create --print-join-command' | sh\n",  # an overlay's own network
     ],
 )
