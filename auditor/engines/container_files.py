@@ -18,7 +18,7 @@ from skillkeep.auditor.engines.containers.pictures import is_picture, read_pictu
 from skillkeep.auditor.engines.containers.strings import commands_among
 from skillkeep.auditor.engines.containers.tars import is_tar, read_tar
 from skillkeep.auditor.engines.containers.zips import ends_as_zip, read_zip
-from skillkeep.auditor.engines.interface import Context, Emitter, Engine, SourceFile, SourceTree
+from skillkeep.auditor.engines.interface import Context, Emitter, Engine, Segment, SourceFile, SourceTree
 from skillkeep.auditor.engines.magic import READ_ARCHIVES, SHORTCUT, archive_kind, is_media, program_kind
 from skillkeep.auditor.engines.tables import table
 from skillkeep.auditor.interface import Location
@@ -89,7 +89,7 @@ def _kind(file: SourceFile) -> str:
 
 def _open(kind: str, file: SourceFile, emit: Emitter) -> None:
     place = _place(file)
-    parent = file.segments[0] if file.depth and file.segments else None
+    parent = _parent(file)
     office = kind == "zip" and (_OFFICE_MARK in file.data or _ODF_MARK in file.data[:200])
     shown = "office" if office else kind
     unread = False
@@ -105,9 +105,8 @@ def _open(kind: str, file: SourceFile, emit: Emitter) -> None:
 
 def _commands(file: SourceFile, emit: Emitter) -> None:
     """Commands that a compiled program, a package or a model keeps whole."""
-    parent = file.segments[0] if file.depth and file.segments else None
     for command in commands_among(file.data):
-        emit.derive(command, Context.SHELL, _place(file), "strings", parent)
+        emit.derive(command, Context.SHELL, _place(file), "strings", _parent(file))
 
 
 def _parts(kind: str, file: SourceFile, office: bool) -> Part:
@@ -171,6 +170,11 @@ def _name_and_content(file: SourceFile, emit: Emitter) -> None:
 @cache
 def _suffixes() -> frozenset[str]:
     return frozenset((*table("tree")["media_suffixes"], *table("tree")["text_suffixes"]))
+
+
+def _parent(file: SourceFile) -> Segment | None:
+    """The part of another file that this one was found in."""
+    return file.segments[0] if file.depth and file.segments else None
 
 
 def _place(file: SourceFile) -> Location:

@@ -94,16 +94,14 @@ def _probed(data: bytes) -> bool:
 
 def _parsed(source: str) -> str:
     """The source, or those of its lines that are Python."""
+    if _is_python(source):
+        return source
+    return "".join(line + "\n" for line in source.splitlines() if _is_python(line))
+
+
+def _is_python(source: str) -> bool:
     try:
         ast.parse(source)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return "".join(line + "\n" for line in source.splitlines() if _is_python(line))
-    return source
-
-
-def _is_python(line: str) -> bool:
-    try:
-        ast.parse(line)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return False
     return True
@@ -219,9 +217,10 @@ class _Machine:
             self.unnamed[f"{module}.{qualified}"] = None
             self.stack.append("None")
 
-    def joined(self, values: list[str]) -> str:
-        """The values as arguments, as many of them as a line may hold."""
-        return ", ".join(itertools.islice(values, _SHORT))
+
+def _joined(values: list[str]) -> str:
+    """The values as arguments, as many of them as a line may hold."""
+    return ", ".join(values[:_SHORT])
 
 
 def _arguments(said: str) -> str:
@@ -241,12 +240,12 @@ def _new_named(machine: _Machine, _: Any) -> None:
 def _instance(machine: _Machine, argument: Any) -> None:
     values = machine.to_mark()
     machine.name(*str(argument).split(" ", 1))
-    machine.call(machine.pop(), machine.joined(values))
+    machine.call(machine.pop(), _joined(values))
 
 
 def _object(machine: _Machine, _: Any) -> None:
     function, *values = machine.to_mark()
-    machine.call(function, machine.joined(values))
+    machine.call(function, _joined(values))
 
 
 def _build(machine: _Machine, _: Any) -> None:
@@ -276,7 +275,7 @@ def _extended(machine: _Machine, _: Any) -> None:
 def _tuple(count: int | None) -> Callable[[_Machine, Any], None]:
     def made(machine: _Machine, _: Any) -> None:
         values = machine.to_mark() if count is None else [machine.pop() for _ in range(count)][::-1]
-        said = f"({machine.joined(values)}{',' if len(values) == 1 else ''})"
+        said = f"({_joined(values)}{',' if len(values) == 1 else ''})"
         machine.stack.append(said if len(said) <= _SHORT else machine.line(said))
 
     return made
@@ -290,7 +289,7 @@ def _empty(said: str) -> Callable[[_Machine, Any], None]:
 
 
 def _listed(machine: _Machine, _: Any) -> None:
-    machine.stack.append(machine.line(f"[{machine.joined(machine.to_mark())}]"))
+    machine.stack.append(machine.line(f"[{_joined(machine.to_mark())}]"))
 
 
 def _appended(count: int | None) -> Callable[[_Machine, Any], None]:

@@ -68,8 +68,7 @@ class Taking:
             return None
         *before, folder = call.operands
         for item in before[-2:]:
-            remote = _AT_HOST.fullmatch(item) or _SHARE.match(item)
-            if (remote is not None or "://" in item) and _is_elsewhere(remote[1] if remote is not None else item):
+            if _is_theirs(item):
                 return folder.rstrip("/"), item
         return None
 
@@ -103,13 +102,16 @@ def _copied(operands: list[str]) -> Iterator[tuple[str, str]]:
     """``scp user@host:file here``."""
     *sources, target = operands
     for source in sources:
-        remote = _AT_HOST.fullmatch(source)
-        if remote is None and not source.startswith("rsync://"):
-            continue
-        if _is_elsewhere(source if remote is None else remote[1]):
+        if _is_theirs(source):
             folder = target in {".", "..", "~"} or target.endswith("/")
             name = source.rstrip("/").rpartition("/")[2].rpartition(":")[2]
             yield (f"{target.rstrip('/')}/{name}".removeprefix("./") if folder else target), source
+
+
+def _is_theirs(place: str) -> bool:
+    """True for a file or folder of a named server's: ``user@host:path``, ``//host/share``, an address."""
+    remote = _AT_HOST.fullmatch(place) or _SHARE.match(place)
+    return (remote is not None or "://" in place) and _is_elsewhere(remote[1] if remote is not None else place)
 
 
 def _is_elsewhere(text: str) -> bool:
