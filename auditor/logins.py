@@ -109,7 +109,10 @@ def _is_listed(host: str, named: frozenset[str]) -> bool:
 
 
 def _is_of(variable: str, host: str, *, strict: bool) -> bool:
-    return host_of(host).local or (host == "*" and not strict) or services().owns(variable, host)
+    known = host_of(host)
+    if known.local or known.shown or services().owns(variable, host):
+        return True
+    return not strict and (known.near or host == "*")
 
 
 def _hosts(capabilities: Iterable[Capability]) -> set[str]:

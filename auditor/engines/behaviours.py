@@ -33,7 +33,7 @@ from skillkeep.auditor.engines.behaviour.recipients import Recipient, declared_s
 from skillkeep.auditor.engines.behaviour.redirected import may_redirect, redirects
 from skillkeep.auditor.engines.behaviour.scripts import scripts, spelled_out
 from skillkeep.auditor.engines.behaviour.second_hosts import second_hosts
-from skillkeep.auditor.engines.behaviour.strangers import READS, SENDS, is_remote, strangers
+from skillkeep.auditor.engines.behaviour.strangers import READS, SENDS, strangers
 from skillkeep.auditor.engines.behaviour.swapped_payees import ANNOUNCED as TAKES_PART
 from skillkeep.auditor.engines.behaviour.swapped_payees import pays, swapped_payees
 from skillkeep.auditor.engines.behaviour.trusted import trusted
@@ -45,7 +45,7 @@ from skillkeep.auditor.engines.behaviour.whole_environment import sent_environme
 from skillkeep.auditor.engines.examples import example_severity
 from skillkeep.auditor.engines.installers import saves_installer
 from skillkeep.auditor.engines.interface import Context, Emitter, Engine, Segment, SourceFile, SourceTree
-from skillkeep.auditor.engines.network import host_of
+from skillkeep.auditor.engines.network import host_of, is_near
 from skillkeep.auditor.interface import Capability, Location, Severity
 from skillkeep.auditor.services import services
 from skillkeep.auditor.syntax.comments import with_bare
@@ -249,7 +249,7 @@ def _answered(segment: Segment, emit: Emitter) -> None:
 
 def _tampered(tree: SourceTree, acts: list[Act], emit: Emitter) -> None:
     """A library's function is replaced in a file that sends, or that reads secrets."""
-    remote = {each.evidence.path for each in tree.capabilities if each.kind == "network" and is_remote(each.value)}
+    remote = {each.evidence.path for each in tree.capabilities if each.kind == "network" and not is_near(each.value)}
     files = tree.texts()
     for patch in (act for act in acts if act.kind == "patch"):
         program = [files[patch.path], *loaded_by(files[patch.path], files).values()] if patch.path in files else []
@@ -302,7 +302,7 @@ def _redirected(tree: SourceTree, documents: Documents, emit: Emitter) -> None:
         for segment in code_of(file) if file.path in emit.notes.get("redirects", ()) else ():
             for found in redirects(segment.text):
                 host = host_of(found.url).name
-                if not is_remote(host) or host.startswith("your-"):
+                if is_near(host) or host.startswith("your-"):
                     continue
                 if not documents.names(host, exact=True) and not services().owns(found.name, host):
                     at = segment.locate(found.start, found.end)
@@ -314,7 +314,7 @@ def _unasked(tree: SourceTree, acts: list[Act], starters: dict[str, str], emit: 
     """What runs unasked sends what it reads, fetches and starts programs, or writes the agent's own files."""
     hosts: dict[str, Capability] = {}
     for each in tree.capabilities:
-        if each.kind == "network" and (is_remote(each.value) or each.value.startswith("*")):
+        if each.kind == "network" and (not is_near(each.value) or each.value.startswith("*")):
             hosts.setdefault(each.evidence.path, each)
     for path, who in starters.items():
         mine = [act for act in acts if act.path == path]

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import ClassVar, Final
 
-from skillkeep.auditor.engines.behaviour.strangers import is_remote
 from skillkeep.auditor.engines.interface import Context, Emitter, Engine, Segment, SourceFile
+from skillkeep.auditor.engines.network import is_near
 from skillkeep.auditor.engines.tables import table
 from skillkeep.auditor.interface import Severity
 from skillkeep.auditor.lazily import lazily
@@ -54,7 +54,7 @@ _MOST: Final = 200
 def redirected(base: str, instead_of: str) -> str:
     """The host that gets what is meant for a public forge, or for all of them; an empty text where it stays there."""
     to, meant = _HOST.match(base), _HOST.match(instead_of)
-    if to is None or not is_remote(host := to["host"].lower()):
+    if to is None or is_near(host := to["host"].lower()):
         return ""
     if meant is None:
         return host if _EVERYTHING.fullmatch(instead_of) else ""

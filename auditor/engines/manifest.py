@@ -9,7 +9,7 @@ from functools import cache, cached_property
 from typing import Any, ClassVar, Final
 
 from skillkeep.auditor.engines.interface import Emitter, Engine, SourceFile, SourceTree
-from skillkeep.auditor.engines.network import registered_labels
+from skillkeep.auditor.engines.network import is_near, registered_labels
 from skillkeep.auditor.engines.tables import table
 from skillkeep.auditor.frontmatter import Frontmatter, parse_frontmatter
 from skillkeep.auditor.interface import Capability, Location
@@ -23,9 +23,6 @@ _FINE: Final = re.compile(
     r"^(?:/tmp\b|/var/tmp\b|/dev/|/private/tmp\b|/workspace\b|/mnt/|/proc/self/|/app\b|/data\b|/output)"
 )
 _DOCUMENTS: Final = (".md", ".mdx", ".mdc", ".txt", ".rst", ".json", ".yaml", ".yml", ".toml", ".html", ".lock")
-_LOCAL: Final = re.compile(
-    r"^(?:\*|localhost|127\.|0\.0\.0\.0|\[?::1|10\.|192\.168\.|host\.docker\.internal|.*\.(?:local|localhost)$)"
-)
 _MOST_TEXT: Final = 200_000
 _MOST: Final = 20
 
@@ -137,7 +134,7 @@ def _hosts(skill: _Skill, emit: Emitter) -> None:
     seen: set[str] = set()
     for each in skill.code("network"):
         host = each.value.lower().rstrip(".")
-        if _LOCAL.match(host) or host in seen or len(seen) >= _MOST:
+        if is_near(host) or host in seen or len(seen) >= _MOST:
             continue
         seen.add(host)
         named = _main(host)
@@ -168,7 +165,7 @@ def _lists(skill: _Skill, emit: Emitter) -> None:
 def _is_harmless(each: Capability) -> bool:
     """Local connections, and writes to nowhere, to temporary files, or to names only known when it runs."""
     if each.kind == "network":
-        return bool(_LOCAL.match(each.value))
+        return is_near(each.value)
     return not _OUTSIDE.match(each.value) or bool(_FINE.match(each.value))
 
 

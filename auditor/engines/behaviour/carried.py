@@ -15,9 +15,8 @@ from typing import Final, NamedTuple
 
 from skillkeep.auditor.engines.behaviour.acts import Acts, code_of
 from skillkeep.auditor.engines.behaviour.documents import Documents
-from skillkeep.auditor.engines.behaviour.strangers import is_remote
 from skillkeep.auditor.engines.interface import Context, Segment, SourceFile, SourceTree
-from skillkeep.auditor.engines.network import host_of
+from skillkeep.auditor.engines.network import host_of, is_near
 from skillkeep.auditor.engines.tables import secrets, table
 from skillkeep.auditor.interface import Location
 from skillkeep.auditor.lazily import lazily
@@ -132,7 +131,7 @@ def _sent(program: Sequence[Segment], taken: _Taken, documents: Documents, tree:
         sending: set[int] | None = None
         for found in islice(_ADDRESS.finditer(segment.text), _MOST):
             host = host_of(found[0]).name
-            if not is_remote(host) or _is_known(host, taken, documents, tree):
+            if is_near(host) or _is_known(host, taken, documents, tree):
                 continue
             if sending is None:
                 sending = _sending(segment)

@@ -9,8 +9,8 @@ from typing import Final
 from skillkeep.auditor.engines.behaviour.acts import code_of
 from skillkeep.auditor.engines.behaviour.documents import Documents
 from skillkeep.auditor.engines.behaviour.followed import Asked, followed
-from skillkeep.auditor.engines.behaviour.strangers import is_remote
 from skillkeep.auditor.engines.interface import SourceTree
+from skillkeep.auditor.engines.network import is_near
 from skillkeep.auditor.interface import Location
 from skillkeep.auditor.lazily import lazily
 
@@ -56,7 +56,7 @@ def printed_orders(tree: SourceTree, documents: Documents) -> Iterator[Printed]:
     """The first place of each program at which an unnamed host's answer is printed for the agent to obey."""
     hosts: dict[str, list[str]] = {}
     for each in tree.capabilities:
-        if each.kind == "network" and not each.value.startswith("*") and is_remote(each.value):
+        if each.kind == "network" and not each.value.startswith("*") and not is_near(each.value):
             hosts.setdefault(each.evidence.path, []).append(each.value)
     for file in tree.files if hosts else ():
         name = file.path.rpartition("/")[2].lower()

@@ -10,10 +10,9 @@ from itertools import islice
 from typing import Any, Final
 
 from skillkeep.auditor.engines.behaviour.documents import Documents
-from skillkeep.auditor.engines.behaviour.strangers import is_remote
 from skillkeep.auditor.engines.installers import is_installer
 from skillkeep.auditor.engines.interface import Context, Segment, SourceFile
-from skillkeep.auditor.engines.network import host_of
+from skillkeep.auditor.engines.network import host_of, is_near
 from skillkeep.auditor.engines.tables import table
 from skillkeep.auditor.interface import Location
 from skillkeep.auditor.lazily import lazily
@@ -146,7 +145,7 @@ def named_nowhere(found: Recipient, documents: Documents) -> bool:
         return not documents.names(found.to.rpartition("@")[2], exact=True)
     if found.what == _FOLDERS:
         host = host_of(found.to)
-        return is_remote(host.name) and not documents.names(host.name)
+        return not is_near(host.name) and not documents.names(host.name)
     if "://" in found.to and found.what != "a channel":
         host = host_of(found.to)
         if found.what == "a program" and _is_public(found.to):

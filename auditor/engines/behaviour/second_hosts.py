@@ -11,9 +11,8 @@ from skillkeep.auditor.engines.behaviour.acts import code_of
 from skillkeep.auditor.engines.behaviour.documents import Documents
 from skillkeep.auditor.engines.behaviour.followed import Asked, followed
 from skillkeep.auditor.engines.behaviour.given import body_below, names_given, with_given
-from skillkeep.auditor.engines.behaviour.strangers import is_remote
 from skillkeep.auditor.engines.interface import Segment, SourceTree
-from skillkeep.auditor.engines.network import host_of
+from skillkeep.auditor.engines.network import host_of, is_near
 from skillkeep.auditor.interface import Location
 from skillkeep.auditor.lazily import lazily
 from skillkeep.auditor.services import services
@@ -95,7 +94,7 @@ def _of(segment: Segment, documents: Documents) -> Iterator[SecondHost]:
 def _stranger(found: re.Match[str], documents: Documents, secrets: set[str]) -> str:
     """The host of a written-down address, where it is nobody's whom the documents or a secret's name tell."""
     host = host_of(found["url"]).name
-    known = not is_remote(host) or documents.names(host) or any(services().owns(name, host) for name in secrets)
+    known = is_near(host) or documents.names(host) or any(services().owns(name, host) for name in secrets)
     return "" if known else host
 
 

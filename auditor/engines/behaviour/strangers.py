@@ -15,12 +15,12 @@ from skillkeep.auditor.engines.behaviour.acts import Act
 from skillkeep.auditor.engines.behaviour.defaults import default_hosts
 from skillkeep.auditor.engines.behaviour.documents import Documents
 from skillkeep.auditor.engines.interface import SourceTree
-from skillkeep.auditor.engines.network import host_of
+from skillkeep.auditor.engines.network import is_near
 from skillkeep.auditor.engines.tables import table
 from skillkeep.auditor.interface import Capability
 from skillkeep.auditor.services import services
 
-__all__ = ["READS", "SENDS", "Stranger", "is_remote", "strangers"]
+__all__ = ["READS", "SENDS", "Stranger", "strangers"]
 
 Stranger = tuple[Act, str, bool]  # the sending act, why its host is a stranger, and whether it may be an account
 
@@ -39,12 +39,6 @@ _ANSWERED: Final = re.compile(  # the rest of a line, or the last one of a few, 
 _PROGRAM: Final = 4  # lines of such a program in which it reads
 _SAID_TO_SEND: Final = r"\b(?:apis?|endpoints?|webhooks?|cloud|upload\w*)\b|接口|上传|推送"
 """What is then sent to a host that no document names is shown as its connection is: nothing private was read near."""
-_LOCAL: Final = re.compile(
-    r"^(?:\*$|localhost|127\.|(?:22[4-9]|23\d)\.\d+\.\d+\.\d+$|255\.255\.255\.255$"  # groups in one's own network
-    r"|100\.(?:6[4-9]|[7-9]\d|1[01]\d|12[0-7])\.\d+\.\d+$|"  # a provider's or an overlay's own (RFC 6598)
-    r"0\.0\.0\.0|\[?::1|10\.|192\.168\.|172\.(?:1[6-9]|2\d|3[01])\.|host\.docker\.|.*\.local$)"
-)
-_PROVIDERS: Final = frozenset({"169.254.169.254", "fd00:ec2::254"})  # answer the machine itself, and keep nothing
 _EXAMPLES: Final = frozenset(  # made for examples: they keep nothing, and nobody reads what is sent
     {"jsonplaceholder.typicode.com", "httpbin.org", "reqres.in", "dummyjson.com", "postman-echo.com"}
 )
@@ -54,7 +48,7 @@ def strangers(tree: SourceTree, acts: Sequence[Act], documents: Documents) -> It
     """Sends of local data to hosts that nobody named, and any send by a tool that promised to send nothing."""
     hosts: dict[str, list[Capability]] = {}
     for each in tree.capabilities:
-        if each.kind == "network" and not _LOCAL.match(each.value) and each.value not in _EXAMPLES | _PROVIDERS:
+        if each.kind == "network" and not is_near(each.value) and each.value not in _EXAMPLES:
             hosts.setdefault(each.evidence.path, []).append(each)
     _add_defaults(tree, acts, hosts)
     for act in acts:
@@ -77,7 +71,7 @@ def _add_defaults(tree: SourceTree, acts: Sequence[Act], hosts: dict[str, list[C
             if path not in known:
                 known[path] = list(default_hosts(tree, path))
             for host in known[path]:
-                if not _LOCAL.match(host) and host not in _EXAMPLES | _PROVIDERS:
+                if not is_near(host) and host not in _EXAMPLES:
                     hosts.setdefault(path, []).append(replace(each, value=host))
 
 
@@ -163,8 +157,3 @@ def _is_answer(tree: SourceTree, act: Act, read: Act) -> bool:
     lines = (file.text or "").split("\n")[max(read.line - _PROGRAM, act.line - 1) : read.line]
     found = [given for line in lines for given in _ANSWERED.finditer(line)]
     return bool(found) and (found[-1]["by"] in {"curl", "wget"} or read.line > act.line)
-
-
-def is_remote(value: str) -> bool:
-    """True for a host that is neither this machine nor unknown."""
-    return not _LOCAL.match(value) and not host_of(value).local

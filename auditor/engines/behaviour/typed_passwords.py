@@ -9,9 +9,8 @@ from typing import Final
 
 from skillkeep.auditor.engines.behaviour.acts import code_of
 from skillkeep.auditor.engines.behaviour.documents import Documents
-from skillkeep.auditor.engines.behaviour.strangers import is_remote
 from skillkeep.auditor.engines.interface import Context, SourceTree
-from skillkeep.auditor.engines.network import host_of
+from skillkeep.auditor.engines.network import host_of, is_near
 from skillkeep.auditor.interface import Location
 from skillkeep.auditor.lazily import lazily
 
@@ -43,6 +42,6 @@ def typed_passwords(tree: SourceTree, documents: Documents) -> Iterator[Typed]:
             for found in islice(sent.finditer(text), _MOST) if typed else ():
                 address = _ADDRESS.search(found[0])
                 host = host_of(address[0]).name if address else ""
-                if host and is_remote(host) and not documents.names(host, exact=True):
+                if host and not is_near(host) and not documents.names(host, exact=True):
                     shown = found[0].strip()[:200]
                     yield segment.locate(found.start(), found.end()), shown, f"what the user types is sent to {host}"

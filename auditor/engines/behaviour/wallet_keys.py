@@ -13,9 +13,8 @@ from typing import Final
 
 from skillkeep.auditor.engines.behaviour.followed import Asked, followed
 from skillkeep.auditor.engines.behaviour.given import body_below, names_given, with_given
-from skillkeep.auditor.engines.behaviour.strangers import is_remote
 from skillkeep.auditor.engines.interface import Segment
-from skillkeep.auditor.engines.network import host_of
+from skillkeep.auditor.engines.network import host_of, is_near
 from skillkeep.auditor.interface import Location
 from skillkeep.auditor.lazily import lazily
 from skillkeep.auditor.patterns import RarePattern
@@ -177,7 +176,7 @@ def _host(statement: str, given: dict[str, str]) -> str:
     """The host that a request of `statement` goes to, where it is written down and somebody else's."""
     found = _ADDRESS.search(with_given(statement, given)) if _REQUEST.search(statement) else None
     host = host_of(found[0]).name if found else ""
-    return host if host and is_remote(host) else ""
+    return host if host and not is_near(host) else ""
 
 
 def _own(text: str) -> dict[str, re.Match[str]]:

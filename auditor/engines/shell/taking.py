@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ipaddress
 import re
 from collections.abc import Iterator
 from itertools import pairwise
@@ -20,13 +19,6 @@ _OPENING: Final = re.compile(r"\bopen[ \t]+([^\s;]+)")
 _SETTING: Final = re.compile(r"\b(?:host|HostName)=([^\s'\";]+)", re.IGNORECASE)  # of a connection, or of ssh's -o
 _WHOLE: Final = re.compile(r"(?:^| )-\w*[raR]")  # folders with what is in them
 _VALUED: Final = re.compile(r"-[bcDEeFIiJLlmOopQRSWw]")  # options of ssh that take the next word
-_SHOWN: Final = re.compile(r"(?:.*\.)?example\.(?:com|org|net)")  # hosts of documentation
-_PRIVATE: Final = tuple(
-    map(
-        ipaddress.ip_network,
-        ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "169.254.0.0/16", "100.64.0.0/10", "fc00::/7", "fe80::/10"),
-    )
-)
 
 
 class Taking:
@@ -117,6 +109,4 @@ def _is_theirs(place: str) -> bool:
 def _is_elsewhere(text: str) -> bool:
     """True where `text` names a host that is neither of this network nor one of documentation."""
     host = host_of(text)
-    if "." not in host.name or host.local or host.name.startswith("*") or _SHOWN.fullmatch(host.name):
-        return False
-    return not host.bare or not any(ipaddress.ip_address(host.name) in network for network in _PRIVATE)
+    return "." in host.name and not (host.near or host.shown or host.name.startswith("*"))
