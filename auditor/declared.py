@@ -38,13 +38,16 @@ _KEY_OF = re.compile(  # "an OpenAI API key", "your Anthropic + ElevenLabs API k
 )
 _KEY = re.compile(r" (?:API|api|access) (?:key|token)")  # in what `_KEY_OF` matches
 _HOMEPAGE = re.compile(r"https://(?:www\.)?(?P<host>[A-Za-z0-9.-]{4,200})/?")  # below a path, many have a place
+_NAME_ALONE = re.compile(r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+[ \t]*(?:(?:#|//|--|[-–—:])[ \t].*)?$")
+_ASKS = re.compile(r"(?i)^(?:#|//)[ \t].*\b(?:set|needs?|requires?|required|provide|configure|export|optional)\b")
 _MAX_NODES = 2_000
 
 
 def declared_names(files: Iterable[SourceFile]) -> frozenset[str]:
     """Every variable named in prose, front matter or an example of the environment, set in a fence, or required.
 
-    A fence that merely reads a variable declares nothing: code cannot excuse itself.
+    A fence that merely reads a variable declares nothing: code cannot excuse itself. A comment line of a page's fence
+    that asks for one, or a line that is a name alone, is there to be read, as the prose around it.
     """
     names: set[str] = set()
     for file in files:
@@ -118,6 +121,8 @@ def _set_in(code: str) -> Iterator[str]:
     """Variables that the user is shown how to set; a line that reads one shows nothing."""
     if "_" not in code:
         return
+    for line in _told_in(code):
+        yield from _variables(line)
     data = code.encode()
     for hit in _patterns().find(1, data, len(data)):
         told = {key: data[start:end].decode(errors="replace") for key, (start, end) in hit.groups.items()}
@@ -125,6 +130,14 @@ def _set_in(code: str) -> Iterator[str]:
         value = told.get("value") or told.get("text") or ""
         if name not in value and not _READS.search(value):
             yield name
+
+
+def _told_in(code: str) -> Iterator[str]:
+    """The lines of a fence that are a comment which asks for something, or one name with or without a comment."""
+    for line in code.split("\n"):
+        shown = line.lstrip()
+        if _ASKS.match(shown) or _NAME_ALONE.match(shown):
+            yield shown
 
 
 def _services(text: str) -> set[str]:

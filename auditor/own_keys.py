@@ -66,7 +66,7 @@ def own_keys(
             name
             for name in kept
             if name in sent
-            or not imported.isdisjoint(known.words(name))
+            or not imported.isdisjoint({*known.words(name), *_modules(name)})
             or any(known.owns(name, host) for host in hosts)
         }
     )
@@ -112,7 +112,8 @@ def _importing() -> Pattern:
 
 
 def _modules(name: str) -> frozenset[str]:
-    words = [word for word in services().words(name) if word in services().shared]
+    known = services()
+    words = [word for word in known.words(name) if word in known.shared or word in known.known_as]
     return frozenset(words).union(*(_libraries().get(word, ()) for word in words))
 
 

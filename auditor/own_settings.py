@@ -26,6 +26,10 @@ _ADDRESSES = (
     "API_HOST",
     "WEBHOOK",
     "WEBHOOK_URL",
+    "SMTP_HOST",
+    "SMTP_SERVER",
+    "IMAP_HOST",
+    "IMAP_SERVER",
 )
 
 

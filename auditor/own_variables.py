@@ -63,8 +63,8 @@ def _before_command(name: str) -> re.Pattern[str]:
 
 
 def _sets(text: str, name: str) -> bool:
-    """True where `text` sets the variable, and always to something else."""
-    values = _given(text, name)
+    """True where `text` sets the variable, and always to something else; it may be empty at first."""
+    values = [value for value in _given(text, name) if value.strip("\"'")]
     return bool(values) and all(_tells(value, name, text) for value in values)
 
 

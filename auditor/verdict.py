@@ -12,6 +12,7 @@ from skillkeep.auditor.collect import Raw
 from skillkeep.auditor.engines.intent.described import DESCRIBED
 from skillkeep.auditor.engines.tables import secrets, table
 from skillkeep.auditor.interface import Capability, Finding, Severity, Verdict, fingerprint_of
+from skillkeep.auditor.own_keys import is_valuable
 from skillkeep.auditor.pages import is_data, is_instructing, is_of_reference, is_told_by_name
 from skillkeep.auditor.rulebook import Rulebook
 from skillkeep.auditor.services import hosts_by_place, services
@@ -175,12 +176,25 @@ def implied(
         marks |= set() if known.is_shared(name) else {mark[1:] for mark in marks if mark[0] == "="}
         if (words and not named.isdisjoint(marks)) or any(known.is_same(name, other) for other in secret):
             found.add(name)
+        if any(_is_told_by(name, other) for other in secret):
+            found.add(name)
     strays = {
         subject
         for subject, reached in _sent(raws, capabilities)
         if known.is_shared(subject) and any("*" not in host and not known.owns(subject, host) for host in reached)
     }
     return frozenset(found - strays)
+
+
+def _is_told_by(name: str, declared: str) -> bool:
+    """True for what a declared name tells of, too: ``PRIVATE_KEY`` is there to be ``WALLET_PRIVATE_KEY``, and
+    ``ACME_ACCESS_KEY`` belongs to ``ACME_SECRET_KEY``, which gives more."""
+    known = services()
+    words = known.words(name)
+    if not words:
+        return declared.upper().endswith(f"_{name.upper()}")
+    same = words == known.words(declared) and not known.is_shared(name)
+    return same and (is_valuable(declared) or not is_valuable(name))
 
 
 def _sent(raws: Sequence[Raw], capabilities: Iterable[Capability]) -> list[tuple[str, set[str]]]:

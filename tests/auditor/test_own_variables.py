@@ -21,6 +21,12 @@ def test_a_variable_that_a_script_read_in_before_sets_warns(value: str) -> None:
     assert verdict(show=SHOW, common=f"load() {{\n  CRED_TOKEN={value}\n}}\nload\n") is Verdict.WARN
 
 
+def test_a_variable_that_is_empty_at_first_warns() -> None:
+    assert verdict(show=SHOW, common='CRED_TOKEN=""\nload() {\n  CRED_TOKEN="$2"\n}\nload\n') is Verdict.WARN
+    taken = 'CRED_TOKEN=""\nCRED_TOKEN="${CRED_TOKEN:-}"\n'
+    assert verdict(show=SHOW, common=taken) is Verdict.FAIL
+
+
 @pytest.mark.parametrize(
     "common",
     [
