@@ -43,6 +43,8 @@ _CONNECTS = lazily(
     r"|\burllib\b|\bsocket\b|\bgit[ \t]+(?:push|credential|bundle|send-\w+|remote[ \t]+add)\b"
     r"|base64[ \t]+-|b64decode|frombase64|/dev/(?:tcp|udp)/|\beval\b|\biex\b|\bxxd[ \t]+-r"
 )
+_PAGES = (".md", ".mdx", ".markdown")
+_FENCE = re.compile(r"[ \t]*(?:[-*>][ \t]+)?(?:`{3,}|~{3,})")
 _PRINTED = lazily(r"(?m)^[ \t]*echo[ \t]+(?:-[en]+[ \t]+)?(?:\"[^\"`$\n]*\"|'[^'\n]*')[ \t]*$")  # for a reader
 
 
@@ -53,12 +55,24 @@ def told_schedules(
 
     `pages` are the tool's files of text, `text_of` a path; both are read when there is such a finding.
     """
-    making = {raw.finding.location.path for raw in raws if raw.subject.lower() in JOBS}
-    if not making or any(_BROUGHT.search(_PRINTED.sub("", text_of(path))) for path in making):
+    making = {(raw.finding.location.path, raw.finding.location.line) for raw in raws if raw.subject.lower() in JOBS}
+    if not making or any(_BROUGHT.search(_PRINTED.sub("", _around(text_of(path), path, at))) for path, at in making):
         return frozenset()
     if not any(_tells(page) for page in pages()):
         return frozenset()
     return frozenset(raw.subject for raw in raws if raw.subject.lower() in JOBS)
+
+
+def _around(text: str, path: str, number: int) -> str:
+    """What makes a job at that line: a whole program, of a page the fence that it stands in."""
+    if not path.lower().endswith(_PAGES):
+        return text
+    lines = text.split("\n")
+    fences = [at for at, line in enumerate(lines, 1) if _FENCE.match(line)]
+    before, after = [at for at in fences if at < number], [at for at in fences if at > number]
+    if len(before) % 2 == 0 or not after:
+        return text
+    return "\n".join(lines[before[-1] : after[0] - 1])
 
 
 def _tells(page: SourceFile, told: re.Pattern[str] = _TOLD) -> bool:

@@ -97,7 +97,7 @@ def product(name: str) -> str:
     Empty where that is too short to be anybody's.
     """
     table_of_shell = table("shell")
-    common = {*table_of_shell["names_of_nobody"], *table_of_shell["kinds_of_program"]}
+    common = {"A", "AN", "THE", *table_of_shell["names_of_nobody"], *table_of_shell["kinds_of_program"]}
     left = "".join(word for word in re.findall(r"[A-Z0-9]+", name.upper()) if word not in common)
     return left if len(left) >= _SHORTEST_PRODUCT else ""
 

@@ -146,6 +146,7 @@ def test_the_name_of_a_host_is_taken_whole() -> None:
         "https://raw.githubusercontent.com/somebody/quoddle-notes-cli/v1.2/install.sh",
         "https://github.com/somebody/quoddle-notes/releases/latest/download/install.sh",
         "https://github.com/somebody/quoddle-notes/raw/main/install.sh",
+        "https://github.com/somebody/the-quoddle-notes/raw/main/install.sh",
         "https://gitee.com/somebody/quoddle-notes/raw/main/install.sh",
         "https://gitlab.com/somebody/quoddle-notes/-/raw/main/install.sh",
     ],

