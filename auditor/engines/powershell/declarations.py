@@ -16,11 +16,14 @@ _ACCESS: Final = r"(?:public |internal |private )?"
 _IMPORT: Final = (
     r"\[DllImport\(\"(?:user32|dwmapi|shcore)(?:\.dll)?\"(?:, ?\w+ ?= ?[\w.]+)*\)\] ?"
     r"(?:\[return: ?MarshalAs\([\w.]+\)\] ?)?"
-    rf"{_ACCESS}static extern [\w.]+ (?P<name>\w+) ?\([\w.,\[\] ]*\) ?;"
+    rf"{_ACCESS}static extern [\w.]+ (?P<name>\w+) ?\((?P<taken>[\w.,\[\] ]*)\) ?;"
 )
 _FUNCTION: Final = lazily(_IMPORT)
+_DELEGATE: Final = re.compile(rf"{_ACCESS}delegate [\w.]+ (?P<name>\w+) ?\([\w.,\[\] ]*\) ?;")
+_CALLS_BACK: Final = {"EnumWindows": 0, "EnumChildWindows": 1}  # which argument Windows calls
 _DECLARED: Final = (  # each leaves nothing of itself; what encloses others comes last
     _FUNCTION,
+    _DELEGATE,
     re.compile(r"using [\w.]+ ?;"),
     re.compile(rf"{_ACCESS}const \w+ \w+ ?= ?[\w.-]+ ?;"),
     re.compile(
@@ -36,8 +39,19 @@ def only_declares(source: str) -> bool:
     rest = " ".join(_COMMENT.sub(" ", source).split())
     known = frozenset(table("powershell")["window_functions"])
     names = [found["name"] for found in _FUNCTION.finditer(rest)]
-    if len(source) > _LONGEST or not names or not known.issuperset(names):
+    if len(source) > _LONGEST or not names or not known.issuperset(names) or not _calls_back_to_code(rest):
         return False
     for declaration in _DECLARED:
         rest = declaration.sub("", rest)
     return not rest.strip("; ")
+
+
+def _calls_back_to_code(source: str) -> bool:
+    """True where whatever Windows calls back is of a type that the source declares: an address could be anything."""
+    declared = {found["name"] for found in _DELEGATE.finditer(source)}
+    for found in _FUNCTION.finditer(source):
+        if (at := _CALLS_BACK.get(found["name"])) is not None:
+            taken = found["taken"].split(",")
+            if at >= len(taken) or declared.isdisjoint(taken[at].split()[:1]):
+                return False
+    return True

@@ -79,3 +79,31 @@ def test_curl_beside_a_line_of_powershell_is_told_its_address() -> None:
 )
 def test_an_option_with_an_address_is_not_the_address(code: str) -> None:
     assert script(f"$u = Get-Content u.txt\n{code}\n") is Verdict.FAIL
+
+
+LISTED = (
+    'Add-Type @"\nusing System;\nusing System.Text;\nusing System.Runtime.InteropServices;\npublic class Boxes {{\n'
+    "  public delegate bool Each(IntPtr h, IntPtr l);\n"
+    '  [DllImport("user32.dll")] public static extern bool {called};\n'
+    '  [DllImport("user32.dll", CharSet=CharSet.Auto)]\n'
+    '  public static extern int GetWindowText(IntPtr h, StringBuilder s, int n);\n}}\n"@\n'
+)
+
+
+@pytest.mark.parametrize("called", ["EnumWindows(Each e, IntPtr l)", "EnumChildWindows(IntPtr h, Each e, IntPtr l)"])
+def test_windows_may_be_listed_by_a_declared_function(called: str) -> None:
+    assert script(LISTED.format(called=called)) is not Verdict.FAIL
+
+
+@pytest.mark.parametrize(
+    "called",
+    [
+        "EnumWindows(IntPtr e, IntPtr l)",
+        "EnumWindows(IntPtr e, Each l)",
+        "EnumWindows(IntPtr Each, IntPtr l)",
+        "EnumChildWindows(Each h, IntPtr e, IntPtr l)",
+        "EnumWindows()",
+    ],
+)
+def test_an_address_that_windows_calls_is_refused(called: str) -> None:
+    assert script(LISTED.format(called=called)) is Verdict.FAIL
