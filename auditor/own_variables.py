@@ -1,4 +1,4 @@
-"""Variables that the tool's own scripts set: what they are made of is judged where they are set."""
+"""Variables that the tool's own scripts set, which are judged where they are set, and other names of a declared one."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from skillkeep.auditor.lazily import lazily
 from skillkeep.auditor.own_keys import is_valuable
 from skillkeep.auditor.services import services
 
-__all__ = ["set_variables"]
+__all__ = ["other_names", "set_variables"]
 
 _READ = "code-credential-env"
 _SENT = "code-credential-sent"
@@ -22,6 +22,11 @@ _SOURCED = lazily(
     r"(?m)^[ \t]*(?:source|\.)[ \t]+[\"']?[^\s;&|#]{0,3}[^\n;&|#]{0,80}?/(?P<tail>[\w./-]{1,80}\.(?:ba|z)?sh)\b"
 )
 _NAMED = re.compile(r"\$\{?([A-Za-z_]\w*)")
+_OR_ELSE = re.compile(  # what stands between the names: the first one's end, "or else", and how the second is asked for
+    r"[\"'\])]{0,3}(?:,[ \t]*(?:None|\"\"|''))?\)?(?:\.trim\(\)|\.strip\(\))?[ \t]*(?:or|\|\||\?\?|,)[ \t]*"
+    r"(?:os\.environ\.get\(|os\.environ\[|os\.getenv\(|environ\.get\(|getenv\(|process\.env[.\[])[\"']?"
+    r"|:-\$\{?"
+)
 _MOST_STEPS = 4
 _VALUE = r"(?P<value>\"[^\"\n]*\"?|'[^'\n]*'|[^\s\"';&|]+)"
 
@@ -45,6 +50,37 @@ def set_variables(raws: Sequence[Raw], text_of: Callable[[str], str]) -> frozens
         and not (is_valuable(name) and any(raw.finding.rule == _SENT for raw in listed))
         and all(_is_set(name, raw, text_of) for raw in listed)
     )
+
+
+def other_names(raws: Sequence[Raw], declared: frozenset[str], text_of: Callable[[str], str]) -> frozenset[str]:
+    """Keys of nobody else that every line which reads one takes instead of a declared one, and as that one.
+
+    ``os.environ.get("ACME_KEY") or os.environ.get("OLD_ACME_KEY")``: what may be done with the one is done with it.
+    """
+    lines: dict[str, list[str]] = defaultdict(list)
+    for raw in raws:
+        if raw.subject and raw.finding.rule == _READ:
+            text = text_of(raw.finding.location.path).split("\n")
+            lines[raw.subject] += text[max(raw.finding.location.line - 1, 0) :][:1] or [""]
+    known = services()
+    asked = [name for name in declared if secrets().variable(name)]
+    return frozenset(
+        name
+        for name, read in lines.items()
+        if name not in declared
+        and not known.is_shared(name)
+        and not is_valuable(name)
+        and all(any(_is_instead(name, other, line) for other in asked) for line in read)
+    )
+
+
+def _is_instead(name: str, declared: str, line: str) -> bool:
+    """True where `line` takes one of the two variables, or else the other, whose names stand nowhere else in it."""
+    first, second = (re.search(rf"(?<![\w]){each}(?!\w)", line) for each in (declared, name))
+    if first is None or second is None or line.count(name) > 1 or line.count(declared) > 1:
+        return False
+    between = line[min(first.end(), second.end()) : max(first.start(), second.start())]
+    return _OR_ELSE.fullmatch(between) is not None
 
 
 def _is_set(name: str, raw: Raw, text_of: Callable[[str], str]) -> bool:

@@ -28,7 +28,7 @@ from skillkeep.auditor.own_installers import own_installers, own_instructions, o
 from skillkeep.auditor.own_keys import own_keys
 from skillkeep.auditor.own_schedules import told_hooks, told_schedules
 from skillkeep.auditor.own_settings import self_hosted
-from skillkeep.auditor.own_variables import set_variables
+from skillkeep.auditor.own_variables import other_names, set_variables
 from skillkeep.auditor.pages import looked_up_pages
 from skillkeep.auditor.patterns import forget_compiled
 from skillkeep.auditor.rulebook import Rulebook, default_rulebook
@@ -301,6 +301,7 @@ def _answer(audit: _Audit, tree: SourceTree, digest: str) -> dict[str, Any]:
         programs = (file.text or "" for file in texts.values() if file.is_program)
         own |= own_keys(collector.raws, collector.capabilities, text_of, programs)
         own |= set_variables(collector.raws, text_of)
+        own |= other_names(collector.raws, told | own, text_of)
         own |= told_schedules(collector.raws, texts.values, text_of)
         own |= told_hooks(collector.raws, texts.values, text_of)
         own |= own_entries(collector.raws, collector.capabilities, named, text_of, partial(_pages, texts))
