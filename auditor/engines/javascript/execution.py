@@ -324,7 +324,8 @@ class Execution:
                 message = f"{path} runs code from {text.replace(HOLE, '…')[:120]}"
                 fenced = "".join(self._site.segment.provenance[:1]).startswith("fence")
                 page = fenced and _PAGE.search(self._site.segment.text)
-                severity = Severity.WARN if page else None  # an example of what a page has its visitors' browsers load
+                listed = text.startswith(self._words.vendors) and ".." not in text and HOLE not in text
+                severity = Severity.WARN if page or listed else None  # what a page has its visitors' browsers load
                 self._site.report("javascript-downloaded-execution", node, message, severity=severity)
         if not value.texts and "download" in self._site.flow.labels(argument, scope):
             self._site.report("javascript-downloaded-execution", node, f"{path} loads what came from the network")

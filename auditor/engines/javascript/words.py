@@ -83,6 +83,7 @@ class Words:
     place_keys: tuple[str, ...]
     login_keys: tuple[str, ...]
     settings: SettingsWords
+    vendors: tuple[str, ...]
     heads: frozenset[str]
 
     @property
@@ -170,5 +171,6 @@ def words() -> Words:
             frozenset(data["settings"]["schemas"]), frozenset(data["settings"]["refined"]),
             data["settings"]["checks"], data["settings"]["readers"],
         ),
+        tuple(data["vendors_libraries"]),
         frozenset(name.partition(".")[0].partition("(")[0] for name in names) | _STRUCTURE,
     )  # fmt: skip

