@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from skillkeep.auditor.engines.interface import Context
 from skillkeep.auditor.engines.javascript.inner import inner_nodes
+from skillkeep.auditor.engines.javascript.program import class_around
 from skillkeep.auditor.engines.javascript.scopes import FUNCTIONS, Scope
 from skillkeep.auditor.engines.javascript.site import Site
 from skillkeep.auditor.engines.javascript.texts import HOLE, string_value, unescape
@@ -28,6 +29,10 @@ _MOST_CLIMBED: Final = 48
 _SHORTEST: Final = 8
 _SHOWN: Final = ("console.", "process.stdout.", "process.stderr.", "process.emitWarning")
 _ERRORS: Final = re.compile(r"(?:^|\.)\w*Error$")
+_LANGUAGE_ERRORS: Final = frozenset(
+    {"AggregateError", "Error", "EvalError", "RangeError", "ReferenceError", "SyntaxError", "TypeError", "URIError"}
+)
+_MOST_EXTENDED: Final = 8
 _CODE: Final = re.compile(r"\b(?:require|import|process|globalThis|eval|fetch|Function)\b\s*[(.\[]")
 _THROUGH: Final = frozenset(
     {
@@ -81,7 +86,7 @@ class Lost:
             callee = node.child_by_field_name("function") or node.child_by_field_name("constructor")
             if callee is None or not (lost or self._looks_like_runner(callee, scope)):
                 continue
-            if self._is_shown(node, scope):
+            if self._is_shown(node, scope) or self._makes_error(callee, scope):
                 continue
             arguments = self._site.resolver.arguments(node)
             for argument in arguments:
@@ -151,6 +156,16 @@ class Lost:
                 if source.startswith(_SHOWN) or _ERRORS.search(source):
                     return True
             inner = inner.parent
+        return False
+
+    def _makes_error(self, callee: Node, scope: Scope) -> bool:
+        """``super(message)`` in a class that extends an error of the language, directly or through others here."""
+        around = class_around(callee) if callee.type == "super" else None
+        name = self._program.base(around) if around is not None else ""
+        for _ in range(_MOST_EXTENDED):
+            if name in _LANGUAGE_ERRORS:
+                return scope.lookup(name) is None
+            name = self._program.bases.get(name, "")
         return False
 
     def _is_lost(self) -> bool:

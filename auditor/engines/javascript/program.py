@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from skillkeep.auditor.syntax import Syntax
     from skillkeep.auditor.syntax.grammars import Node
 
-__all__ = ["Program", "read_program"]
+__all__ = ["Program", "class_around", "read_program"]
 
 _DEEPEST: Final = 200  # functions in functions
 _NESTED: Final = 24  # nodes between a call of ``super`` and its class
@@ -95,7 +95,8 @@ class Program:
             if node.type == "new_expression" and callee is not None and callee.type == "identifier":
                 found.setdefault(self.name(callee), []).append((node, scope))
             elif callee is not None and callee.type == "super":
-                home = self._class_around(node)
+                around = class_around(node)
+                home = self.class_name(around) if around is not None else ""
                 found.setdefault(self.bases.get(home, ""), []).append((node, scope))
         own = set(self.constructors.values())
         for name, base in self.bases.items():
@@ -103,20 +104,19 @@ class Program:
                 found.setdefault(base, []).extend(found.get(name, ()))
         return found
 
-    def _class_around(self, node: Node) -> str:
-        inner: Node | None = node
-        for _ in range(_NESTED):
-            inner = inner.parent if inner is not None else None
-            if inner is not None and inner.type in CLASSES:
-                return self.class_name(inner)
-        return ""
-
     def class_name(self, node: Node) -> str:
         """The name of a class, or of the constant that it is put into."""
         name = node.child_by_field_name("name")
         if name is None and node.parent is not None and node.parent.type == "variable_declarator":
             name = node.parent.child_by_field_name("name")
         return self.name(name) if name is not None else ""
+
+    def base(self, node: Node) -> str:
+        """What a class extends, when that is a name."""
+        inner = next((child for child in node.named_children if child.type == "class_heritage"), None)
+        while inner is not None and inner.type in {"class_heritage", "extends_clause"}:
+            inner = next(iter(inner_nodes(inner)), None)
+        return self.name(inner) if inner is not None and inner.type == "identifier" else ""
 
     @cached_property
     def method_calls(self) -> dict[str, list[tuple[Node, Scope]]]:
@@ -147,6 +147,16 @@ class Program:
         scope.bind(name, binding)
         if binding.node is not None and binding.node.type in FUNCTIONS and binding.kind == "value":
             self.named[binding.node.id] = (scope, name)
+
+
+def class_around(node: Node) -> Node | None:
+    """The class in whose constructor ``super`` is called."""
+    inner: Node | None = node
+    for _ in range(_NESTED):
+        inner = inner.parent if inner is not None else None
+        if inner is not None and inner.type in CLASSES:
+            return inner
+    return None
 
 
 def read_program(syntax: Syntax) -> Program:
@@ -355,15 +365,8 @@ class _Walk:
             self._program.bind(scope, self._program.name(name), Binding("class", node, scope))
         for child in node.named_children:
             if child.type == "class_heritage":
-                self._program.bases[self._program.class_name(node)] = self._base(child)
+                self._program.bases[self._program.class_name(node)] = self._program.base(node)
         self._rest(node, scope, name)
-
-    def _base(self, heritage: Node) -> str:
-        """What a class extends, when that is a name."""
-        inner: Node | None = heritage
-        while inner is not None and inner.type in {"class_heritage", "extends_clause"}:
-            inner = next(iter(inner_nodes(inner)), None)
-        return self._program.name(inner) if inner is not None and inner.type == "identifier" else ""
 
     def _function(self, node: Node, scope: Scope) -> None:
         program = self._program

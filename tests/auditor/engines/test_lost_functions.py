@@ -159,6 +159,27 @@ def test_what_is_shown_listed_or_searched_for_is_no_command() -> None:
     assert [each for each in report.findings if each.severity is Severity.FAIL] == []
 
 
+FAILED = (
+    f"const cp = wrap({MODULE});\nclass Failed extends Error {{ constructor(text) {{ super(text); }} }}\n"
+    "class Refused extends Failed { constructor(text) { super(text); } }\n"
+    f"{GET}.then(t => {{ throw new Refused(t); }});\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "expected"),
+    [
+        ("", "", set()),
+        ("extends Error", "extends cp.Task", {"javascript-downloaded-execution"}),
+        ("class Failed", "const Error = cp.Task;\nclass Failed", {"javascript-downloaded-execution"}),
+        ("super(text); } }\nclass", "super(text); cp.get().run(text); } }\nclass", {"javascript-downloaded-execution"}),
+    ],
+)
+def test_an_error_is_given_the_text_of_an_answer_and_runs_nothing(before: str, after: str, expected: set[str]) -> None:
+    report = audit_code({"tool.js": FAILED.replace(before, after, 1) if before else FAILED})
+    assert {each.rule for each in report.findings if each.severity is Severity.FAIL} == expected
+
+
 RUBY = [
     "['COMMAND'].each(&method(:system))\n",
     "class A; def method_missing(n, *a); Kernel.send(n, *a); end; end\nA.new.system('COMMAND')\n",
