@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache, cached_property
+from itertools import pairwise
 from typing import Any, Final
 
 from skillkeep.auditor.engines.leaving import client_in
@@ -22,6 +23,14 @@ _STRUCTURE: Final = frozenset(
 _CHOSEN: Final = frozenset({"child_process", "vm"})
 _GLOBAL: Final = frozenset({"globalThis", "window", "global"})
 _THROUGH: Final = frozenset({"call", "apply", "bind"})
+_LISTING: Final = frozenset({"split()", "filter()", "map()", "slice()", "sort()", "reverse()", "match()"})
+_OF_TEXTS: Final = frozenset(
+    {
+        "at", "charAt", "concat", "endsWith", "filter", "includes", "indexOf", "lastIndexOf", "localeCompare", "map",
+        "match", "matchAll", "normalize", "padEnd", "padStart", "replace", "replaceAll", "search", "slice", "split",
+        "startsWith", "substring", "toLowerCase", "toString", "toUpperCase", "trim", "trimEnd", "trimStart",
+    }
+)  # fmt: skip
 _REACHES: Final = frozenset({"constructor", "mainModule", "binding"})  # lead from any object to what runs code
 
 
@@ -116,13 +125,16 @@ class Words:
     def is_chosen(self, path: str) -> bool:
         """True for ``globalThis[name](…)``, also through ``.call``, and for all of a dangerous module's that is chosen.
 
-        A method by its name of what was chosen from the global object is one of many.
+        A method by its name of what was chosen from the global object is one of many; one of a line that was chosen
+        from what a program has printed is a text's.
         """
         root, *names = path.split(".")
         if "?" not in names or root not in _CHOSEN | _GLOBAL:
             return False
+        if root in _CHOSEN:
+            return not _is_of_text(names)
         named = {each.removesuffix("()") for each in names[names.index("?") + 1 :]}
-        return root in _CHOSEN or "?" in named or named <= _THROUGH or not self._running.isdisjoint(named)
+        return "?" in named or named <= _THROUGH or not self._running.isdisjoint(named)
 
     @cached_property
     def _running(self) -> frozenset[str]:
@@ -134,6 +146,17 @@ class Words:
         """True for a path that leads to something the table knows, or to a file of the tool."""
         head = path.partition(".")[0].partition("(")[0]
         return head in self.heads or path.startswith("file:") or "constructor" in path or "getPrototypeOf" in path
+
+
+def _is_of_text(names: list[str]) -> bool:
+    """``execSync().split().?.trim``: each thing that is chosen is a line of a text, and a text's method is called."""
+    at = names.index("?")
+    if at < 2 or names[-1] == "?":
+        return False
+    return all(
+        before in _LISTING if each == "?" or each.isdecimal() else each.removesuffix("()") in _OF_TEXTS
+        for before, each in pairwise(names[at - 1 :])
+    )
 
 
 @cache

@@ -279,6 +279,27 @@ def test_what_lies_too_deep_to_be_followed_is_incomplete_and_not_clean() -> None
     assert audit(f"let a0 = eval;\n{chain}a200(input);\n").verdict is not Verdict.PASS
 
 
+@pytest.mark.parametrize(
+    ("source", "hidden"),
+    [
+        ("rows[process.argv[2]].trim()", False),
+        ("rows[at + 1].split(' ')[column].startsWith('v')", False),
+        ("rows[at].match(/v(.*)/)[1].slice(2)", False),
+        ("rows[at](input)", True),
+        ("rows[a][b](input)()", True),
+        ("rows[a].constructor(input)", True),
+        ("rows[at].call(null, input)", True),
+        ("rows[at].split(' ')[a][b](input)", True),
+        ("rows.map(() => ({ go: cp.exec }))[at].go(input)", True),
+        ("cp.fork('x.js')[a]({ file: input })", True),
+        ("cp.split(',')[a].trim(input)", True),
+    ],
+)
+def test_a_line_of_what_a_program_prints_is_a_text_and_no_program(source: str, hidden: bool) -> None:
+    before = "const cp = require('child_process');\nconst rows = cp.execSync('git tag').toString().split('\\n');\n"
+    assert ("javascript-hidden-execution" in found(f"{before}console.log({source});\n")) is hidden
+
+
 LISTED = """
 import {{ execSync }} from 'node:child_process';
 const own = [{{ steps: ['npm ls'] }}];
