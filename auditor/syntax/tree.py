@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import cached_property
-from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from skillkeep.auditor.engines.interface import Context
+from skillkeep.auditor.syntax.bash_repairs import repaired
 from skillkeep.auditor.syntax.grammars import UnparsedError, bare_tree
 
 if TYPE_CHECKING:
@@ -18,13 +18,9 @@ __all__ = ["Syntax", "UnparsedError", "parse", "walk"]
 
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 _CLOSING_TAG: Final = re.compile(r"</|/>")
-_HERE_TEXT: Final = re.compile(
-    rb"(?<![<\\w])<<-?[ \t]{0,9}[\"']?(?P<mark>\w{1,40})[\"']?(?=[ \t]*$|[ \t]*[|>&;)]|[ \t]+\w)", re.MULTILINE
-)
 _CONTINUATION: Final = bytes(range(0x80, 0xC0))  # bytes that do not begin a character in UTF-8
 _STRIDE: Final = 1024
 _MOST_ERRORS: Final = 1000
-_MOST_TEXTS: Final = 200
 
 
 class Syntax:
@@ -107,25 +103,11 @@ def parse(context: Context, text: str) -> Syntax:
             return syntax
         if best is None or _unread(syntax) < _unread(best):
             best = syntax
-    if context is Context.SHELL and (told := _without_false_ends(data)) != data:
+    if context is Context.SHELL and (told := repaired(data)) != data:
         syntax = Syntax(context.value, text, data, bare_tree(context.value, told))
         best = syntax if syntax.complete else best
     assert best is not None
     return best
-
-
-def _without_false_ends(data: bytes) -> bytes:
-    """`data`, just as long, where no line of a here-document only begins as its end does: the grammar stops there."""
-    for found in islice(_HERE_TEXT.finditer(data), _MOST_TEXTS):
-        mark = found["mark"]
-        body = data.find(b"\n", found.end())
-        end = re.compile(rb"\n\t*" + mark + rb"(?=\n|\Z)").search(data, body) if body >= 0 else None
-        if end is None:
-            continue
-        begun = re.compile(rb"(?<=\n)(\t*)" + mark[:1] + rb"(?=" + mark[1:] + rb")")
-        told = begun.sub(rb"\1" + (b"x" if mark[:1] != b"x" else b"y"), data[body : end.start() + 1])
-        data = data[:body] + told + data[end.start() + 1 :]
-    return data
 
 
 def walk(node: Node) -> Iterator[Node]:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, Final
 
 from skillkeep.auditor.engines.interface import Context
 from skillkeep.auditor.engines.shell.acting import Acting, only_looks
 from skillkeep.auditor.engines.shell.braces import braced
-from skillkeep.auditor.engines.shell.calls import calls_of
+from skillkeep.auditor.engines.shell.calls import calls_of, program_name
 from skillkeep.auditor.engines.shell.evaluate import HOLE, OWN_VARIABLE
 from skillkeep.auditor.engines.shell.execution import Execution
 from skillkeep.auditor.engines.shell.lookup import lookup
@@ -43,6 +44,7 @@ class Judge:
         self._reach = Reach(site, table)
         self._run_later = lookup().run_later
         self._telling = lookup().telling
+        self._reading = {*table["interpreters"], *table["sources"], *table["prefixes"], "cat", "tee"}
         self._acting = Acting(site.functions)
         self._called: dict[tuple[object, ...], frozenset[str]] = {}
         self._untold: set[str] = set()  # functions of which a call was not judged
@@ -180,20 +182,41 @@ class Judge:
         if command.loop is not None:
             self._loop(command)
         inside = list(before)
-        own |= self.script(command.body, flowing | fed, inside)
+        with self._handed_down(command.body, command.heredoc):
+            own |= self.script(command.body, flowing | fed, inside)
         first = command.body.pipelines[0].commands[0] if command.body.pipelines else None
         own |= self._reach.redirects(command, None, flowing | own)
         if first is not None and command.loop is None:
             before.extend(calls_of(first, self._site.scope, self._table))
         return flowing | own
 
+    @contextmanager
+    def _handed_down(self, body: Script, given: Word | None) -> Iterator[None]:
+        """``{ bash; } <<EOF``: what a block is fed is read by those commands in it that read their input."""
+        firsts = [pipeline.commands[0] for pipeline in body.pipelines] if given is not None else []
+        fed = [first for first in firsts if self._reads_on(first)]
+        for command in fed:
+            command.heredoc = given
+        yield
+        for command in fed:
+            command.heredoc = None
+
+    def _reads_on(self, command: Command) -> bool:
+        if command.function or command.heredoc is not None or any(operator == "<" for operator, _ in command.redirects):
+            return False
+        return command.body is not None or (
+            bool(command.words) and program_name(command.words[0].literal or "") in self._reading
+        )
+
     def _function(self, call: Call, flowing: frozenset[str], before: list[Call]) -> frozenset[str]:
         """A function of the script: judged again with these arguments when they tell something."""
         known = self._site.printed_by.get(call.name)
         self._called_at.setdefault(call.name, set()).add(call.command.start)
         arguments = [(text, self._labels(word)) for text, word in zip(call.arguments, call.words, strict=False)]
-        key = (call.name, flowing, *arguments)
-        telling = known is None or call.name in self._site.doubts or self._tells(call.name, flowing, arguments)
+        given, body = call.command.heredoc, self._site.functions[call.name]
+        key = (call.name, flowing, given.start if given is not None else -1, *arguments)
+        telling = known is None or given is not None or call.name in self._site.doubts
+        telling = telling or self._tells(call.name, flowing, arguments)
         if key in self._called or not telling:
             return self._called.get(key) or known or _NOTHING
         if self._depth >= _DEEPEST_CALL or len(self._called) >= _MOST_CALLS:
@@ -202,8 +225,8 @@ class Judge:
         self._called[key] = known or _NOTHING
         self._depth += 1
         outer, self._site.defining = self._site.defining, ""
-        with self._site.scope.called_with(arguments):
-            printed = self.script(self._site.functions[call.name], flowing, before)
+        with self._site.scope.called_with(arguments), self._handed_down(body, given):
+            printed = self.script(body, flowing, before)
         self._site.defining = outer
         self._depth -= 1
         self._site.printed_by[call.name] = (known or _NOTHING) | (printed - flowing)

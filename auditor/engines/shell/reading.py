@@ -24,7 +24,7 @@ _ZSH_FILE: Final = re.compile(r"(?<=\s)=\((?=[^()\n]*\))")
 _BRACES: Final = re.compile(r"\{([^\s{},;]+,[^\s{};]*)\}")
 _CONTINUED: Final = re.compile(r"\\\n([^\s\\]+)")
 _FOREIGN: Final = re.compile(r"[^\0-\x7f]")
-_BOTH_WAYS: Final = re.compile(r"(?<=[\s\d])<>(?=[ \t]*[\"']?[/$])")
+_BOTH_WAYS: Final = re.compile(r"(?<=[\s\d}])<>(?=[ \t]*[\"']?[\w/$])")
 _BASE: Final = re.compile(r"(?<![\w$#])\d{1,2}#(?=[\w$])")
 _OFFSET: Final = re.compile(r"(\$\{\w+(?:\[[@*]\])?:)\$(?=\w+[:}])")
 _AMPERSAND: Final = lazily(r"(\$\{\w+:[+=-][^{}\n]{0,60}\$\{\w+\})&(?=\})")  # ends a command for the grammar
@@ -72,6 +72,7 @@ def _without_placeholders(text: str) -> str:
 
 def _as_bash(text: str, name: str) -> str:
     """Other shells' and make's spellings in those of bash, each as long as before."""
+    text = f" {text[1:]}" if text.startswith("\ufeff") else text
     if name.endswith(".fish"):
         return _FISH_COMMAND.sub(r"`\1`", text)
     if name.endswith((".mk", "makefile")):
@@ -96,7 +97,7 @@ def _unbraced(found: re.Match[str]) -> str:
 
 
 def _plain(found: re.Match[str]) -> str:
-    return re.sub(r"\W", " ", found[0])
+    return re.sub(r"[^\w']", " ", found[0])
 
 
 def _blank(found: re.Match[str]) -> str:

@@ -221,7 +221,7 @@ class Statements:
         targets = [child for child in children[1:] if child.type != "ERROR"]
         if not targets:
             return []
-        if operator == "<<<":
+        if self._text.startswith("<<<", children[0].start_byte):  # also where the grammar was told "<"
             command.heredoc = self._words.word(targets[0])
             return []
         if "\n" in self._text[children[0].end_byte : targets[0].start_byte]:
