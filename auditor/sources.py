@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import codecs
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from skillkeep.auditor.collect import Derived
@@ -21,6 +22,7 @@ from skillkeep.auditor.languages import (
     language_of_label,
     languages_of_file,
     looks_like,
+    may_be_shell,
     sniff,
 )
 from skillkeep.auditor.markdown import Fence, code_blocks, cut_at_fences, without_blocks, without_fences
@@ -31,6 +33,10 @@ __all__ = ["Decoded", "cut_file", "decode", "derived_file", "source_file"]
 _LONE_CR = re.compile(r"\r(?!\n)")
 _PROMPT = re.compile(r"^([ \t]*)(?:[$%❯](?=[ \t])|>(?=[ \t]+/\w))", re.MULTILINE)
 _PLAIN_LABELS = frozenset({"", "text", "txt", "plain", "plaintext", "none"})
+_PAGES = frozenset({"markdown", "md", "mdx", "skill"})
+_ESCAPED_FENCE = re.compile(r"^([ \t]*)\\`\\`\\`", re.MULTILINE)
+_ITEM = re.compile(r"^[ \t]*(?:[-*+]|\d{1,3}[.)]|\||#{1,6})[ \t][^\n]*`[^\n]*$", re.MULTILINE)
+_SPAN = re.compile(r"(?<![`\\])`([^`\n]{1,600})`(?!`)")
 _MARKUP = frozenset({"html", "htm", "xhtml", "svg", "vue", "svelte", "astro"})
 _TEXT_SUFFIX = re.compile(
     r"\.(?:py|pyw|js|mjs|cjs|jsx|ts|tsx|sh|bash|zsh|ps1|bat|cmd|rb|pl|php|lua|md|mdx|mdc|txt|json|ya?ml|toml|ini|cfg|conf|env|"
@@ -161,11 +167,19 @@ def _instruction_segments(path: str, text: str) -> list[Segment]:
 def _nested_segments(path: str, block: Fence) -> list[Segment]:
     """A block of Markdown is a template to write or follow: its own blocks, and the rest where it looks like code."""
     shift = block.first_line - 1
-    inner = code_blocks(block.text)
-    rest = without_fences(without_blocks(block.text, inner))
-    segments = [
-        Segment(path, context, rest, block.first_line, block.indent, provenance=("fence",)) for context in sniff(rest)
-    ]
+    text = _ESCAPED_FENCE.sub(r"\1```   ", block.text) if "\\`" in block.text else block.text
+    inner = code_blocks(text)
+    rest = without_fences(without_blocks(text, inner))
+    segments = []
+    for context in sniff(rest):
+        if context is Context.SHELL and "`" in rest:
+            segments += [
+                Segment(path, context, span, shift + line, block.indent, provenance=("fence", "inline code"))
+                for line, span in _spans(rest)
+            ]
+            segments.append(Segment(path, context, _without_spans(rest), shift + 1, block.indent, None, ("fence",)))
+        else:
+            segments.append(Segment(path, context, rest, shift + 1, block.indent, provenance=("fence",)))
     for each in inner:
         moved = replace(each, first_line=each.first_line + shift, indent=each.indent + block.indent)
         for piece in cut_at_fences(moved) if each.label.lower() in _PLAIN_LABELS else [moved]:
@@ -173,10 +187,25 @@ def _nested_segments(path: str, block: Fence) -> list[Segment]:
     return segments
 
 
+def _spans(page: str) -> Iterator[tuple[int, str]]:
+    """The inline code in lists, headings and tables of a page that is a command, with its line."""
+    line = at = 0
+    for item in _ITEM.finditer(page):
+        line, at = line + page.count("\n", at, item.start()), item.start()
+        for span in _SPAN.finditer(item[0]):
+            if may_be_shell(span[1]):
+                yield line + 1, span[1]
+
+
+def _without_spans(page: str) -> str:
+    """`page`, just as long, with such inline code as a word: no shell takes an item of a list for a command."""
+    return _ITEM.sub(lambda item: _SPAN.sub(lambda span: "_" * len(span[0]), item[0]), page)
+
+
 def _block_segments(path: str, block: Fence, nested: bool = False) -> list[Segment]:
     label = block.label.split()[0] if block.label else ""
     holds_blocks = "```" in block.text or "~~~" in block.text
-    if (label.lower() in {"markdown", "md", "mdx"} or (holds_blocks and label.lower() in _PLAIN_LABELS)) and not nested:
+    if (label.lower() in _PAGES or (holds_blocks and label.lower() in _PLAIN_LABELS)) and not nested:
         whole = Segment(path, Context.FENCED, block.text, block.first_line, block.indent, None, ("fence:markdown",))
         return [whole, *_nested_segments(path, block)]
     provenance = (f"fence:{label[:40]}" if label else "fence",)

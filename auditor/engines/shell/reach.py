@@ -17,6 +17,7 @@ from skillkeep.auditor.engines.shell.site import Call, ShellSite
 from skillkeep.auditor.engines.shell.taking import Taking
 from skillkeep.auditor.engines.shell.touching import Touching, is_network_device
 from skillkeep.auditor.engines.tables import secrets, subject_of
+from skillkeep.auditor.lazily import lazily
 
 __all__ = ["Reach"]
 
@@ -24,6 +25,9 @@ _NOTHING: Final[frozenset[str]] = frozenset()
 _ORIGINS: Final = frozenset({"download", "decoded"})
 _DECODING: Final = re.compile(r"\bdecode_base64\b|\bunpack\b")
 _OUT: Final = ("-out", "-o", "--output")
+_EXPORTED: Final = lazily(
+    r"\b(?:export|declare|typeset|readonly|local)\b(?:\\\n|[^\n]){0,200}\bENV\b|\bset\b[^\n]{0,40}(?:-\w*a|allexport)"
+)
 _DUMPING: Final = frozenset({"-p", "-x", "-xp", "-px", "-e", "-v", "-0", "--null"})
 
 
@@ -87,11 +91,15 @@ class Reach:
 
     def preloaded(self, command: Command, name: str, value: str, labels: frozenset[str]) -> None:
         """A library or start-up file that every program started from here on takes in."""
-        if name not in self._preloads:
+        if name not in self._preloads or (name == "ENV" and not self._is_handed_on(command)):
             return
         self._site.made.run(value, Context.SHELL)
         if value.startswith(self._passing) or self._site.files.of(value) or not labels.isdisjoint(_ORIGINS):
             self._site.report("code-persistence", command, f"{name} makes every program run {value[:80]}")
+
+    def _is_handed_on(self, command: Command) -> bool:
+        """Whether ``ENV=…``, which is a common name in scripts, is more than a variable of this script."""
+        return bool(command.words) or _EXPORTED.search(self._site.segment.text) is not None
 
     def redirects(self, command: Command, call: Call | None, flowing: frozenset[str]) -> frozenset[str]:
         """Judge where a command that prints `flowing` reads from and writes to; the labels of what it reads."""
