@@ -135,7 +135,8 @@ def is_weakness(text: str) -> bool:
         return False
     if any(text.count(target) > 1 for target in _WRITTEN.findall(text) if target != "/dev/null"):
         return False
-    given = text if _HANDED_ON.search(text) else " ".join(_given(commands or ()))
+    handed = any(_HANDED_ON.search(" ".join(_split(words)[1])) for _, words in commands or ())
+    given = text if handed else " ".join(_given(commands or ()))
     words = re.split(r"[\s|;&()\"'/]+", given.lower())
     return _handing().isdisjoint(words) and not _BRINGS.search(given)
 
@@ -143,12 +144,26 @@ def is_weakness(text: str) -> bool:
 def _given(commands: Iterable[_Command]) -> list[str]:
     """The words of the pipelines that something unknown goes into."""
     pipelines: list[list[str]] = []
-    for fed, words in commands:
+    for fed, words in ((fed, _own_words(words)) for fed, words in commands):
         if fed and pipelines:
             pipelines[-1].extend(words)
         else:
             pipelines.append(list(words))
     return [word for words in pipelines if any(HOLE in each for each in words) for word in words]
+
+
+def _own_words(words: list[str]) -> list[str]:
+    """Without what a script is told: ``python3 "${here}/clock.py" "${who}" start`` starts nothing that it is given."""
+    settings, rest = _split(words)
+    if rest[0].rpartition("/")[2] not in _RUNNERS or len(rest) < 2 or not _RUN_SCRIPT.fullmatch(rest[1]):
+        return words
+    return [*settings, *rest[:2], *(word for word in rest[2:] if HOLE in word)]
+
+
+def _split(words: list[str]) -> tuple[list[str], list[str]]:
+    """The variables that are set for one command alone, and that command; a last one is set for all that follow."""
+    count = next((at for at, word in enumerate(words) if not _SETTING.match(word)), 0)
+    return words[:count], words[count:]
 
 
 def _are_plain(text: str, commands: list[_Command] | None) -> bool:

@@ -20,7 +20,7 @@ from skillkeep.auditor.engines.python.programs import runs_fetched
 from skillkeep.auditor.engines.python.scopes import Binding, Scope
 from skillkeep.auditor.engines.python.site import Site
 from skillkeep.auditor.engines.python.streams import is_joined_shell
-from skillkeep.auditor.engines.python.told import plain_texts, told_texts
+from skillkeep.auditor.engines.python.told import plain_texts, run_by_shell, told_texts
 from skillkeep.auditor.engines.python.values import HOLE, HOLE_WORD, alternatives, as_word, is_whole
 from skillkeep.auditor.engines.python.wrapped import wrapped_commands
 from skillkeep.auditor.engines.tables import table
@@ -203,8 +203,7 @@ class Execution:
             self._site.report(rule, call, message, severity=severity)
 
     def _shell(self, call: ast.Call, scope: Scope, name: str, argument: ast.expr | None) -> None:
-        value, layers = self._site.judged(argument, scope)
-        value = (value[0] if value else "") if isinstance(value, tuple) else value
+        value, layers = run_by_shell(self._site, argument, scope)
         if is_whole(value) and all(isinstance(item, str | bytes) for item in alternatives(value)):
             if layers:
                 self._decoded(call, name, layers)

@@ -22,8 +22,13 @@ from skillkeep.auditor.engines.python.values import (
     Value,
     alternatives,
     bounded,
+    elements_of,
     lift,
+    once_set,
     one_of,
+    parts_of,
+    texts_of,
+    with_hole,
 )
 
 __all__ = ["CONSTANT_ENDS", "UNTOLD", "Folder"]
@@ -39,8 +44,6 @@ _CONSTANTS: Final[dict[str, Any]] = {
     "string.printable": string.printable, "string.hexdigits": string.hexdigits,
     "string.punctuation": string.punctuation,
 }  # fmt: skip
-
-
 _CONSTANT: Final = frozenset({str, bytes, int, float, bool, type(None)})
 _LINE: Final = operator.attrgetter("line")
 # What binds a name to something that its own scope does not tell.
@@ -68,7 +71,9 @@ class Folder:
         self.applied: list[int] = []  # ids of the functions that are being applied
         self._memo: dict[tuple[int, str], tuple[Value, tuple[str, ...]]] = {}
         self._near: dict[tuple[int, str], tuple[Value, tuple[str, ...]]] = {}
+        self._shaped: dict[tuple[int, str], tuple[Value, tuple[str, ...]]] = {}
         self._passed = True  # whether what callers pass for a parameter is looked at
+        self._holes = False  # whether a text of which some parts are told shows that there may be others
 
     @property
     def exhausted(self) -> bool:
@@ -100,6 +105,14 @@ class Folder:
             return self.fold(node, scope)
         finally:
             self._passed = outer
+
+    def shaped(self, node: ast.AST, scope: Scope) -> Value:
+        """The value of `node`; a text made of a part that can also be another one has a hole in its place as well."""
+        outer, self._memo, self._holes = self._memo, self._shaped, True
+        try:
+            return self.fold(node, scope)
+        finally:
+            self._memo, self._holes = outer, False
 
     def judged(self, node: ast.AST, scope: Scope) -> tuple[Value, tuple[str, ...]]:
         """The value of `node` and the decoding layers it went through, outermost first."""
@@ -166,9 +179,9 @@ class Folder:
             elif binding.kind == "value" and binding.node is not None:
                 seen.append(self.fold(binding.node, home))
             elif binding.kind == "element" and binding.node is not None:
-                seen.append(_elements(self.fold(binding.node, home)))
+                seen.append(elements_of(self.fold(binding.node, home)))
             elif binding.kind == "part" and binding.node is not None:
-                seen.append(_parts(_elements(self.fold(binding.node, home)), binding.index))
+                seen.append(parts_of(elements_of(self.fold(binding.node, home)), binding.index))
             elif binding.kind == "item" and binding.node is not None:
                 seen.append(lift(lambda items, at=binding.index: items[at], self.fold(binding.node, home)))
             elif binding.kind == "param":
@@ -224,11 +237,14 @@ class Folder:
             chain.append(chain[-1].left)
         value = self.fold(chain[-1].left, scope)
         for step in reversed(chain):
-            value = binary(step.op, value, self.fold(step.right, scope))
+            right = self.fold(step.right, scope)
+            if self._holes and isinstance(step.op, ast.Add) and any(map(texts_of, (value, right))):
+                value, right = with_hole(value), with_hole(right)
+            value = binary(step.op, value, right)
         return value
 
     def _joined(self, node: ast.JoinedStr, scope: Scope) -> Value:
-        parts = [self.fold(part, scope) for part in node.values]
+        parts = [with_hole(part) if self._holes else part for part in (self.fold(each, scope) for each in node.values)]
         if not any(isinstance(part, OneOf) for part in parts):
             return bounded("".join(part if isinstance(part, str) else HOLE for part in parts))
         text: Value = ""
@@ -243,7 +259,9 @@ class Folder:
             return _A_NUMBER
         if isinstance(value, Unknown) or spec not in {"", "c", "d", "x", "s"} or node.conversion not in {-1, 115}:
             return HOLE
-        return lift(lambda item: HOLE if item is None else format(item, spec), value)  # not set yet: it will be
+        return lift(
+            lambda item: HOLE if item is None else format(item, spec), once_set(value)
+        )  # if not yet, it will be
 
     def _is_number(self, node: ast.expr, scope: Scope) -> bool:
         """True for what is a number whatever it is made of: no command and no secret fits into it."""
@@ -354,20 +372,6 @@ def _frame(target: ast.expr, item: Value) -> dict[str, Value] | None:
         names = [name.id for name in target.elts if isinstance(name, ast.Name)]
         return dict(zip(names, item, strict=True)) if len(names) == len(item) else None
     return None
-
-
-def _elements(value: Value) -> Value:
-    if isinstance(value, tuple):
-        return one_of(list(value))
-    return one_of([item for known in alternatives(value) if isinstance(known, tuple) for item in known] + [UNKNOWN])
-
-
-def _parts(value: Value, index: int) -> Value:
-    """Item `index` of every known alternative, one at a time: a row that has none leaves the others told."""
-    rows = list(alternatives(value))
-    whole = isinstance(value, OneOf) and value.complete
-    found = [row[index] if isinstance(row, tuple | str) and len(row) > index else UNKNOWN for row in rows]
-    return one_of(found if rows and (whole or not isinstance(value, OneOf)) else [*found, UNKNOWN])
 
 
 _FOLDERS: Final[dict[type[ast.AST], Callable[..., Value]]] = {

@@ -9,12 +9,32 @@ from typing import Final
 from skillkeep.auditor.engines.python.callers import all_arguments_for
 from skillkeep.auditor.engines.python.scopes import Scope
 from skillkeep.auditor.engines.python.site import Site
-from skillkeep.auditor.engines.python.values import HOLE, OneOf, Unknown, Value, alternatives
+from skillkeep.auditor.engines.python.values import (
+    HOLE,
+    UNKNOWN,
+    OneOf,
+    Unknown,
+    Value,
+    alternatives,
+    first_word,
+    once_set,
+)
 from skillkeep.auditor.engines.quoted import is_argument, is_weakness
 
-__all__ = ["plain_texts", "told_texts"]
+__all__ = ["plain_texts", "run_by_shell", "told_texts"]
 
 _DEEPEST: Final = 3  # functions that hand a text on
+
+
+def run_by_shell(site: Site, node: ast.expr | None, scope: Scope) -> tuple[Value, tuple[str, ...]]:
+    """What a shell is given to run, and the decoders that it went through."""
+    value, layers = site.judged(node, scope)
+    return _given(value), layers
+
+
+def _given(value: Value) -> Value:
+    """The command: of a list of words the first, and never a None that only stands where there is none yet."""
+    return once_set(first_word(value))
 
 
 def told_texts(site: Site, node: ast.expr | None, scope: Scope, depth: int = 0) -> list[str]:
@@ -25,7 +45,7 @@ def told_texts(site: Site, node: ast.expr | None, scope: Scope, depth: int = 0) 
     bound = scope.lookup(node.id) if isinstance(node, ast.Name) else None
     given = all_arguments_for(site.names, bound[1][0], bound[0]) if bound and len(bound[1]) == 1 else None
     if given is None or depth >= _DEEPEST:
-        value = site.fold(node, scope)
+        value = _given(site.folder.shaped(node, scope) if node is not None else UNKNOWN)
         known = list(alternatives(value))
         whole = not isinstance(value, Unknown) and (not isinstance(value, OneOf) or value.complete)
         return (

