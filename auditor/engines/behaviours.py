@@ -69,6 +69,7 @@ _OF_TREE = (  # what each finds in a tree and its documents
     ("undeclared-account", trusted),
     ("behaviour-data-to-stranger", typed_passwords),
 )
+_LIBRARY_SETTING = re.compile(r"\s*openai\.(?:api_(?:key|type|version)|organization)\s*=")
 _PASSWORDS = re.compile(r"\bgetpass\b")  # a function whose answer is a password
 
 
@@ -256,6 +257,8 @@ def _tampered(tree: SourceTree, acts: list[Act], emit: Emitter) -> None:
         mine = [act for act in acts if act.path == patch.path]
         others = (each for file in program[1:] for each in with_bare(code_of(file)))
         mine += (act for each in others for act in Acts(each).those(("secret", "login")))
+        if _LIBRARY_SETTING.match(patch.text):
+            continue
         taken = patch if _PASSWORDS.search(patch.text) else _first(mine, ("secret", "login"))
         if taken and (taken.kind == "secret" or any(file.path in remote for file in program)):
             message = f"{patch.text.strip()[:60]} is replaced, and {taken.text.strip()[:40]} is taken"

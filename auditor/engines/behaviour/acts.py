@@ -39,6 +39,9 @@ _FILTERED: Final = re.compile(rb"\|[ \t]*(?:cut|tr|paste|sort|uniq|column|base64
 _OPTION: Final = re.compile(
     rb"[^\n]*?[ \t'\",](?:-[a-zA-Z]{0,6}[dFT]|--data[\w-]*|--form|--upload-file|--json)[ \t'\",=@]"
 )
+_SEARCHED: Final = re.compile(  # up to a place in a pattern that is asked for at once
+    rb"""(?<![\w.])re\.(?:search|match|fullmatch|findall|finditer)\([ \t]*r?(?:"[^"\n]*|'[^'\n]*)\Z"""
+)
 _REMOVES: Final = ("delete", "encrypt")  # beside these, homes under other names are looked for
 _HOMES: Final = frozenset({"home", "home_gone"})
 _TAMPERED: Final = (("patch",), ("patch", "secret"), ("patch", "login"))  # what the engine asks for besides the chains
@@ -120,7 +123,16 @@ class Acts:
 
     def _is_act(self, kind: str, hit: Hit) -> bool:
         """False where the words say so and the code does not."""
-        return self._is_sent(hit) and not (kind == "allowance" and is_asked_payment(self._data, hit.start))
+        if kind == "allowance":
+            return not is_asked_payment(self._data, hit.start)
+        return self._is_sent(hit) and not (kind == "send" and self._is_looked_for(hit))
+
+    def _is_looked_for(self, hit: Hit) -> bool:
+        """True for a command in a pattern of ``re.search``: it is found in a text, and run by nobody."""
+        if self._segment.context is not Context.PYTHON or self._data[hit.start : hit.start + 4] != b"git ":
+            return False
+        line = self._data[self._data.rfind(b"\n", 0, hit.start) + 1 : hit.start]
+        return _SEARCHED.search(line) is not None and b".pattern" not in self._data
 
     def _is_sent(self, hit: Hit) -> bool:
         """False for ``curl … | cut -d, -f2``: the option is the filter's, and no other one follows on the line."""

@@ -65,6 +65,12 @@ _NAMED: Final = (  # what is set begins with a name, which is given an address e
     lazily(_PROVIDER + r"\$?\{(?P<given>[A-Za-z_]\w{0,40})\}"),
 )
 _ADDRESS: Final = lazily(_URL)
+_PORT: Final = lazily(r"\A\w+://[A-Za-z]\w*:port/?\Z")
+
+
+def _is_form(url: str) -> bool:
+    """True for ``http://host:port``: it shows how an address is written, and nobody is asked there."""
+    return _PORT.search(url) is not None
 
 
 def may_redirect(text: str) -> bool:
@@ -81,7 +87,7 @@ def redirects(text: str) -> Iterator[Redirect]:
     """Every setting of `text` that is given an address, spelled out or by a name that the text gives one."""
     for pattern in _SPELLED:
         for found in pattern.finditer(text):
-            if pattern is not _SPELLED[2] or services().is_shared(found["name"]):
+            if (pattern is not _SPELLED[2] or services().is_shared(found["name"])) and not _is_form(found["url"]):
                 yield Redirect(found["name"], found["url"], found.start("name"), found.end("url"), found[0].strip())
     given = names_given(text)
     for found in chain.from_iterable(pattern.finditer(text) for pattern in _NAMED) if given else ():

@@ -40,7 +40,16 @@ _PROGRAM: Final = 4  # lines of such a program in which it reads
 _SAID_TO_SEND: Final = r"\b(?:apis?|endpoints?|webhooks?|cloud|upload\w*)\b|接口|上传|推送"
 """What is then sent to a host that no document names is shown as its connection is: nothing private was read near."""
 _EXAMPLES: Final = frozenset(  # made for examples: they keep nothing, and nobody reads what is sent
-    {"jsonplaceholder.typicode.com", "httpbin.org", "reqres.in", "dummyjson.com", "postman-echo.com"}
+    {
+        "example.com",
+        "example.net",
+        "example.org",
+        "jsonplaceholder.typicode.com",
+        "httpbin.org",
+        "reqres.in",
+        "dummyjson.com",
+        "postman-echo.com",
+    }
 )
 
 

