@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from skillkeep.auditor.engines.leaving import leaving
 from skillkeep.auditor.engines.network import Host, host_of, is_hidden
+from skillkeep.auditor.engines.python.clients import based_on
 from skillkeep.auditor.engines.python.flow import Flow
 from skillkeep.auditor.engines.python.own_code import judge_replaced
 from skillkeep.auditor.engines.python.scopes import Scope
@@ -137,7 +138,8 @@ class Egress:
     def _connect(self, call: ast.Call, scope: Scope, name: str, address: ast.expr | None) -> None:
         value, layers = self._site.judged(address, scope)
         texts = [item[0] if isinstance(item, tuple) and item else item for item in alternatives(value)]
-        hosts = [host_of(text, HOLE) for text in texts if isinstance(text, str)]
+        paths = [text for text in texts if isinstance(text, str)]
+        hosts = based_on(self._site, call, scope, paths) or [host_of(text, HOLE) for text in paths]
         if not hosts and address is not None:
             hosts = self._peers(address, scope)  # ``urlopen(request)``: the address of the request
         hosts = hosts or [Host("*")]

@@ -19,7 +19,7 @@ from skillkeep.auditor.engines.python.folding import Folder
 from skillkeep.auditor.engines.python.functions import DECODERS
 from skillkeep.auditor.engines.python.parts import part_of
 from skillkeep.auditor.engines.python.scopes import CHOSEN, RAISED, Binding, Scope
-from skillkeep.auditor.engines.python.sources import adds_up, argument, is_choice, known
+from skillkeep.auditor.engines.python.sources import adds_up, answers, argument, is_choice, known
 from skillkeep.auditor.engines.python.values import alternatives, texts_of
 from skillkeep.auditor.engines.python.variables import GETTERS, Puts, are_of_copies, copied, is_environment, key_of
 from skillkeep.auditor.engines.tables import KEPT_BY_AGENTS, secrets
@@ -344,7 +344,14 @@ class Flow:
         for inner in functions_of(self._names, node.func, scope):
             self._answers(inner, into)
         given = [item.value for item in node.keywords if not (starts and item.arg in {"env", "cwd"})]
-        return [node.func, *node.args, *given]
+        made_on = [] if answers(names, node) and not self._is_stored(names) else [node.func]
+        return [*made_on, *node.args, *given]
+
+    def _is_stored(self, names: tuple[str, ...]) -> bool:
+        """True where a file puts something of its own under a step of the last call in `names`, or under any name."""
+        steps = {CHOSEN, *(step for name in names for step in name.rpartition("().")[2].split("."))}
+        stored = (source.found.attributes.get(step, ()) for source in self._program.sources for step in steps)
+        return any(binding.kind != "define" for each in stored for binding, _ in each)
 
     def _members_called(self, name: str, scope: Scope, into: _Summary) -> None:
         for member in self._program.target(name, scope):

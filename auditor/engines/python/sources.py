@@ -10,7 +10,7 @@ from typing import Any, Final
 from skillkeep.auditor.engines.python.values import is_whole
 from skillkeep.auditor.engines.tables import table
 
-__all__ = ["Known", "adds_up", "argument", "is_choice", "known"]
+__all__ = ["Known", "adds_up", "answers", "argument", "is_choice", "known"]
 
 _WORD: Final = 3  # letters: of shorter texts a program could be put together
 _MOST_CHOICES: Final = 64
@@ -26,6 +26,8 @@ class Known:
     downloads: tuple[str, ...]
     spelling: frozenset[str]  # what only spells an address
     replies: frozenset[str]  # calls that answer what they fetched
+    based: frozenset[str]  # clients that may be made for one server
+    answers: frozenset[str]  # calls of clients that answer what a service says, and hold no key of their client
 
 
 @cache
@@ -40,6 +42,8 @@ def known() -> Known:
         downloads,
         frozenset(sinks["spelling"]),
         frozenset(name for name in asking if name.startswith(downloads)),
+        frozenset(sinks["based"]),
+        frozenset(f"{made}().{call}" for made, calls in sinks["answers"].items() for call in calls),
     )
 
 
@@ -64,3 +68,12 @@ def argument(call: ast.Call, where: list[int | str]) -> ast.expr | None:
 def adds_up(names: tuple[str, ...], call: ast.Call) -> bool:
     """True for ``sum(…)`` of one argument: a number, or it fails."""
     return names == ("builtins.sum",) and len(call.args) == 1 and not call.keywords
+
+
+def answers(names: tuple[str, ...], call: ast.Call) -> bool:
+    """True for what a model says to what it is told: nothing of what its client was made with.
+
+    A stream (and whatever ``**options`` may ask for) leads back to the request, which has the client's key.
+    """
+    plain = all(each.arg is not None and each.arg != "stream" for each in call.keywords)
+    return bool(names) and plain and known().answers.issuperset(names)
