@@ -22,10 +22,14 @@ _EXCERPT = 400
 
 @dataclass(frozen=True)
 class Raw:
-    """A finding before the verdict looked at it: `subject` is what `when_declared` asks about."""
+    """A finding before the verdict looked at it: `subject` is what `when_declared` asks about.
+
+    `hosts` are those that get what is sent, where the engine can tell them from others of the same line.
+    """
 
     finding: Finding
     subject: str
+    hosts: frozenset[str] | None = None
 
 
 @dataclass(frozen=True)
@@ -116,6 +120,7 @@ class Bound:
         segment: Segment | None = None,
         subject: str = "",
         severity: Severity | None = None,
+        hosts: frozenset[str] | None = None,
     ) -> None:
         """See `Emitter.finding`."""
         known = self._all.rulebook.rule(rule)
@@ -133,7 +138,7 @@ class Bound:
             provenance=segment.steps(at, excerpt) if segment else (),
             fingerprint=fingerprint_of(rule, at.path, shown),
         )
-        self._all.admit(Raw(finding, subject))
+        self._all.admit(Raw(finding, subject, hosts))
 
     def capability(self, kind: str, value: str, at: Location) -> None:
         """See `Emitter.capability`."""

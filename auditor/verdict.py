@@ -198,10 +198,10 @@ def _is_told_by(name: str, declared: str) -> bool:
 
 
 def _sent(raws: Sequence[Raw], capabilities: Iterable[Capability]) -> list[tuple[str, set[str]]]:
-    """Each variable that flows into a connection, with the hosts of that line."""
+    """Each variable that flows into a connection, with its hosts, or those of that line."""
     hosts = hosts_by_place(capabilities)
     return [
-        (raw.subject, hosts.get((raw.finding.location.path, raw.finding.location.line), set()))
+        (raw.subject, set(raw.hosts or ()) or hosts.get((raw.finding.location.path, raw.finding.location.line), set()))
         for raw in raws
         if raw.finding.rule == _SENT and raw.subject
     ]

@@ -245,12 +245,14 @@ class Emitter(Protocol):
         segment: Segment | None = None,
         subject: str = "",
         severity: Severity | None = None,
+        hosts: frozenset[str] | None = None,
     ) -> None:
         """Report `rule` (an id of the rulebook; an unknown one raises `AuditError`).
 
         `segment` gives the provenance. `subject` is what the rule is about, such as a variable's name: a rule
         with ``when_declared`` becomes that other rule when the tool declares the subject. `severity` overrides
-        the rule's own, for engines that judge one construct by what it holds.
+        the rule's own, for engines that judge one construct by what it holds. `hosts` get what is sent, where
+        that is known better than by the line, which may hold a whole script.
         """
 
     def capability(self, kind: str, value: str, at: Location) -> None:

@@ -47,11 +47,11 @@ class Held:
         segment: Segment | None = None,
         subject: str = "",
         severity: Severity | None = None,
+        hosts: frozenset[str] | None = None,
     ) -> None:
         """See `Emitter.finding`."""
-        report = partial(
-            self._emit.finding, rule, at, excerpt, message, segment=segment, subject=subject, severity=severity
-        )
+        emit = partial(self._emit.finding, segment=segment, subject=subject, severity=severity, hosts=hosts)
+        report = partial(emit, rule, at, excerpt, message)
         if rule in _TENTATIVE:
             self._later.append(report)
         else:

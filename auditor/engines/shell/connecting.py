@@ -145,7 +145,8 @@ class Connecting:
                     continue
                 subject = subject_of(what)
                 message = f"{what} flows into {call.name}"
-                self._site.report("code-credential-sent", call.command, message, subject=subject)
+                reached = frozenset(host.name for host in hosts) or None
+                self._site.report("code-credential-sent", call.command, message, subject=subject, hosts=reached)
         if "environment" in labels:
             self._site.report("code-environment-sent", call.command, f"the environment flows into {call.name}")
 

@@ -99,7 +99,14 @@ class ShellSite:
         return self.segment.locate(start, end)
 
     def report(
-        self, rule: str, thing: Command | Word, message: str, *, subject: str = "", severity: Severity | None = None
+        self,
+        rule: str,
+        thing: Command | Word,
+        message: str,
+        *,
+        subject: str = "",
+        severity: Severity | None = None,
+        hosts: frozenset[str] | None = None,
     ) -> None:
         """Report `rule` at a command or word, once."""
         if (key := (rule, thing.start, subject)) in self.reported or (self.only and rule not in self.only):
@@ -107,7 +114,8 @@ class ShellSite:
         self.reported.add(key)
         excerpt = self.segment.text[thing.start : min(thing.end, thing.start + _LONGEST_EXCERPT)]
         place = self.at(thing.start, thing.end)
-        self.emit.finding(rule, place, excerpt, message, segment=self.segment, subject=subject, severity=severity)
+        emit = partial(self.emit.finding, segment=self.segment, subject=subject, severity=severity, hosts=hosts)
+        emit(rule, place, excerpt, message)
 
     def doubt(self, rule: str, thing: Command | Word, message: str, severity: Severity | None) -> None:
         """Report `rule` about a text that is not known; of a function's own body when no caller tells what it is."""
