@@ -9,6 +9,7 @@ from functools import cache, cached_property
 from typing import Any, Final
 
 from skillkeep.auditor.engines.intent.meanings import meanings
+from skillkeep.auditor.engines.intent.other_things import without_other_things
 from skillkeep.auditor.engines.intent.own_key import where_a_key_is_got
 from skillkeep.auditor.engines.intent.polarity import is_told
 from skillkeep.auditor.engines.intent.sentences import Sentence
@@ -181,7 +182,7 @@ def _said(part: str, places: Sequence[tuple[int, int]], text: str) -> list[tuple
         places = [at for at in places if text[max(0, at[0] - 5) : at[1]] != "open-source"]
     if kinds <= _GUARDED:
         places = [at for at in places if not _GUARD.search(text, max(0, at[0] - 20), at[0])]
-    return list(places)
+    return without_other_things(kinds, places, text)
 
 
 def _is_where_a_key_comes_from(text: str, at: tuple[int, int]) -> bool:
