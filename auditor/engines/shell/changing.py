@@ -31,6 +31,7 @@ _NO_KEY: Final = re.compile(
     r"(?:ssh-\w{3,8} )?(?:AAAA[\w+/]{0,8}(?:\.\.\.|…)|<[\w .-]{1,40}>|your[\w-]{1,30}key)(?: [\w.@-]{1,40})?"
 )
 _MOST_FOLDERS: Final = 50
+_STARTED: Final = re.compile(r"^Exec\w{2,20}=[-@:+!]{0,3}", re.MULTILINE)  # before a command in a unit of systemd
 _COPYING: Final = frozenset({"cp", "mv", "ln", "install", "rsync"})
 
 
@@ -70,7 +71,7 @@ class Changing:
             message = f"writes {meaning.what}: {text.replace(HOLE, '…')[:120]}"
             severity = Severity.WARN if self._is_own_key(command, text) else meaning.severity
             self._site.report("code-persistence", command, message, severity=severity)
-            self._later(command, Context.INSTRUCTION if is_agents_page(text) else Context.SHELL)
+            self._later(command, Context.INSTRUCTION if is_agents_page(text) else Context.SHELL, text)
         if text.startswith(("/", "~")):
             self._site.capability("write", text.replace(HOLE, "*")[:200], word)
 
@@ -84,13 +85,15 @@ class Changing:
         shown = " ".join(words[1:])
         return words[:1] == ["echo"] and bool(_NO_KEY.fullmatch(shown))
 
-    def _later(self, command: Command, context: Context) -> None:
-        """What is written to a file that runs later is a script, or a page for an agent."""
+    def _later(self, command: Command, context: Context, target: str) -> None:
+        """What is written to the file `target`, which runs later, is a script, or a page for an agent."""
         scope = self._site.scope
         texts = [scope.text(word) for word in command.words]
         name = texts[0] if texts else ""
         if command.heredoc is not None and name in {"cat", "tee", "sudo"}:
-            self._site.derive(scope.text(command.heredoc), context, command, "written to run later")
+            said = scope.text(command.heredoc)
+            said = _STARTED.sub("", said) if target.endswith(".service") else said
+            self._site.derive(said, context, command, "written to run later")
         elif name in {"echo", "printf"} and len(texts) > 1:
             self._site.derive(" ".join(texts[1:]), context, command, "written to run later")
 

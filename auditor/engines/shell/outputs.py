@@ -35,6 +35,13 @@ _SETTING_WORDS: Final = frozenset(
         "--fish",
     }
 )
+_NUMBERS: Final = frozenset(  # ``X=1``, ``Y=2`` …
+    {
+        ("xdotool", "getmouselocation", "--shell"),
+        ("xdotool", "getdisplaygeometry", "--shell"),
+        ("xdotool", "getwindowgeometry", "--shell"),
+    }
+)
 _COMPLETION: Final = re.compile(r"(?:bash|zsh|fish)_source|source_(?:bash|zsh|fish)|source")
 _CUTTERS: Final = _READERS | {"grep", "egrep", "cut", "perl", "zcat", "gunzip"}
 _DATA_FILE: Final = re.compile(
@@ -56,7 +63,7 @@ def is_setting(words: Sequence[str]) -> bool:
     """True for ``program completion bash``, all of it written down."""
     if not words or not PLAIN_NAME.fullmatch(words[0]) or words[0] in _READERS or HOLE in "".join(words):
         return False
-    return not _SETTING_WORDS.isdisjoint(words[1:])
+    return not _SETTING_WORDS.isdisjoint(words[1:]) or (*words[:2], words[-1]) in _NUMBERS
 
 
 def is_completion(program: str, asked: Sequence[tuple[str, str]]) -> bool:

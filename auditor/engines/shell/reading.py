@@ -19,6 +19,7 @@ __all__ = ["Reading", "TooDeepError", "UnparsedError", "read_shell"]
 _DEPTH: Final = 12
 _MOST_LINES: Final = 5000
 _PLACEHOLDER: Final = re.compile(r"<([A-Za-z][\w .:/|-]{0,60})>")
+_OWN_FOLDER: Final = lazily(r"<(?:[A-Z]+[ _-])*(?:DIR|DIRECTORY|FOLDER|PATH|ROOT|HOME)>(?=/)")
 _FISH_COMMAND: Final = re.compile(r"(?<=[\s\"])\(([^()`\n]*)\)")
 _ZSH_FILE: Final = re.compile(r"(?<=\s)=\((?=[^()\n]*\))")
 _BRACES: Final = re.compile(r"\{([^\s{},;]+,[^\s{};]*)\}")
@@ -80,6 +81,7 @@ def _as_bash(text: str, name: str) -> str:
     text = _CONTINUED.sub(_joined, text) if "\\\n" in text else text
     text = _BRACES.sub(_unbraced, text) if "{" in text else text
     text = _BOTH_WAYS.sub("< ", text) if "<>" in text else text
+    text = _OWN_FOLDER.sub(lambda found: "_" * len(found[0]), text) if ">/" in text else text
     text = _BASE.sub(_blank, text) if "((" in text else text
     text = _OFFSET.sub(r"\1 ", text) if ":$" in text else text
     text = _AMPERSAND.sub(r"\1+", text) if "}&}" in text else text

@@ -12,7 +12,7 @@ from skillkeep.auditor.engines.shell.model import Word
 from skillkeep.auditor.engines.shell.named_keys import leaves_rest, named_key
 from skillkeep.auditor.engines.shell.narrowing import asks_for_one
 from skillkeep.auditor.engines.shell.site import Call, ShellSite
-from skillkeep.auditor.engines.tables import KEPT_BY_AGENTS, secrets, subject_of
+from skillkeep.auditor.engines.tables import KEPT_BY_AGENTS, LOGIN_OF, secrets, subject_of
 from skillkeep.auditor.lazily import lazily
 
 __all__ = ["Touching", "is_network_device"]
@@ -78,7 +78,7 @@ class Touching:
     def _store(self, call: Call) -> frozenset[str]:
         asked = self._stores[call.name]
         joined = " ".join(call.arguments)
-        if asked and not any(joined.startswith(item) or f" {item}" in f" {joined}" for item in asked):
+        if asked and not any(f" {item} " in f" {joined} " for item in asked):
             return _NOTHING
         message = f"{call.name} reads a stored secret"
         self._site.report("code-credential-store", call.command, message, subject=call.name)
@@ -107,6 +107,9 @@ class Touching:
         named = one and bare.endswith("/environ")
         if named or call.name in self._path_only or self._is_key_option(call, text) or self._keeps(call, text):
             self._site.report("code-credential-mention", word, f"{call.name} names the place of {what}")
+            return _NOTHING
+        if call.name == "rm" and what.startswith(LOGIN_OF):
+            self._site.report("code-credential-mention", word, f"rm deletes {bare[-60:]}")
             return _NOTHING
         if call.name in _SEARCHING and text == (call.operands or [""])[0]:
             return _NOTHING  # a pattern, not a file
