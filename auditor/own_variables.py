@@ -91,7 +91,15 @@ def _is_set(name: str, raw: Raw, text_of: Callable[[str], str]) -> bool:
     inside = bool(raw.finding.provenance) and 0 < at.line <= len(lines)
     if inside and (found := _before_command(name).search(lines[at.line - 1])) is not None:
         return _tells(found["value"], name, "\n".join(lines))
+    if inside and _is_exported(name, "\n".join(lines)):
+        return True
     return any(_sets(text_of(path), name) for path in _sourced(at.path, "\n".join(lines[: max(at.line - 1, 0)])))
+
+
+def _is_exported(name: str, text: str) -> bool:
+    """True where a script sets the variable at its left margin, and hands it on there to what it starts."""
+    handed = re.search(rf"(?m)^export[ \t]+(?:[A-Za-z_]\w*[ \t]+){{0,40}}{name}(?=[ \t;]|$)", text)
+    return handed is not None and re.search(rf"(?m)^{name}=", text) is not None and _sets(text, name)
 
 
 def _before_command(name: str) -> re.Pattern[str]:
@@ -99,7 +107,7 @@ def _before_command(name: str) -> re.Pattern[str]:
 
 
 def _sets(text: str, name: str) -> bool:
-    """True where `text` sets the variable, and always to something else; it may be empty at first."""
+    """True where `text` sets the variable, and to nothing but something else; it may be empty until then."""
     values = [value for value in _given(text, name) if value.strip("\"'")]
     return bool(values) and all(_tells(value, name, text) for value in values)
 

@@ -98,3 +98,19 @@ def test_another_name_of_a_declared_key_warns(file: str) -> None:
     assert read("PLINTH_ID_KEY", "PLINTH_KEY") is Verdict.FAIL
     if file.endswith(".py"):
         assert read("QUODDLE_API_KEY", "PLINTH_KEY", "print(os.environ['PLINTH_KEY'])\n") is Verdict.FAIL
+
+
+def test_a_variable_that_is_empty_until_it_is_set_warns() -> None:
+    filled = 'load() {\n  CRED_TOKEN=$(jq -r .token "$HOME/.rooms/me.json")\n}\nload\n'
+    assert verdict(show=SHOW, common=f'CRED_TOKEN=""\n{filled}') is Verdict.WARN
+    assert verdict(show=SHOW, common=f'CRED_TOKEN=""\n{filled.replace("$(jq", "$OPENAI_API_KEY$(jq")}') is Verdict.FAIL
+
+
+def test_a_variable_that_a_script_sets_and_exports_is_its_own() -> None:
+    code = '_R_TOKEN=""\nif [ -n "$1" ]; then\n  _R_TOKEN="$1"\nfi\nexport ROOM _R_TOKEN OTHER\n'
+    assert verdict(show=f"{code}{NODE}") is Verdict.WARN
+    assert verdict(show=f"{code.replace('$1', '$_R_TOKEN')}{NODE}") is Verdict.FAIL
+    assert verdict(show=f"export ROOM _R_TOKEN OTHER\n{NODE}") is Verdict.FAIL
+    assert verdict(show=f"{code.replace('_R_TOKEN', 'GITHUB_TOKEN')}{NODE.replace('_R_TOKEN', 'GITHUB_TOKEN')}") is (
+        Verdict.FAIL
+    )

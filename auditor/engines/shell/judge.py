@@ -18,6 +18,7 @@ from skillkeep.auditor.engines.shell.model import Command, Pipeline, Script, Sub
 from skillkeep.auditor.engines.shell.narrowing import narrows, takes_jobs_out
 from skillkeep.auditor.engines.shell.putting import puts
 from skillkeep.auditor.engines.shell.reach import Reach
+from skillkeep.auditor.engines.shell.set_first import set_first
 from skillkeep.auditor.engines.shell.site import Call, ShellSite
 from skillkeep.auditor.engines.tables import secrets, subject_of
 
@@ -50,9 +51,11 @@ class Judge:
         self._untold: set[str] = set()  # functions of which a call was not judged
         self._called_at: dict[str, set[int]] = {}
         self._depth = 0
+        self._set_first: frozenset[str] = _NOTHING
 
     def whole(self, script: Script) -> None:
         """Judge a script to its end: what its functions do with their arguments is told by those who call them."""
+        self._set_first = set_first(script, self._site.segment.text)
         self.script(script)
         for name, reports in self._site.doubts.items():
             if name in self._untold or not self._is_told(name):
@@ -172,7 +175,10 @@ class Judge:
         if command.function:
             self._site.printed_by.setdefault(command.function, _NOTHING)
             outer, self._site.defining = self._site.defining, command.function
+            early = self._set_first - self._site.scope.own
+            self._site.scope.own |= early
             self._site.printed_by[command.function] |= self.script(command.body)
+            self._site.scope.own -= early
             self._site.defining = outer
             return _NOTHING
         own = self._words(command, flowing, before)

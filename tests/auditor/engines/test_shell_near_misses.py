@@ -251,3 +251,32 @@ def test_a_page_that_a_page_shows_is_no_script(page: str) -> None:
 @pytest.mark.parametrize("page", RUNS_ON_A_PAGE)
 def test_what_a_page_within_a_page_runs_is_refused(page: str) -> None:
     assert audited({"SKILL.md": f"{PAGE}\n{page}"}).verdict is Verdict.FAIL
+
+
+SHOWS = 'show() {\n  echo "$SESSION_KEY"\n}\n'
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        SHOWS + 'SESSION_KEY=""\nwhile [ $# -gt 0 ]; do SESSION_KEY=$1; shift; done\nOLD_KEY="$SESSION_KEY"\nshow',
+        ". ./lib.sh\nhelp() { echo a; }\n" + SHOWS + 'help\nSESSION_KEY="a"\nshow',
+    ],
+)
+def test_a_function_that_runs_after_its_variable_is_set_reads_no_secret(code: str) -> None:
+    assert verdict(code) is not Verdict.FAIL
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        SHOWS + 'show\nSESSION_KEY=""',
+        SHOWS + 'other() { show; }\nif true; then other; fi\nSESSION_KEY=""',
+        SHOWS + 'eval "sh""ow"\nSESSION_KEY=""',
+        SHOWS + 'x=sh; y=ow; $x$y\nSESSION_KEY=""',
+        SHOWS + '. ./lib.sh\nSESSION_KEY=""',
+        SHOWS + 'SESSION_KEY="${SESSION_KEY:-}"\nshow',
+    ],
+)
+def test_a_function_that_may_run_before_is_refused(code: str) -> None:
+    assert verdict(code) is Verdict.FAIL
