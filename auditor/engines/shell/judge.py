@@ -343,7 +343,7 @@ class Judge:
         texts = [(value, text) for value in loop.values for text in braced(self._site.scope.text(value))]
         for value, text in texts:
             what = secrets().path(text.replace(HOLE, ""))
-            if what is not None and command.body is not None and only_looks(command.body):
+            if what is not None and command.body is not None and only_looks(command.body, loop.name):
                 self._site.report("code-credential-mention", value, f"names the place of {what} in a loop")
             elif what is not None:
                 message = f"goes through files that hold secrets: {what}"

@@ -280,3 +280,43 @@ def test_a_function_that_runs_after_its_variable_is_set_reads_no_secret(code: st
 )
 def test_a_function_that_may_run_before_is_refused(code: str) -> None:
     assert verdict(code) is Verdict.FAIL
+
+
+LOOP = 'for p in "~/.ssh" keychain; do\n{}\ndone'
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        'r=$(grep -r "$p" "$1")\n[ -n "$r" ] && echo "found $p" | tee -a report.txt\necho "$r" | head -3',
+        'grep -rq "$p" "$1" && echo found',
+        '[ -f "$p" ] && m=$(stat -c "%a" "$p") && echo "$p $m"',
+        'if echo "$1" | grep -qiE "$p"; then echo blocked; fi',
+    ],
+)
+def test_a_loop_over_names_of_secrets_that_only_looks_for_them_warns(body: str) -> None:
+    assert verdict(LOOP.format(body)) is Verdict.WARN
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        'x=$(cat "$p")',
+        'x=$(realpath "$p")',
+        'x=$(echo "$p"); head "$x"',
+        'x="$p"',
+        'printf -v q %s "$p"; head "$q"',
+        'echo "$p" | xargs cat',
+        'grep -r x "$p"',
+        'x=$(grep -r "" "$p")',
+        'grep -f "$p" x',
+        'grep -e x "$p"',
+        'grep -r x "$(echo "$p")"',
+        'grep "$p" $(ls "$p")',
+        'cd "$p"; grep -r x .',
+        'head "$p"',
+        "leak",
+    ],
+)
+def test_a_loop_that_gives_secrets_or_their_names_on_is_refused(body: str) -> None:
+    assert verdict(LOOP.format(body)) is Verdict.FAIL
