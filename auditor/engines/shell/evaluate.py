@@ -26,6 +26,7 @@ _MOST_ARGUMENTS: Final = 64
 _ESCAPED: Final = re.compile(r"(?:\\x[2-7][0-9a-fA-F]|\\0?[01][0-7]{2}){4}")  # of letters, which need none
 _SET: Final = {"IFS": " ", "SHELL": "/bin/sh", "BASH": "/bin/bash"}
 _FIRST_NINE: Final = "123456789"
+_SILENT: Final = frozenset({"exit", "return", "true", "false", ":"})
 _HOMES: Final = frozenset({"HOME", "USERPROFILE"})
 
 
@@ -213,6 +214,8 @@ class Scope:
             return self._held(command.words[1:])
         if words[0] in self.functions:
             return self._called(words)
+        if words[0] in _SILENT and command.heredoc is None:
+            return Known("")
         if command.heredoc is not None:
             text = self.text(command.heredoc) + "\n"
             return self._through(command, Known(text)) if HOLE not in text else None

@@ -220,7 +220,7 @@ class Execution:
             if known.decoded:
                 self._site.report("shell-decoded-execution", call.command, "the name of the command is hidden")
             rest = self._site.segment.text[first.end : call.command.end]
-            self._site.derive(known.text + rest, Context.SHELL, call.command, "substitution")
+            self._site.derive(known.text.rstrip("\n") + rest, Context.SHELL, call.command, "substitution")
             return
         said = self._site.segment.text[first.start : first.end]
         told = _COMMAND_LIKE.search(said) and not _PLACEHOLDERS.fullmatch(said)

