@@ -20,7 +20,8 @@ _WRITING: Final = frozenset({"write", "writelines", "write_text", "write_bytes"}
 _SAME: Final = frozenset({"builtins.str", "os.fspath", "pathlib.Path", "os.path.abspath", "os.path.realpath"})
 _OPENING: Final = frozenset({"builtins.open", "io.open", "codecs.open", "os.fdopen", "aiofiles.open", "os.open"})
 _ALIKE: Final = _SAME | _OPENING
-_COPYING: Final = frozenset({"shutil.copyfileobj", "os.write"})
+_FETCHING: Final = frozenset({"urllib.request.urlretrieve", "urllib.urlretrieve", "wget.download"})
+_COPYING: Final = frozenset({"shutil.copyfileobj", "os.write", *_FETCHING})
 _KEPT: Final = frozenset({"value", "item", "param"})
 _METHODS: Final = frozenset({"open", "resolve", "absolute", "expanduser", "as_posix", "__enter__"})
 _PARTS: Final = frozenset({"name", "buffer", "file"})
@@ -102,6 +103,8 @@ class Contents:
             return next((each.value for each in call.keywords if each.arg == "file"), None), call.args
         if len(call.args) > 1 and not _COPYING.isdisjoint(names := self._names.resolve(function, scope)):
             first, second = call.args[:2]
+            if not _FETCHING.isdisjoint(names):
+                return second, [call]
             return (first, [second]) if "os.write" in names else (second, [first])
         return None, []
 
@@ -114,6 +117,8 @@ class Contents:
             return {text.removeprefix("./")}
         if isinstance(node, ast.Call):
             return self._of_call(node, scope, depth)
+        if isinstance(node, ast.JoinedStr):
+            return {_spelled(node, scope)}
         if (
             isinstance(node, ast.Attribute)
             and node.attr in _PARTS
@@ -146,3 +151,9 @@ class Contents:
             elif binding.node is not None:
                 found |= self._origins(binding.node, home, depth + 1) or {(id(home), name)}
         return found
+
+
+def _spelled(node: ast.JoinedStr, scope: Scope) -> Hashable:
+    """How a text with unknown parts is written, and what its names belong to: the same one is the same file."""
+    bound = [scope.lookup(each.id) for each in ast.walk(node) if isinstance(each, ast.Name)]
+    return (ast.dump(node), *(id(each[0]) if each else 0 for each in bound))

@@ -10,6 +10,7 @@ from typing import Any, Final
 from skillkeep.auditor.engines.examples import example_severity
 from skillkeep.auditor.engines.interface import Context
 from skillkeep.auditor.engines.python.dumped import is_own_dump
+from skillkeep.auditor.engines.python.fetched_scripts import starts_fetched
 from skillkeep.auditor.engines.python.flow import Flow, secret_labels
 from skillkeep.auditor.engines.python.import_hooks import is_handed_on
 from skillkeep.auditor.engines.python.inputs import FEEDING, judge_input, judge_program, judge_template
@@ -21,7 +22,7 @@ from skillkeep.auditor.engines.python.scopes import Binding, Scope
 from skillkeep.auditor.engines.python.site import Site
 from skillkeep.auditor.engines.python.streams import is_joined_shell
 from skillkeep.auditor.engines.python.told import plain_texts, run_by_shell, told_texts
-from skillkeep.auditor.engines.python.values import HOLE, HOLE_WORD, alternatives, as_word, is_whole
+from skillkeep.auditor.engines.python.values import HOLE, HOLE_WORD, alternatives, as_word, is_whole, texts_of
 from skillkeep.auditor.engines.python.wrapped import wrapped_commands
 from skillkeep.auditor.engines.tables import table
 from skillkeep.auditor.interface import Severity
@@ -204,6 +205,9 @@ class Execution:
 
     def _shell(self, call: ast.Call, scope: Scope, name: str, argument: ast.expr | None) -> None:
         value, layers = run_by_shell(self._site, argument, scope)
+        if any(starts_fetched(self._flow, item, scope) for item in texts_of(value)):
+            message = f"{name} has a shell start what came from the network"
+            self._site.report("python-downloaded-execution", call, message)
         if is_whole(value) and all(isinstance(item, str | bytes) for item in alternatives(value)):
             if layers:
                 self._decoded(call, name, layers)

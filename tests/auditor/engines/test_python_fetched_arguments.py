@@ -33,6 +33,9 @@ DATA: dict[str, str] = {
     ),
     "own script direct": NEEDS + "cmd = [sys.executable, '-u', 'scripts/news.py', '--q', x]\nrun(cmd)\nrun(['date'])\n",
     "appended": NEEDS + "cmd = ['dig', '+short']\ncmd.append(x)\nrun(cmd)\nrun(['date'])\n",
+    "read by a shell": NEEDS + "open('/tmp/t.txt', 'w').write(x)\nos.system('wc -l /tmp/t.txt; date')\n",
+    "another script of that name": NEEDS
+    + "open(f'{sys.argv[1]}/t.py', 'w').write(x)\nrun([sys.executable, f'{sys.argv[2]}/t.py'])\n",
     "quote": OWN
     + (
         "from urllib.parse import quote\nimport urllib.parse\ndef sh(cmd):\n"
@@ -53,6 +56,14 @@ RUN: dict[str, str] = {
     "unknown program 2": NEEDS + "tool = os.environ.get('TOOL', 'date')\nrun([tool, x])\nrun(['date'])\n",
     "argv option": NEEDS + "run([sys.executable, sys.argv[1], x])\nrun(['date'])\n",
     "written script 3": NEEDS + "open('t.py', 'w').write(x)\nrun([sys.executable, 't.py'])\nrun(['date'])\n",
+    "written script 4": NEEDS
+    + "d = sys.argv[1]\nopen(f'{d}/t.py', 'w').write(x)\nrun([sys.executable, f'{d}/t.py'])\n",
+    "script for a shell": NEEDS
+    + "open('/tmp/t.py', 'w').write(x)\nos.system('cd / && sudo -E python3 -u /tmp/t.py')\n",
+    "program for a shell": NEEDS
+    + "open('/tmp/t', 'w').write(x)\nsubprocess.run('chmod +x /tmp/t; A=1 /tmp/t', shell=True)\n",
+    "retrieved": "import os\nfrom urllib.request import urlretrieve\n\n"
+    "urlretrieve('https://api.acme.invalid/t.sh', '/tmp/t.sh')\nos.system('. /tmp/t.sh')\n",
     "inserted": NEEDS + "cmd = ['date']\ncmd.insert(0, x)\nrun(cmd)\nrun(['date'])\n",
     "set": NEEDS + "cmd = ['date', '-u']\ncmd[0] = x\nrun(cmd)\nrun(['date'])\n",
     "sudo": NEEDS + "run(['sudo', x])\nrun(['date'])\n",
