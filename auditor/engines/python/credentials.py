@@ -244,9 +244,10 @@ class Credentials:
         folder = self._site.folder
         value = folder.fold(item, scope) if follow else folder.near(item, scope)
         kind = value.__class__
-        if kind is not str and kind is not OneOf:
+        if kind is not OneOf and kind not in _TEXTUAL:
             return "", ""
-        texts = [each for each in alternatives(value) if each.__class__ is str and len(each) >= _SHORTEST_PATH]
+        known_texts = (each.decode("latin-1") if each.__class__ is bytes else each for each in alternatives(value))
+        texts = [each for each in known_texts if each.__class__ is str and len(each) >= _SHORTEST_PATH]
         fresh = [each for each in texts if each not in self._known]
         if len(fresh) > 1 and not secrets().near("\n".join([each for each in fresh if len(each) <= _LONGEST_TEXT])):
             self._known.update(dict.fromkeys(fresh, ""))

@@ -348,6 +348,7 @@ ALTERNATIVES = {
     "the longest text that is a path": f"p = 'notes'\nif late:\n    p = '{'a' * 4084}/.ssh/id_rsa'\nopen(p).read()\n",
     "a list that becomes a text": "p = []\nif late:\n    p = '/root/.s' + 'sh/id_r' + 'sa'\ng(p)\n",
     "a list beside a grown text": "p = '/root/.ssh'\nq = []\nq = p\np += '/id_rsa'\nopen(p).read()\n",
+    "bytes of a path": "p = b'notes'\nif late:\n    p = '/root/.ssh/id_rsa'.encode()\nopen(p).read()\n",
     "among keywords": "def f(**k):\n    pass\ng(x=1, file='/root/.ssh' + '/id_rsa')\n",
 }
 
