@@ -12,11 +12,12 @@ from skillkeep.auditor.engines.network import host_of, registered_labels
 from skillkeep.auditor.engines.tables import table
 from skillkeep.auditor.interface import Capability
 
-__all__ = ["Services", "hosts_by_place", "hosts_in", "services", "stays_with"]
+__all__ = ["Services", "hosts_by_place", "hosts_in", "is_setting_of", "services", "stays_with"]
 
 _SHORTEST = 3
 _HOST = re.compile(r"//([\w-]{1,60}(?:\.[\w-]{1,60}){1,6})")
 _BOT = frozenset({"BOT_TOKEN", "BOT_API_TOKEN"})
+_READING = re.compile(r"(?:process\.env|import\.meta|os\.|Deno\.env)|<|\{?$")  # and where nothing is written
 
 
 @dataclass(frozen=True)
@@ -89,6 +90,17 @@ def hosts_in(text: str) -> set[str]:
 def stays_with(variable: str, hosts: Iterable[str]) -> bool:
     """True where each host is the service's own, this machine, or one that the tool does not know (``*``)."""
     return all(host == "*" or host_of(host).local or services().owns(variable, host) for host in hosts)
+
+
+def is_setting_of(variable: str, setting: str, texts: Iterable[str]) -> bool:
+    """True for ``ACME_BASE_URL`` beside the variable ``ACME_API_KEY``, when no text sets it to a host of others."""
+    first, other = (services().words(name)[:1] for name in (variable, setting))
+    if not first or first != other:
+        return False
+    puts = re.compile(rf"\b{re.escape(setting)}\b[\"'`]?\]?[ \t]*(?::|=(?!=))[ \t]*[\"'`]?(?P<value>[^\s\"'`,;]*)")
+    values = {found["value"] for text in texts if setting in text for found in puts.finditer(text)}
+    hosts = {host_of(value).name for value in values if not _READING.match(value)}
+    return "*" not in hosts and stays_with(variable, hosts)
 
 
 def _is_below(host: str, domains: Iterable[str]) -> bool:

@@ -15,7 +15,7 @@ from skillkeep.auditor.interface import Capability, Finding, Severity, Verdict, 
 from skillkeep.auditor.own_keys import is_valuable
 from skillkeep.auditor.pages import is_data, is_instructing, is_of_reference, is_told_by_name
 from skillkeep.auditor.rulebook import Rulebook
-from skillkeep.auditor.services import hosts_by_place, services
+from skillkeep.auditor.services import hosts_by_place, is_setting_of, services
 
 __all__ = ["implied", "listed", "own_services", "settle", "settle_capabilities", "verdict_of"]
 
@@ -148,12 +148,21 @@ def settle_capabilities(found: Iterable[Capability], declared: frozenset[str]) -
     return tuple(kept.values())
 
 
-def own_services(raws: Sequence[Raw], capabilities: Iterable[Capability]) -> frozenset[str]:
-    """Variables that are only ever sent to the service they are named after (OPENAI_API_KEY to api.openai.com)."""
+def own_services(
+    raws: Sequence[Raw], capabilities: Iterable[Capability], texts: Callable[[], Iterable[str]] = tuple
+) -> frozenset[str]:
+    """Variables that are only ever sent to the service they are named after (OPENAI_API_KEY to api.openai.com).
+
+    ``$OPENAI_BASE_URL`` among the hosts is a place of the user's own, unless one of `texts`, which are those of the
+    tool, sets it.
+    """
     good: set[str] = set()
     bad: set[str] = set()
     for subject, reached in _sent(raws, capabilities):
-        own = bool(reached) and all(services().owns(subject, host) for host in reached)
+        own = bool(reached) and all(
+            is_setting_of(subject, host[1:], texts()) if host[0] == "$" else services().owns(subject, host)
+            for host in sorted(reached, reverse=True)
+        )
         (good if own else bad).add(subject)
     return frozenset(good - bad)
 

@@ -270,6 +270,10 @@ class _Texts(Mapping[str, str]):
         return len(self._files)
 
 
+def _all_texts(tree: SourceTree) -> Iterator[str]:
+    return (file.text or "" for file in tree.texts().values())
+
+
 def _answer(audit: _Audit, tree: SourceTree, digest: str) -> dict[str, Any]:
     collector = audit.collector
     runs = [
@@ -287,7 +291,7 @@ def _answer(audit: _Audit, tree: SourceTree, digest: str) -> dict[str, Any]:
     own: frozenset[str] = frozenset()
     told = tree.declared - not_by_program(collector.raws, collector.capabilities)
     if not cut and any(raw.subject for raw in collector.raws):
-        own = own_services(collector.raws, collector.capabilities)
+        own = own_services(collector.raws, collector.capabilities, lambda: _all_texts(tree))
         own |= own_logins(collector.raws, collector.capabilities)
         named = named_services(audit.store.unpacked()) | audit.named
         own |= kept_logins(collector.raws, collector.capabilities, named)

@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
+from skillkeep.auditor.engines.javascript.overrides import override_of
 from skillkeep.auditor.engines.javascript.scopes import Scope
 from skillkeep.auditor.engines.javascript.site import Site
 from skillkeep.auditor.engines.javascript.stores import Stores
@@ -113,7 +114,16 @@ class Reach:
         if not all(host.local for host in hosts):
             named = all("." in host.name for host in hosts)
             beside = [item for item in arguments if item is not address] if named else []
-            self.sent(node, path, self._labels(arguments, arguments if path.startswith(_ASKS) else beside, scope))
+            carried = self._labels(arguments, arguments if path.startswith(_ASKS) else beside, scope)
+            self.sent(node, path, carried, reached=self._reached(address, value, scope) if carried else None)
+
+    def _reached(self, address: Node | None, value: Value, scope: Scope) -> frozenset[str] | None:
+        """The named hosts of an address, and ``$NAME`` where that variable alone may tell another one."""
+        told = [host_of(text, HOLE).name for text in value.texts if not text.startswith(HOLE)]
+        if not told or len(told) == len(value.texts) or "*" in told:
+            return None
+        name = override_of(self._site.resolver, address, scope)
+        return frozenset({*told, f"${name}"}) if name else None
 
     def _labels(self, arguments: list[Node], opening: list[Node], scope: Scope) -> frozenset[str]:
         """What `arguments` carry; texts that open a store count in `opening`: others may be what is connected to."""
@@ -147,10 +157,20 @@ class Reach:
             if index < len(arguments):
                 self.sent(node, f"{through} in another file", self._labels([arguments[index]], [], scope))
 
-    def sent(self, node: Node, path: str, labels: frozenset[str], places: Sequence[Host] = ()) -> None:
-        """Report every secret among `labels`, which the call `node` of `path` sends to the `places` of a store."""
+    def sent(
+        self,
+        node: Node,
+        path: str,
+        labels: frozenset[str],
+        places: Sequence[Host] = (),
+        reached: frozenset[str] | None = None,
+    ) -> None:
+        """Report every secret among `labels`, which the call `node` of `path` sends to the `places` of a store.
+
+        `reached` as the hosts of `Emitter.finding`.
+        """
         for rule, message, subject in leaving(labels, path, places):
-            self._site.report(rule, node, message, subject=subject)
+            self._site.report(rule, node, message, subject=subject, hosts=reached)
 
     def _write(self, node: Node, scope: Scope, path: str, given: list[Node]) -> None:
         if not given:

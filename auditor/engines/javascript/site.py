@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from skillkeep.auditor.engines.interface import Context, Emitter, Segment
@@ -25,23 +26,31 @@ class Site:
         self.resolver = resolver
         self.flow = Flow(resolver)
         self._emit = emit
-        self._reported: set[tuple[str, int, str]] = set()
+        self._reported: set[tuple[str, int, str, frozenset[str] | None]] = set()
 
     def at(self, node: Node) -> Location:
         """The place of a node."""
         return self.segment.locate(*self.resolver.program.syntax.span(node))
 
     def report(
-        self, rule: str, node: Node, message: str, *, subject: str = "", severity: Severity | None = None
+        self,
+        rule: str,
+        node: Node,
+        message: str,
+        *,
+        subject: str = "",
+        severity: Severity | None = None,
+        hosts: frozenset[str] | None = None,
     ) -> None:
         """A finding at `node`."""
         start, end = self.resolver.program.syntax.span(node)
-        if (key := (rule, start, subject)) in self._reported:
+        if (key := (rule, start, subject, hosts)) in self._reported:
             return
         self._reported.add(key)
         excerpt = self.segment.text[start : min(end, start + _LONGEST_EXCERPT)]
         place = self.segment.locate(start, end)
-        self._emit.finding(rule, place, excerpt, message, segment=self.segment, subject=subject, severity=severity)
+        emit = partial(self._emit.finding, segment=self.segment, subject=subject, severity=severity, hosts=hosts)
+        emit(rule, place, excerpt, message)
 
     def capability(self, kind: str, value: str, node: Node) -> None:
         """The code at `node` wants `value`."""
