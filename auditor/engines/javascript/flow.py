@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
+from skillkeep.auditor.engines.javascript.asked import is_told_apart
 from skillkeep.auditor.engines.javascript.resolve import Resolver
 from skillkeep.auditor.engines.javascript.scopes import ANY, FUNCTIONS, THROWN, Binding, Scope
 from skillkeep.auditor.engines.javascript.texts import HOLE, NUMBERS
@@ -192,10 +193,19 @@ class Flow:
                 queue.extend(self._called(node, scope, into))
             elif kind == "pair":
                 queue.extend(filter(None, (node.child_by_field_name("value"),)))
-            elif kind == "this":
+            elif kind == "this" or (kind == "binary_expression" and self._is_answer(node, scope)):
                 into.labels |= _UNSEEN
             elif kind not in _INERT and kind not in FUNCTIONS:
                 queue.extend(node.named_children)
+
+    def _is_answer(self, node: Node, scope: Scope) -> bool:
+        """``process.env.NAME === "1"``: whether all of a variable is a word that is written there tells one bit."""
+        if not is_told_apart(node):
+            return False
+        sides = [self.resolver.value(node.child_by_field_name(side), scope) for side in ("left", "right")]
+        paths = [path for value in sides for path in value.paths if not _COMMAND_LINE.match(path)]
+        known = {f"{base}.{self._words.variable_of(path)}" for path in paths for base in self._words.environment}
+        return bool(paths) and all(path.removesuffix("()").removesuffix(".toLowerCase") in known for path in paths)
 
     def _mention(self, node: Node, scope: Scope, into: _Summary) -> None:
         name = self._program.name(node)

@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
+from skillkeep.auditor.engines.javascript.asked import is_asked
 from skillkeep.auditor.engines.javascript.overrides import override_of
 from skillkeep.auditor.engines.javascript.scopes import Scope
 from skillkeep.auditor.engines.javascript.site import Site
@@ -201,21 +202,22 @@ class Reach:
         for path in self._value(node, scope).paths:
             name = self._words.variable_of(path)
             if name is not None and path.count(".") == self._depth_of(path) and not path.startswith("Deno.env"):
-                self.variable(name, node)
+                self.variable(name, node, asked=is_asked(self._site.resolver.program, node))
 
     def _depth_of(self, path: str) -> int:
         """How many dots the path of the variable itself has: a method of its value is no second reading."""
         base = next(base for base in self._words.environment if path.startswith(f"{base}."))
         return base.count(".") + 1
 
-    def variable(self, name: str, node: Node) -> None:
-        """One variable of the environment is read at `node`."""
+    def variable(self, name: str, node: Node, *, asked: bool = False) -> None:
+        """One variable of the environment is read at `node`, or only asked about."""
         if name == "?":
             self._site.capability("env", "*", node)
         elif not secrets().plain(name):
             self._site.capability("env", name, node)
             if secrets().variable(name):
-                self._site.report("code-credential-env", node, f"reads the secret {name}", subject=name)
+                severity, verb = (Severity.WARN, "asks for a word in") if asked else (None, "reads the secret")
+                self._site.report("code-credential-env", node, f"{verb} {name}", subject=name, severity=severity)
 
     def destructured(self) -> None:
         """``const {API_KEY} = process.env``."""
