@@ -62,6 +62,9 @@ class Services:
         if variable in self.logins:
             return _is_below(host, self.logins[variable])
         listed = self.shared.get(words[0]) or self.known_as.get(words[0])
+        told = [word for word in words if word in self.shared]
+        if listed is None and len(told) == 1:  # ``ACME_SLACK_TOKEN``
+            listed = self.shared[told[0]]
         if listed is not None or self.is_shared(variable):
             return _is_below(host, listed or ()) and self.of_anybody.search(host) is None
         labels = [label.replace("-", "") for label in host.split(".")]

@@ -13,9 +13,10 @@ from skillkeep.auditor.engines.python.site import Site
 from skillkeep.auditor.engines.python.sources import argument, known
 from skillkeep.auditor.engines.python.values import HOLE, is_whole, texts_of
 
-__all__ = ["based_on"]
+__all__ = ["based_on", "service_of"]
 
 _PATH: Final = re.compile(r"/[\w.~-]")  # ``//host`` and what a hole may begin with name another server
+_PLAIN: Final = frozenset({"token", "timeout"})
 _MOVED: Final = ("base_url", "_base_url")
 
 Found = list[tuple[Binding, Scope]]
@@ -33,6 +34,25 @@ def based_on(site: Site, call: ast.Call, scope: Scope, paths: Sequence[str]) -> 
         return []
     hosts = [host_of(text, HOLE) for value in folded for text in texts_of(value)]
     return hosts if hosts and all(host.name != "*" for host in hosts) else []
+
+
+def service_of(site: Site, call: ast.Call, scope: Scope, name: str) -> str:
+    """The host of the service whose own client `call` of `name` is made on, when that is told no other; or nothing."""
+    maker, host = name.partition("()")[0], known().services.get(name.partition("()")[0], "")
+    if not host or not isinstance(call.func, ast.Attribute):
+        return ""
+    stored = site.names.found(scope).attributes
+    moved = CHOSEN in stored or any(each in stored for each in _MOVED)
+    receiver = call.func.value
+    made = [(receiver, scope)] if isinstance(receiver, ast.Call) else _made(receiver, scope, stored)
+    plain = all(
+        isinstance(node, ast.Call)
+        and not node.args
+        and all(each.arg in _PLAIN for each in node.keywords)
+        and site.names.resolve(node.func, home) == (maker,)
+        for node, home in made
+    )
+    return host if made and plain and not moved else ""
 
 
 def _made(receiver: ast.expr, scope: Scope, stored: dict[str, Found]) -> list[tuple[ast.AST | None, Scope]]:

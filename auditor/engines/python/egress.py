@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from skillkeep.auditor.engines.leaving import leaving
 from skillkeep.auditor.engines.network import Host, host_of, is_hidden
-from skillkeep.auditor.engines.python.clients import based_on
+from skillkeep.auditor.engines.python.clients import based_on, service_of
 from skillkeep.auditor.engines.python.flow import Flow
 from skillkeep.auditor.engines.python.own_code import judge_replaced
 from skillkeep.auditor.engines.python.scopes import Scope
@@ -172,8 +172,8 @@ class Egress:
     def _send(self, call: ast.Call, scope: Scope, name: str) -> None:
         """A connection that was opened before is written to."""
         peers = self._peers(call.func.value, scope) if isinstance(call.func, ast.Attribute) else []
-        for host in peers:
-            self._site.capability("network", host.name, call)
+        for place in [host.name for host in peers] or [service_of(self._site, call, scope, name)]:
+            self._site.capability("network", place, call)
         if not peers or not all(host.local for host in peers):
             self._sent(call, scope, name, opening=_given(call) if peers else [])
 

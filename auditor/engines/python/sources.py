@@ -26,6 +26,7 @@ class Known:
     downloads: tuple[str, ...]
     spelling: frozenset[str]  # what only spells an address
     replies: frozenset[str]  # calls that answer what they fetched
+    services: dict[str, str]  # clients of one service, and its host
     based: frozenset[str]  # clients that may be made for one server
     answers: frozenset[str]  # calls of clients that answer what a service says, and hold no key of their client
 
@@ -42,6 +43,7 @@ def known() -> Known:
         downloads,
         frozenset(sinks["spelling"]),
         frozenset(name for name in asking if name.startswith(downloads)),
+        sinks["services"],
         frozenset(sinks["based"]),
         frozenset(f"{made}().{call}" for made, calls in sinks["answers"].items() for call in calls),
     )
