@@ -66,11 +66,13 @@ _ATTACKERS_MAY: Final = lazily(
 _LISTED: Final = lazily(r"(?i)\b(?:or|nor)\b")
 _ITEM: Final = lazily(r"[ \t]*(?:[-*+•]|\d{1,3}[.)])[ \t]|[ \t]{2,}\S|[ \t]*$")
 _HEAD: Final = lazily(
-    r"(?i)[ \t#>*_❌🚫]*(?:you |agents? )?(?:must not(?: do)?|never(?: do(?: this| these)?)?|do not|don['’]?ts?|avoid"
+    r"(?i)[ \t#>*_❌🚫]*(?:(?:[-+•]|\d{1,2}[.)])[ \t]+[*_]{0,3})?(?:you |agents? )?"
+    r"(?:must not(?: do)?|never(?: (?:do|use|run|execute)(?: this| these)?)?|do not|don['’]?ts?|avoid"
     r"|what (?:not to do|(?:this|the) (?:skill|tool|plugin|server) (?:does not|doesn['’]?t|will not|never) do)"
     r"|forbidden|prohibited|not allowed|anti-?patterns?)[ \t:*_!]*"
 )
 
+_AFFIRMED: Final = lazily(r"(?i)\b(?:forget|fail|skip|omit|neglect|hesitate|miss|delay|always|instead|but|then)\b")
 _CLOSING: Final = {'"': '"', "“": "”", "«": "»"}
 _QUOTED_ITEM: Final = lazily(r"[ \t]*(?:[-*+•]|\d{1,3}[.)])[ \t]+(?P<mark>[\"“«])")
 _THREAT: Final = lazily(
@@ -126,7 +128,16 @@ def _is_in_list(text: str, start: int) -> bool:
     lines = text[max(0, start - _REACH * 10) : start].split("\n")
     if not _ITEM.match(lines[-1]) or not lines[-1].strip():
         return False
+    depth = _depth(lines[-1])
     for line in reversed(lines[-_MOST_LINES:-1]):
         if not _ITEM.match(line):
             return bool(_HEAD.fullmatch(line) or _ATTACKERS_MAY.fullmatch(line))
+        if line.strip() and _depth(line) < depth:  # the item that this one is below
+            if line.rstrip(" *_").endswith(":") and _HEAD.fullmatch(line):
+                return not _AFFIRMED.search(lines[-1])
+            depth = _depth(line)
     return False
+
+
+def _depth(line: str) -> int:
+    return len(line) - len(line.lstrip())

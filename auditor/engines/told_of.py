@@ -39,6 +39,16 @@ _DANGER: Final = lazily(  # an item that begins with the name of a danger, of wh
     r"[ \t]*[:–—-]{1,2}[ \t]+(?:malicious |hostile |compromised )?(?:skills?|plugins?|packages?|attackers?|pages?)"
     r"(?: [\w-]+)?[ \t]+$"
 )
+_MAY: Final = lazily(  # "looks for addresses that may exfiltrate data", "skills can exfiltrate data to servers"
+    r"(?i)(?:\b(?:skills|scripts|packages|plugins|extensions|urls|links|images|addresses|attackers|code|that|which)|[–—])"
+    r"[ \t]+(?:may|might|can|could)[ \t]+\Z"
+)
+_ASKED_OF: Final = lazily(r"(?i)\b(?:can|could|do|will)[ \t]+(?:users|attackers|anyone|someone|strangers)[ \t]+\Z")
+_QUESTION: Final = lazily(r"[^.!?\n]{0,80}\?[*_\"]{0,3}[ \t]*(?:\n|\||\Z)")
+_HOSTILE: Final = lazily(  # "malicious skills containing instructions to override prompts, ignore safety rules"
+    r"(?i)\b(?:malicious|hostile|poisoned|compromised)[ \t]+(?:skills?|pages?|packages?|tools?|plugins?|documents?)"
+    r"[ \t]+(?:containing|with|that[ \t]+contain)[ \t]+(?:hidden[ \t]+)?instructions[ \t]+to[ \t]+[^.!?:;|\n]{0,120}\Z"
+)
 _EXFILTRATE: Final = lazily(r"(?i)\s*exfiltrate\b")
 _ADDRESS: Final = lazily(r"(?:https?://|[\w-]@)\w")
 _ONLY_TO: Final = lazily(  # "Only send API key to `https://notes.example`"
@@ -110,9 +120,11 @@ def is_told_of(text: str, start: int, matched: str) -> bool:
     begin = start + len(matched) - len(matched.lstrip())
     before = text[max(0, begin - _REACH) : begin].replace("*", "")
     if _EXFILTRATE.match(text, begin):
-        told = _is_made_to(text, begin, before) or any(each.search(before) for each in (_OF_OTHERS, _NOR))
+        told = _is_made_to(text, begin, before) or any(each.search(before) for each in (_OF_OTHERS, _NOR, _MAY))
         return told and _ADDRESS.search(_line(text, begin)) is None
-    if _DANGER.search(before) and _ADDRESS.search(_line(text, begin)) is None:
+    if _ASKED_OF.search(before) and _QUESTION.match(text, begin + len(matched.strip())):
+        return True
+    if (_DANGER.search(before) or _HOSTILE.search(before)) and _ADDRESS.search(_line(text, begin)) is None:
         return True
     if _is_in_ban(text, begin):
         return True

@@ -88,25 +88,6 @@ _RUNNER: Final = lazily(  # "it uses [uv](https://docs.uv.example) to run the sy
     r"(?![^()]*\.(?:sh|py|m?js|ts|md|txt|ps1|json|ya?ml)\))[^\s()?#]{4,80}\) to $"
 )
 _SCRIPT: Final = lazily(r"(?:run|execute) (?:the|this|our) (?:[\w-]+ ){0,2}scripts?[.,;]?(?: |$)(?!from|at|on|it )")
-_CONSOLE: Final = lazily(  # where a script is run, and not got
-    r"run (?:the|this) (?:[\w-]+ ){0,2}script in (?:the )?(?:[\w-]+ ){0,2}console on https://[\w.-]+(?:/[\w-]+){0,4}/?"
-    r" while (?:you are )?(?:logged|signed) in[.:]?$"
-)
-_THEIR_OWN_NAME: Final = lazily(r"\((?:which |that )?they (?:publish|post) (?:it |them )?$")
-_NAMED_SO: Final = lazily(r"under their (?:own )?name\)")
-_CHARITY: Final = lazily(r"\d{1,2}% of (?:every|each|all) (?:[\w-]+ )?(?:purchase|sale|order)s? goes to charity[.!]?$")
-_SUBMITTED: Final = lazily(r"[-*#/ ]*to (?:submit|contribute|publish|list)(?: it| this| your \w+)?: $")
-_ONE_REQUEST: Final = lazily(
-    r"copy this file into an? (?:pr|pull request) (?:against|to|for) the [\w/.-]+ (?:repo|repository|registry)\b"
-)
-_MISHAPS: Final = lazily(  # a kind of mishap is told by examples
-    r"- [a-z]+(?:-[a-z]+)+ - made[- ]up data(?:, (?:fake|wrong|broken|bad|missing|confidently) [a-z]+){1,4}[.]?"
-)
-_BETWEEN_TWO: Final = lazily(  # what one of several users tells is not for the others
-    r"[-*>\d.) ]*what (?:one|each|an?|the) (?:partner|person|member|participant|party|side|client)"
-    r" (?:shares|says|writes)(?: [\w-]+){0,3} stays between you and them[.]?"
-)
-_FEEDBACK: Final = lazily(r"frame (?:this|it) as (?:[\w-]+ )?feedback(?:, not (?:as )?criticism)?\b")
 _NOT_BARE: Final = lazily(
     r"(?:[\w-]+ )?(?:is|are) never (?:stored|saved|kept|written) in (?:plain ?text|clear ?text)\b"
 )
@@ -131,13 +112,6 @@ def is_something_else(text: str, start: int) -> bool:
         or _MARKET.match(text, start)
         or (_SETTING.match(text, start) and _WHOSE_SETTING.search(text[max(0, start - _REACH) : start]))
         or (_SCRIPT.match(text, start) and _RUNNER.search(text[max(0, start - 3 * _REACH) : start]))
-        or _CONSOLE.match(text, start)
-        or (_NAMED_SO.match(text, start) and _THEIR_OWN_NAME.search(text[max(0, start - _REACH) : start]))
-        or _CHARITY.match(text, start)
-        or (_ONE_REQUEST.match(text, start) and _SUBMITTED.fullmatch(text, 0, start))
-        or _MISHAPS.fullmatch(text)
-        or _BETWEEN_TWO.fullmatch(text)
-        or _FEEDBACK.match(text, start)
         or _NOT_BARE.match(text, start)
         or (_CHANNEL.match(text, start) and _TO_A_CHANNEL.search(text[max(0, start - 2 * _REACH) : start]))
         or (text.startswith("nonexistent", start) and _ABSENT.search(text[max(0, start - _REACH) : start]))

@@ -55,6 +55,11 @@ _EXCUSES: Final = re.compile(  # the head of a table
     re.IGNORECASE,
 )
 _QUOTED: Final = re.compile(r"[ \t*]*[\"“][^\"“”]+[\"”][ \t*]*")
+_NEVER: Final = re.compile(r"(?:[-*+] |\d{1,2}[.)] )(?:never|do not|don't|you must not|must not)(?: do)?:")
+_AFFIRMED: Final = re.compile(
+    r"\b(?:forget|fail|skip|omit|neglect|hesitate|miss|delay|always|instead|but|then)\b", re.I
+)
+_FAR: Final = 20
 _LONGEST: Final = 1_200
 _OVERLAP: Final = 300
 
@@ -87,7 +92,20 @@ class Blocks:
     def __getitem__(self, number: int) -> Block:
         start, end = self._places[number]
         item = number > 0 and _ITEM.match(self._text[start:end])
-        return Block(start, end, self._after(number - 1) if item else "")
+        return Block(start, end, (self._above(number) or self._after(number - 1)) if item else "")
+
+    def _above(self, number: int) -> str:
+        """What the item says that a deeper one is below, when that is but "Never:"."""
+        raw = self._text[slice(*self._places[number])]
+        depth = _depth(raw)
+        if not depth or _AFFIRMED.search(raw):
+            return ""
+        for above in range(number - 1, max(-1, number - _FAR), -1):
+            said = self._text[slice(*self._places[above])]
+            if _depth(said) < depth:
+                plain = plain_text(said[:_LONGEST])
+                return plain if _NEVER.fullmatch(plain) else ""
+        return ""
 
     def _after(self, number: int) -> str:
         first = number
@@ -139,6 +157,10 @@ def sentences(text: str, block: Block) -> Iterator[Sentence]:
             if len(plain) > 3:
                 for part in _pieces(plain):
                     yield Sentence(part, block.start, block.end, lead)
+
+
+def _depth(text: str) -> int:
+    return len(text) - len(text.lstrip(" \t"))
 
 
 def plain_text(text: str) -> str:

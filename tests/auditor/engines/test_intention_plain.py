@@ -39,20 +39,9 @@ PLAIN = {
         " `/v1`).\n"
     ),
     "what runs a script": "This skill uses [uv](https://docs.parcels.invalid/uv/) to run the report script.\n",
-    "where a script is run": (
-        "Run the export script in the DevTools console on https://parcels.invalid/list while logged in.\n"
-    ),
-    "a name of their own": "```\nOptions:\n2. Ghost-write for founders (they publish under their name)\n```\n",
     "a date in a mail": (
         '```\nsend email to boss@parcels.invalid with subject "Leave" and body "I am away on March 3rd."\n```\n'
     ),
-    "a price": "10% of every parcel purchase goes to charity.\n",
-    "one request": "# To submit: copy this file into a PR against the parcel-list repo\n",
-    "a kind of mishap": (
-        "Every story has a kind:\n\n- **daydream-station** — Made up data, fake sources, confidently wrong\n"
-    ),
-    "privacy of two users": "- What one partner shares in DM stays between you and them\n",
-    "how a thing is said": "1. Frame this as growth feedback, not criticism 2. Use examples\n",
     "what is kept": (
         "| File | What it holds | Kept |\n|---|---|---|\n| `.env` | Your PARCELS_PASSWORD | Encrypted with AES"
         " ([x](https://parcels.invalid/x)). The password is never stored in plaintext. |\n"
