@@ -67,10 +67,22 @@ def _resolved(match: re.Match[str]) -> str:
 
 
 def module_path(name: str) -> str:
-    """``node:fs/promises`` is ``fs.promises``; a file of the tool keeps its dots under another sign."""
+    """``node:fs/promises`` is ``fs.promises``; a file of the tool keeps its dots under another sign.
+
+    What is taken out of the machine's packages by its place, ``/usr/lib/node_modules/axios/index.js``, is that package.
+    """
+    if name.startswith("/") and (package := _installed_package(name)):
+        return package
     if name.startswith((".", "/")):
         return "file:" + name.replace(".", "\x1f")
     return name.removeprefix("node:").replace("/", ".")
+
+
+def _installed_package(place: str) -> str:
+    """The package whose file lies at `place`, below the last folder of packages; empty for other places."""
+    _, folder, rest = place.rpartition("/node_modules/")
+    parts = rest.split("/") if folder else []
+    return ".".join(parts[: 2 if rest.startswith("@") else 1])
 
 
 def number_of(text: str) -> int | None:

