@@ -6,7 +6,7 @@ from typing import Final
 
 from skillkeep.auditor.lazily import lazily
 
-__all__ = ["is_forbidden", "is_refused"]
+__all__ = ["AFFIRMED", "depth_of", "is_forbidden", "is_refused"]
 
 _REACH: Final = 240
 _NEAR: Final = 60
@@ -72,7 +72,9 @@ _HEAD: Final = lazily(
     r"|forbidden|prohibited|not allowed|anti-?patterns?)[ \t:*_!]*"
 )
 
-_AFFIRMED: Final = lazily(r"(?i)\b(?:forget|fail|skip|omit|neglect|hesitate|miss|delay|always|instead|but|then)\b")
+AFFIRMED: Final = lazily(  # what turns an item of a list of what is never done into its opposite
+    r"(?i)\b(?:forget|fail|skip|omit|neglect|hesitate|miss|delay|always|instead|but|then)\b"
+)
 _CLOSING: Final = {'"': '"', "“": "”", "«": "»"}
 _QUOTED_ITEM: Final = lazily(r"[ \t]*(?:[-*+•]|\d{1,3}[.)])[ \t]+(?P<mark>[\"“«])")
 _THREAT: Final = lazily(
@@ -128,16 +130,17 @@ def _is_in_list(text: str, start: int) -> bool:
     lines = text[max(0, start - _REACH * 10) : start].split("\n")
     if not _ITEM.match(lines[-1]) or not lines[-1].strip():
         return False
-    depth = _depth(lines[-1])
+    depth = depth_of(lines[-1])
     for line in reversed(lines[-_MOST_LINES:-1]):
         if not _ITEM.match(line):
             return bool(_HEAD.fullmatch(line) or _ATTACKERS_MAY.fullmatch(line))
-        if line.strip() and _depth(line) < depth:  # the item that this one is below
+        if line.strip() and depth_of(line) < depth:  # the item that this one is below
             if line.rstrip(" *_").endswith(":") and _HEAD.fullmatch(line):
-                return not _AFFIRMED.search(lines[-1])
-            depth = _depth(line)
+                return not AFFIRMED.search(lines[-1])
+            depth = depth_of(line)
     return False
 
 
-def _depth(line: str) -> int:
+def depth_of(line: str) -> int:
+    """How far `line` is indented."""
     return len(line) - len(line.lstrip())

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
+from skillkeep.auditor.engines.forbidden import AFFIRMED, depth_of
 from skillkeep.auditor.engines.table_rows import is_quotation, shows_attacks
 
 __all__ = [
@@ -56,9 +57,6 @@ _EXCUSES: Final = re.compile(  # the head of a table
 )
 _QUOTED: Final = re.compile(r"[ \t*]*[\"“][^\"“”]+[\"”][ \t*]*")
 _NEVER: Final = re.compile(r"(?:[-*+] |\d{1,2}[.)] )(?:never|do not|don't|you must not|must not)(?: do)?:")
-_AFFIRMED: Final = re.compile(
-    r"\b(?:forget|fail|skip|omit|neglect|hesitate|miss|delay|always|instead|but|then)\b", re.I
-)
 _FAR: Final = 20
 _LONGEST: Final = 1_200
 _OVERLAP: Final = 300
@@ -97,12 +95,12 @@ class Blocks:
     def _above(self, number: int) -> str:
         """What the item says that a deeper one is below, when that is but "Never:"."""
         raw = self._text[slice(*self._places[number])]
-        depth = _depth(raw)
-        if not depth or _AFFIRMED.search(raw):
+        depth = depth_of(raw)
+        if not depth or AFFIRMED.search(raw):
             return ""
         for above in range(number - 1, max(-1, number - _FAR), -1):
             said = self._text[slice(*self._places[above])]
-            if _depth(said) < depth:
+            if depth_of(said) < depth:
                 plain = plain_text(said[:_LONGEST])
                 return plain if _NEVER.fullmatch(plain) else ""
         return ""
@@ -157,10 +155,6 @@ def sentences(text: str, block: Block) -> Iterator[Sentence]:
             if len(plain) > 3:
                 for part in _pieces(plain):
                     yield Sentence(part, block.start, block.end, lead)
-
-
-def _depth(text: str) -> int:
-    return len(text) - len(text.lstrip(" \t"))
 
 
 def plain_text(text: str) -> str:
