@@ -57,20 +57,21 @@ def other_names(raws: Sequence[Raw], declared: frozenset[str], text_of: Callable
 
     ``os.environ.get("ACME_KEY") or os.environ.get("OLD_ACME_KEY")``: what may be done with the one is done with it.
     """
-    lines: dict[str, list[str]] = defaultdict(list)
-    for raw in raws:
-        if raw.subject and raw.finding.rule == _READ:
-            text = text_of(raw.finding.location.path).split("\n")
-            lines[raw.subject] += text[max(raw.finding.location.line - 1, 0) :][:1] or [""]
     known = services()
+    read = [raw for raw in raws if raw.subject and raw.finding.rule == _READ]
+    names = {raw.subject for raw in read} - declared
+    names = {name for name in names if not known.is_shared(name) and not is_valuable(name)}
+    read = [raw for raw in read if raw.subject in names]
+    texts = {path: text_of(path).split("\n") for path in {raw.finding.location.path for raw in read}}
+    lines: dict[str, list[str]] = defaultdict(list)
+    for raw in read:
+        at = raw.finding.location
+        lines[raw.subject] += texts[at.path][max(at.line - 1, 0) :][:1] or [""]
     asked = [name for name in declared if secrets().variable(name)]
     return frozenset(
         name
-        for name, read in lines.items()
-        if name not in declared
-        and not known.is_shared(name)
-        and not is_valuable(name)
-        and all(any(_is_instead(name, other, line) for other in asked) for line in read)
+        for name, some in lines.items()
+        if all(any(_is_instead(name, other, line) for other in asked) for line in some)
     )
 
 

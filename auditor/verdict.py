@@ -183,9 +183,8 @@ def implied(
         said = (*words[:1], "".join(words), *(known.spelled_out.get(word, word) for word in words[:1]))
         marks = {f"{mark}{word}" for mark in "=+" for word in said}
         marks |= set() if known.is_shared(name) else {mark[1:] for mark in marks if mark[0] == "="}
-        if (words and not named.isdisjoint(marks)) or any(known.is_same(name, other) for other in secret):
-            found.add(name)
-        if any(_is_told_by(name, other) for other in secret):
+        told = any(known.is_same(name, other) or _is_told_by(name, other) for other in secret)
+        if told or (words and not named.isdisjoint(marks)):
             found.add(name)
     strays = {
         subject

@@ -311,7 +311,7 @@ def _answer(audit: _Audit, tree: SourceTree, digest: str) -> dict[str, Any]:
         own |= own_entries(collector.raws, collector.capabilities, named, text_of, partial(_pages, texts))
         own |= own_installers(collector.raws, named) | own_instructions(collector.raws, named, texts.values())
         own |= own_accounts(collector.raws, told | own)
-        own |= own_pages(collector.raws, named, (file.text or "" for file in texts.values()))
+        own |= own_pages(collector.raws, named, _all_texts(tree))
     settled = settle(collector.raws, told | own, audit.rulebook, partial(_looked_up, tree))
     findings, left_out = listed(settled)
     more = [LedgerEntry("", "audit", "skipped", f"{count} more of {rule}") for rule, count in left_out.items()]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from skillkeep.auditor.engines.javascript.inner import WRAPPERS
 from skillkeep.auditor.engines.javascript.program import Program
 
 if TYPE_CHECKING:
@@ -13,7 +14,6 @@ __all__ = ["is_asked", "is_told_apart"]
 
 _SAME: Final = frozenset({"===", "!==", "==", "!="})
 _WORDS: Final = frozenset({"string", "number", "undefined", "null", "true", "false"})
-_WRAPPERS: Final = frozenset({"parenthesized_expression", "non_null_expression", "as_expression"})
 _WHOLE: Final = frozenset({"toLowerCase", "toUpperCase", "trim"})
 _LONGEST: Final = 12  # of a word: nobody guesses a key by it
 _MOST: Final = 4_000
@@ -54,7 +54,7 @@ def _is_compared(program: Program, node: Node) -> bool:
 def _outer(program: Program, node: Node) -> Node:
     """The expression that `node` is all of: in brackets, in small letters."""
     while (parent := node.parent) is not None:
-        if parent.type in _WRAPPERS:
+        if parent.type in WRAPPERS:
             node = parent
             continue
         key = parent.child_by_field_name("property") if parent.type == "member_expression" else None

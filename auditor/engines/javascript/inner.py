@@ -8,7 +8,10 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from skillkeep.auditor.syntax.grammars import Node
 
-__all__ = ["inner_nodes", "saying"]
+__all__ = ["WRAPPERS", "inner_nodes", "saying"]
+
+WRAPPERS: Final = frozenset({"parenthesized_expression", "non_null_expression", "as_expression"})
+"""Nodes that have the very value of the expression in them."""
 
 _NOTHING: Final = frozenset({"null", "undefined"})
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from skillkeep.auditor.engines.javascript.inner import inner_nodes
+from skillkeep.auditor.engines.javascript.inner import WRAPPERS, inner_nodes
 from skillkeep.auditor.engines.javascript.resolve import Resolver
 from skillkeep.auditor.engines.javascript.scopes import Scope
 from skillkeep.auditor.engines.javascript.texts import HOLE
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 __all__ = ["override_of"]
 
 _SETTING: Final = re.compile(r"process\.env\.([A-Z][A-Z0-9_]*_(?:URL|URI|BASE|ENDPOINT|HOST|SERVER|SITE))")
-_WRAPPERS: Final = frozenset({"parenthesized_expression", "non_null_expression", "as_expression"})
 _KEEPING: Final = frozenset({"replace", "trim", "trimEnd"})  # of which the address's text is known as well
 _DEEPEST: Final = 8
 
@@ -27,7 +26,7 @@ def override_of(resolver: Resolver, node: Node | None, scope: Scope, depth: int 
         return ""
     kind, inner = node.type, inner_nodes(node)
     further: list[tuple[Node | None, Scope]] = []
-    if kind in _WRAPPERS:
+    if kind in WRAPPERS:
         further = [(inner[0] if inner else None, scope)]
     elif kind == "template_string" and inner and inner[0].type == "template_substitution":
         begins = inner[0].start_byte == node.start_byte + 1

@@ -38,7 +38,8 @@ def based_on(site: Site, call: ast.Call, scope: Scope, paths: Sequence[str]) -> 
 
 def service_of(site: Site, call: ast.Call, scope: Scope, name: str) -> str:
     """The host of the service whose own client `call` of `name` is made on, when that is told no other; or nothing."""
-    maker, host = name.partition("()")[0], known().services.get(name.partition("()")[0], "")
+    maker = name.partition("()")[0]
+    host = known().services.get(maker, "")
     if not host or not isinstance(call.func, ast.Attribute):
         return ""
     stored = site.names.found(scope).attributes
