@@ -164,8 +164,16 @@ def _lock(file: SourceFile, emit: Emitter) -> None:
         if host not in told_hosts:
             told_hosts.add(host)
             emit.finding("dependency-lock-host", at, address[:200], f"the lock takes packages from {host}")
+        if _is_at_its_owners(each.name, host):
+            continue
         if _is_popular_name(each.ecosystem, each.name) and (not each.hashed or _is_mixed(packages)):
             emit.notes.setdefault("swapped", []).append((host, each, at))
+
+
+def _is_at_its_owners(name: str, host: str) -> bool:
+    """True for ``@acme/tool`` at the registry that Acme runs for its own scope."""
+    scope = name.partition("/")[0].removeprefix("@") if name.startswith("@") else ""
+    return host in table("packages")["of_scopes"].get(scope, ())
 
 
 def _is_mixed(packages: list[Taken]) -> bool:
