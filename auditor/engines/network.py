@@ -28,6 +28,7 @@ _NEAR: tuple[_Network, ...] = tuple(
     )
 )
 _NEAR_NAMES = re.compile(r".*\.(?:local|localhost|lan|home\.arpa)|host\.docker\.internal")
+_NO_HOST = re.compile(r"[0-9]+(?:\.[0-9]+){4,}")  # no address has five numbers, no name ends in one (WHATWG URL)
 _NUMBER = r"(?:0x[0-9a-f]{1,8}|\d{1,11})"
 _COUNTED = re.compile(rf"0x[0-9a-f]{{1,8}}|\d{{6,11}}|{_NUMBER}(?:\.{_NUMBER}){{1,3}}")
 _SHOWN = re.compile(r"(?:.*\.)?example\.(?:com|net|org)")  # RFC 2606, 3
@@ -45,7 +46,8 @@ class Host:
     def near(self) -> bool:
         """True for this machine and for what lies in its own network: nobody else hears what is sent there."""
         if not self.bare:
-            return self.local or _NEAR_NAMES.fullmatch(self.name) is not None
+            named = _NEAR_NAMES.fullmatch(self.name) or _NO_HOST.fullmatch(self.name)
+            return self.local or named is not None
         address = ipaddress.ip_address(self.name)
         return self.local or any(address in network for network in _NEAR)
 

@@ -42,6 +42,15 @@ _OPTION: Final = re.compile(
 _SEARCHED: Final = re.compile(  # up to a place in a pattern that is asked for at once
     rb"""(?<![\w.])re\.(?:search|match|fullmatch|findall|finditer)\([ \t]*r?(?:"[^"\n]*|'[^'\n]*)\Z"""
 )
+_SPELLED: Final = rb"""\"[^"\\\n]*"|'[^'\\\n]*'"""
+_WRITING: Final = re.compile(  # ``open(path, "wb")`` as it is written: such a file is filled and never read
+    rb"""\bopen\((?!\s*\*)(?:[^()\[\]{},"'\n]|\((?:[^()"'\n]|%b)*\)|\[(?:[^\[\]"'\n]|%b)*\]|%b)*"""
+    rb""",[ \t]*(?:mode[ \t]*=[ \t]*)?["'][wxa][bt]?["'][ \t]*(?=[,)])""" % (_SPELLED, _SPELLED, _SPELLED)
+)
+_OPENS: Final = re.compile(rb"\bopen\(")
+_OTHER_OPEN: Final = re.compile(  # a name of the program's own
+    rb"\b(?:def|as)[ \t]+open\b|\bopen[ \t]*(?::?=|,[^()\n]*=)(?!=)|\bimport\b[^\n]*(?:\bopen\b|[(*])"
+)
 _REMOVES: Final = ("delete", "encrypt")  # beside these, homes under other names are looked for
 _HOMES: Final = frozenset({"home", "home_gone"})
 _TAMPERED: Final = (("patch",), ("patch", "secret"), ("patch", "login"))  # what the engine asks for besides the chains
@@ -125,7 +134,17 @@ class Acts:
         """False where the words say so and the code does not."""
         if kind == "allowance":
             return not is_asked_payment(self._data, hit.start)
+        if kind == "local" and self._is_only_written(hit):
+            return False
         return self._is_sent(hit) and not (kind == "send" and self._is_looked_for(hit))
+
+    def _is_only_written(self, hit: Hit) -> bool:
+        """True for ``with open(path, "w") as out:``, when nothing else is opened in what was found."""
+        found = self._data[hit.start : hit.end]
+        if self._segment.context is not Context.PYTHON or not found.startswith(b"open("):
+            return False
+        plain = self._data[hit.start - 1 : hit.start] != b"." and _OTHER_OPEN.search(self._data) is None
+        return plain and len(_OPENS.findall(found)) == len(_WRITING.findall(found))
 
     def _is_looked_for(self, hit: Hit) -> bool:
         """True for a command in a pattern of ``re.search``: it is found in a text, and run by nobody."""

@@ -12,6 +12,7 @@ from skillkeep.auditor.engines.network import host_of, is_near
     [
         *("10.1.2.3", "172.31.0.9", "192.168.1.50", "169.254.1.1", "100.100.1.1", "239.1.1.1", "255.255.255.255"),
         *("::1", "[fd00::1]", "printer.local", "nas.lan", "localhost", "host.docker.internal", "*", "127.1"),
+        "198.51.100.7.7860",  # five numbers: nobody's
     ],
 )
 def test_is_in_ones_own_network(name: str) -> None:
@@ -23,6 +24,7 @@ def test_is_in_ones_own_network(name: str) -> None:
     [
         *("10.example.invalid", "192.168.example.invalid", "172.32.0.1", "100.128.0.1", "8.8.8.8", "2001:db8::1"),
         *("local.example.invalid", "*.example.invalid", "lan", "mylocal", "0x08080808", "010.1.1.1"),
+        *("198.51.100.7.example.invalid", "198.51.100.7", "1.2.3.4.5.x", "x.1.2.3.4.5"),
     ],
 )
 def test_is_elsewhere(name: str) -> None:
