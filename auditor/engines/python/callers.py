@@ -11,7 +11,7 @@ from typing import Final
 from skillkeep.auditor.engines.python.names import Names
 from skillkeep.auditor.engines.python.scopes import Binding, Scope
 
-__all__ = ["all_arguments_for", "arguments_for", "functions_of", "link_calls", "local_calls"]
+__all__ = ["Given", "all_arguments_for", "arguments_for", "functions_of", "link_calls", "local_calls"]
 
 _MOST_CALLERS: Final = 256
 _DEEPEST: Final = 4
