@@ -8,10 +8,11 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Final
 
+from skillkeep.auditor.engines.python.mentions import is_only_called
 from skillkeep.auditor.engines.python.names import Names
 from skillkeep.auditor.engines.python.scopes import Binding, Scope
 
-__all__ = ["all_arguments_for", "arguments_for", "functions_of", "link_calls", "local_calls"]
+__all__ = ["Given", "all_arguments_for", "arguments_for", "functions_of", "link_calls", "local_calls"]
 
 _MOST_CALLERS: Final = 256
 _DEEPEST: Final = 4
@@ -40,20 +41,27 @@ def arguments_for(names: Names, binding: Binding, home: Scope) -> list[Given]:
 def all_arguments_for(names: Names, binding: Binding, home: Scope) -> list[Given] | None:
     """What is passed for a parameter of a function of the file, or None when others may pass something else.
 
-    The function has a name of its own, which stands where it is called and nowhere else, and each call fills the
-    parameter.
+    The function has a name of its own, which stands where it is called and nowhere else, in this file and in those
+    that are judged with it, and each call fills the parameter.
     """
     function, outer = binding.node, home.parent
     if binding.kind != "param" or not isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef) or outer is None:
         return None
     source = names.program.source(home)
     calls = [pair for pair in source.found.callers.get(function.name, ()) if isinstance(pair[0].func, ast.Name)]
+    outside = source.outside.get(id(function), ())
     plain = isinstance(outer.owner, ast.Module) and not function.decorator_list
-    if not plain or not calls or len(outer.bindings.get(function.name, ())) != 1 or len(calls) > _MOST_CALLERS:
+    if (
+        not plain
+        or len(outer.bindings.get(function.name, ())) != 1
+        or not 0 < len(calls) + len(outside) <= _MOST_CALLERS
+    ):
         return None
     if _named(outer.owner)[function.name] != len(calls):
         return None
-    calls += source.outside.get(id(function), ())[:_MOST_CALLERS]
+    if names.program.linked and not is_only_called(names.program, source, function.name, outside):
+        return None
+    calls += outside
     passed = [list(_passed(call, binding, 0)) for call, _ in calls]
     if any(len(each) != 1 for each in passed):
         return None

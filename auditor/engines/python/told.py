@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final
 
-from skillkeep.auditor.engines.python.callers import all_arguments_for
-from skillkeep.auditor.engines.python.scopes import Scope
+from skillkeep.auditor.engines.python.callers import Given, all_arguments_for
+from skillkeep.auditor.engines.python.scopes import Binding, Scope
 from skillkeep.auditor.engines.python.site import Site
 from skillkeep.auditor.engines.python.values import (
     HOLE,
@@ -24,6 +24,7 @@ from skillkeep.auditor.engines.quoted import is_argument, is_weakness
 __all__ = ["plain_texts", "run_by_shell", "told_texts"]
 
 _DEEPEST: Final = 3  # functions that hand a text on
+_MOST: Final = 8  # times that one sets its parameter
 
 
 def run_by_shell(site: Site, node: ast.expr | None, scope: Scope) -> tuple[Value, tuple[str, ...]]:
@@ -37,29 +38,63 @@ def _given(value: Value) -> Value:
     return once_set(first_word(value))
 
 
-def told_texts(site: Site, node: ast.expr | None, scope: Scope, depth: int = 0) -> list[str]:
+def told_texts(site: Site, node: ast.expr | None, scope: Scope) -> list[str]:
     """The texts that `node` can be, unknown parts as holes; none when it can be another one as well.
 
-    A parameter is what the callers of its function pass, when they are all seen.
+    A parameter is what the callers of its function pass, when they are all seen, and what the function makes of it.
     """
+    return _told(site, node, scope, 0, frozenset()) or []
+
+
+def _told(site: Site, node: ast.expr | None, scope: Scope, depth: int, within: frozenset[int]) -> list[str] | None:
+    """As `told_texts`, without what the parameters `within` are, which is asked already; None for not all of them."""
+    if isinstance(node, ast.IfExp) and within:
+        return _all(_told(site, each, scope, depth, within) for each in (node.body, node.orelse))
+    bound = scope.lookup(split.id) if isinstance(split := _split_again(node), ast.Name) else None
+    if bound is not None and id(bound[1]) in within:
+        return []
     bound = scope.lookup(node.id) if isinstance(node, ast.Name) else None
-    given = all_arguments_for(site.names, bound[1][0], bound[0]) if bound and len(bound[1]) == 1 else None
-    if given is None or depth >= _DEEPEST:
-        value = _given(site.folder.shaped(node, scope) if node is not None else UNKNOWN)
-        known = list(alternatives(value))
-        whole = not isinstance(value, Unknown) and (not isinstance(value, OneOf) or value.complete)
-        return (
-            [item for item in known if isinstance(item, str)]
-            if whole and all(isinstance(x, str) for x in known)
-            else []
-        )
-    found: list[str] = []
-    for each, home in given:
-        texts = told_texts(site, each, home, depth + 1)
-        if not texts:
-            return []
-        found += texts
-    return list(dict.fromkeys(found))
+    given = _given_for(site, *bound) if bound is not None and depth < _DEEPEST else None
+    if bound is not None and given is not None:
+        inside = within | {id(bound[1])}
+        return _all(_told(site, each, home, depth + 1, inside) for each, home in given)
+    value = _given(site.folder.shaped(node, scope) if node is not None else UNKNOWN)
+    known = list(alternatives(value))
+    whole = not isinstance(value, Unknown) and (not isinstance(value, OneOf) or value.complete)
+    texts = [item for item in known if isinstance(item, str)]
+    return texts if whole and len(texts) == len(known) and texts else None
+
+
+def _all(found: Iterable[list[str] | None]) -> list[str] | None:
+    texts = list(found)
+    return None if None in texts else list(dict.fromkeys(item for each in texts for item in each or ()))
+
+
+def _split_again(node: ast.expr | None) -> ast.expr | None:
+    """The command that ``command.split()`` and ``shlex.split(command)`` only cut into words; else `node`."""
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute) or node.func.attr != "split":
+        return node
+    if node.keywords or len(node.args) > 1:
+        return node
+    if not node.args:
+        return node.func.value
+    return node.args[0] if ast.unparse(node.func) == "shlex.split" else node
+
+
+def _given_for(site: Site, home: Scope, bindings: list[Binding]) -> list[Given] | None:
+    """What a parameter can be: what all its callers pass, and what it is set to; None where that is not all."""
+    kinds = [each.kind for each in bindings]
+    if kinds.count("param") != 1 or len(bindings) > _MOST or not {"param", "value"}.issuperset(kinds):
+        return None
+    found: list[Given] = []
+    for each in bindings:
+        if each.kind == "value" and isinstance(each.node, ast.expr):
+            found.append((each.node, home))
+        elif (given := all_arguments_for(site.names, each, home)) is not None:
+            found += given
+        else:
+            return None
+    return found
 
 
 def plain_texts(told: Sequence[str], value: Value) -> list[str]:

