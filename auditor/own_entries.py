@@ -173,6 +173,6 @@ def _is_own(entry: str, named: frozenset[str], hosts: set[str]) -> bool:
     words = [word for word in re.split(r"[-_]", entry.upper()) if word]
     variable = "_".join((*words, "KEY"))
     telling = set(words) - known.generic.union(table("shell")["names_of_nobody"])
-    if not telling or known.is_shared(variable) or not all(f"={word}" in named for word in words):
+    if not telling or known.is_shared(variable) or not all(f"={word}" in named for word in telling):
         return False
     return all(known.owns(variable, host) for host in hosts)

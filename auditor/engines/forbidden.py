@@ -62,6 +62,8 @@ _DOES_NOT: Final = lazily(
 _ATTACKERS_MAY: Final = lazily(
     r"(?i)[ \t#>*_-]*(?:(?:malicious|hostile|compromised|infected)[ \t]+[\w-]+|attackers|malware)"
     r"[ \t]+(?:may|might|can|could)[ \t:*_]*"
+    r"|[ \t#>*_-]*if[ \t]+an?[ \t]+(?:[\w-]+[ \t]+){0,2}(?:skill|plugin|package|page)"
+    r"[ \t]+(?:(?:had|has)[ \t]+tried|tries|tried)[ \t]+to[ \t:*_]*"
 )
 _LISTED: Final = lazily(r"(?i)\b(?:or|nor)\b")
 _ITEM: Final = lazily(r"[ \t]*(?:[-*+•]|\d{1,3}[.)])[ \t]|[ \t]{2,}\S|[ \t]*$")

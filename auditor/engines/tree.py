@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import unicodedata
 from collections.abc import Iterator
 from functools import cache
@@ -31,6 +32,10 @@ _UNREAD = {
     UnreadReason.TOO_MANY: "tree-too-many",
     UnreadReason.TOO_DEEP: "tree-too-deep",
 }
+
+
+_STEERING = re.compile(r"[\0-\x1f\x7f]|[\x90\x98\x9b\x9d-\x9f](?:[\0-\x7f]|$)")
+"""ASCII's control characters, and those of C1 that begin a sequence where one could follow."""
 
 
 class TreeEngine(Engine):
@@ -114,12 +119,23 @@ def _name(entry: TreeEntry) -> Iterator[tuple[str, str]]:
         yield "tree-name-encoding", ascii(name)
         return
     if any(unicodedata.category(char) in {"Cc", "Cf", "Zl", "Zp", "Cs"} for char in decoded):
-        yield "tree-name-control", ascii(name)
+        yield "tree-name-encoding" if _is_misread(decoded) else "tree-name-control", ascii(name)
     folded = "".join(char for char in decoded.casefold() if unicodedata.category(char) != "Cf").rstrip(". ")
     if folded == ".git" or folded.startswith((".git::", "git~1")):
         yield ("tree-git-folder" if decoded == ".git" else "tree-git-lookalike"), ascii(name)
     elif name.startswith(".") and name not in _names("known_hidden"):
         yield "tree-hidden-file", name
+
+
+def _is_misread(name: str) -> bool:
+    """True for UTF-8 that an archiver took for Latin-1, where no part of the name steers a terminal."""
+    if _STEERING.search(name):
+        return False
+    try:
+        meant = name.encode("latin-1").decode("utf-8")
+    except UnicodeError:
+        return False
+    return all(char.isprintable() for char in meant)
 
 
 def _collisions(entries: tuple[TreeEntry, ...]) -> Iterator[tuple[str, str]]:

@@ -136,3 +136,21 @@ def test_a_description_longer_than_the_format_allows_is_noted() -> None:
     text = "---\nname: a\ndescription: {}\n---\n# A\n"
     assert {f.rule for f in audited({"SKILL.md": text.format("x" * 1100)}).findings} == {"metadata-long-description"}
     assert not audited({"SKILL.md": text.format("x" * 1000)}).findings
+
+
+@pytest.mark.parametrize(
+    ("name", "rule"),
+    [
+        ("文件.json".encode().decode("latin-1"), "tree-name-encoding"),
+        ("目录".encode().decode("latin-1"), "tree-name-encoding"),
+        ("Û31m.json".encode().decode("latin-1"), "tree-name-control"),  # begins a sequence of a terminal
+        ("aÛ".encode().decode("latin-1"), "tree-name-control"),
+        ("a\x85b", "tree-name-control"),
+        ("a\u202eb", "tree-name-control"),
+        ("文件\x07".encode().decode("latin-1"), "tree-name-control"),
+        ("文\u200b件".encode().decode("latin-1"), "tree-name-control"),
+    ],
+)
+def test_a_name_in_another_encoding_is_told_from_one_that_steers(tmp_path: Path, name: str, rule: str) -> None:
+    write_tree(tmp_path, {name: "x"})
+    assert {each for each in _found(tmp_path) if each.startswith("tree-name")} == {rule}

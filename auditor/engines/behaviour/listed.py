@@ -20,7 +20,9 @@ _LISTS: Final = re.compile(r"(?i)\.(?:json|ya?ml|toml|ini|csv|tsv|txt|cfg|conf|d
 _VALUE: Final = re.compile(r"[^\s\"',;:=\[\]{}()]{4,200}")
 _JOINT: Final = re.compile(r"[\"'`][ \t]{0,9}\+?[ \t]{0,9}[\"'`]")
 _LONGEST: Final = 1 << 16
-_SETTINGS: Final = re.compile(r"(?i)\b(?:deny|denied|block\w*|exclud\w*|ignor\w*|forbid\w*|protect\w*|redact\w*)\b")
+_SETTINGS: Final = re.compile(
+    r"(?i)\b(?:den(?:y|ied)(?:\b|(?=_|(?-i:[A-Z])))|(?:block|exclud|ignor|forbid|protect|redact)\w*)"
+)
 _KEY: Final = re.compile(
     r"^(?P<indent>[ \t]*(?:-[ \t]+)?)(?:\[+(?P<section>[^\]\n]{1,80})\]+[ \t]*$"
     r"|[\"']?(?P<name>[A-Za-z_][\w .-]{0,60})[\"']?[ \t]*[:=])"
