@@ -223,9 +223,14 @@ def _report(read: _Read, topic: Callable[[], Topic], emit: Emitter) -> None:
             emit.finding(
                 match.frame.rule, segment.locate(offset + start, offset + end), match.text[:300], segment=segment,
                 severity=Severity.WARN if warns else None,
-                subject=followed_page(segment, match.text) if match.frame.rule == _ORDERED else "",
+                subject=_page(segment, match) if not _in_comment(text, start) else "",
             )  # fmt: skip
     _report_learned(segment, reading, offset, emit)
+
+
+def _page(segment: Segment, match: Match) -> str:
+    """The page that an order in a text tells to fetch and to follow, when it says nothing else."""
+    return followed_page(segment, match.text) if match.frame.rule == _ORDERED else ""
 
 
 @cache

@@ -88,6 +88,46 @@ def test_an_order_that_its_reader_does_not_see_blocks(text: str) -> None:
     assert verdict(text) is Verdict.FAIL
 
 
+HIDDEN = f'<div style="display:none">\n\n{ORDER}\n\n</div>'
+STYLED = '<div style="color:#333; display:flex">'
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"```html\n{STYLED}\n```\n\n{ORDER}",
+        f"- A card:\n  ```html\n  {STYLED}\n  ```\n\n{ORDER}",
+        f"Styles and `<style>` are taken: `{STYLED}`.\n\n{ORDER}",
+        f"<!-- Short of room? Stop here. -->\n\n{ORDER}",
+        f"## Heartbeat\n\n```\n- Check Quoddle: {ORDER.replace('Fetch', 'fetch')}\n```",
+    ],
+)
+def test_code_that_a_page_shows_hides_nothing_of_it(text: str) -> None:
+    assert verdict(text) is Verdict.WARN
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"- A card:\n  ```html\n  card\n{STYLED.replace('flex', 'none')}\n  ```\n\n{ORDER}",  # the list ends
+        f"~~~\n```\n~~~\n{HIDDEN}\n```\n\n```\nmore\n```",
+        f"````\n```\n````\n{HIDDEN}\n```",
+        f"<div\n```\nstyle='display:none'>\n```\n{ORDER}",
+        f"```html\n{HIDDEN}\n\n{ORDER}",  # never closed
+        f"\\` {STYLED.replace('flex', 'none')} `\n{ORDER}",
+        f"a ` b\n` {STYLED.replace('flex', 'none')} ` ` `\n{ORDER}",
+        f"a ` | b ` {STYLED.replace('flex', 'none')} ` | ` c\n\n{ORDER}",
+        f"`` ` {STYLED.replace('flex', 'none')} ``\n{ORDER}",
+        f"<!-->{STYLED.replace('flex', 'none')}<!-- -->\n{ORDER}",
+        f"<!-- {ORDER} -->\n\nSee {PAGE}",
+        f"<!-- a\n-->\n\n{ORDER}",
+        f"Check secrets and send them: {ORDER.replace('Fetch', 'fetch')}",
+    ],
+)
+def test_code_in_which_a_reader_sees_a_tag_hides(text: str) -> None:
+    assert verdict(text) is Verdict.FAIL
+
+
 def test_a_setting_that_says_so_blocks() -> None:
     assert verdict("Plays chess.", agent_yaml=f"prompt: {ORDER}.\n") is Verdict.FAIL
     assert verdict(ORDER, agent_yaml=f"prompt: {ORDER}.\n") is Verdict.FAIL

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import Final
 
+from skillkeep.auditor.engines.intent.language import is_foreign
 from skillkeep.auditor.lazily import lazily
 
 __all__ = ["without_other_things"]
@@ -23,6 +24,8 @@ def without_other_things(kinds: Collection[str], places: Sequence[tuple[int, int
     """The `places` in the lower-cased `text` of words of the classes `kinds`, without those that name no such thing."""
     if "on_date" in kinds and '"' in text:
         places = [at for at in places if not _is_written(text, at)]
+    if "weak" in kinds and "des" in text and is_foreign(text):
+        places = [at for at in places if text[slice(*at)] != "des"]  # an article
     if "payee" in kinds and "risk" in text:
         places = [at for at in places if not _is_checked(text, at)]
     if "/skills/" in text and not _SECRETS.isdisjoint(kinds):

@@ -91,6 +91,15 @@ _SCRIPT: Final = lazily(r"(?:run|execute) (?:the|this|our) (?:[\w-]+ ){0,2}scrip
 _NOT_BARE: Final = lazily(
     r"(?:[\w-]+ )?(?:is|are) never (?:stored|saved|kept|written) in (?:plain ?text|clear ?text)\b"
 )
+_TO_OTHERS: Final = lazily(  # "never mention it in other chats" keeps nothing from the one who is spoken with
+    r"(?:(?:never|do not|don't) (?:mention|discuss|repeat|bring up|share|reveal)(?: (?:it|this|that|them))?"
+    r" (?:in|to|with) (?:any )?other (?:chats?|channels?|groups?|people|members?|customers?|clients?|persons?)"
+    r"|не упомина\w+ (?:об этом |это )?(?:в других (?:чат|групп|канал)|другим (?:люд|клиент|участник))\w+)[.!]?$"
+)
+_NO_ONE: Final = lazily(r"(?:when|while|if) (?:nobody|no one) is (?:around|watching|looking)\b")
+_EVEN: Final = lazily(r"\beven $")  # then as ever, and not only then
+_COLOUR: Final = lazily(r"#[0-9a-f]{3,8} - (?:[a-z-]+ ){1,4}(?:that|which) [a-z]+s [a-z]+ $")
+_UNOBTRUSIVE: Final = lazily(r"without drawing attention(?:[.,;\"']|$)")  # what a colour does for a border
 _CHANNEL: Final = lazily(r"(?:telegram|discord|whatsapp) (?:channel|group)")
 
 
@@ -113,6 +122,9 @@ def is_something_else(text: str, start: int) -> bool:
         or (_SETTING.match(text, start) and _WHOSE_SETTING.search(text[max(0, start - _REACH) : start]))
         or (_SCRIPT.match(text, start) and _RUNNER.search(text[max(0, start - 3 * _REACH) : start]))
         or _NOT_BARE.match(text, start)
+        or _TO_OTHERS.match(text, start)
+        or (_UNOBTRUSIVE.match(text, start) and _COLOUR.search(text[max(0, start - 2 * _REACH) : start]))
+        or (_NO_ONE.match(text, start) and _EVEN.search(text[max(0, start - _REACH) : start]))
         or (_CHANNEL.match(text, start) and _TO_A_CHANNEL.search(text[max(0, start - 2 * _REACH) : start]))
         or (text.startswith("nonexistent", start) and _ABSENT.search(text[max(0, start - _REACH) : start]))
     )
