@@ -250,6 +250,11 @@ def _looked_up(tree: SourceTree) -> frozenset[str]:
     return looked_up_pages(_Texts({file.path: file for file in tree.files if not file.is_program}))
 
 
+def _text_of(tree: SourceTree, path: str) -> str:
+    texts = tree.texts()
+    return (texts[path].text or "") if path in texts else ""
+
+
 def _pages(texts: Mapping[str, SourceFile]) -> Iterator[str]:
     return (file.text or "" for path, file in texts.items() if path.lower().endswith(".md"))
 
@@ -312,7 +317,7 @@ def _answer(audit: _Audit, tree: SourceTree, digest: str) -> dict[str, Any]:
         own |= own_installers(collector.raws, named) | own_instructions(collector.raws, named, texts.values())
         own |= own_accounts(collector.raws, told | own)
         own |= own_pages(collector.raws, named, _all_texts(tree))
-    settled = settle(collector.raws, told | own, audit.rulebook, partial(_looked_up, tree))
+    settled = settle(collector.raws, told | own, audit.rulebook, partial(_looked_up, tree), partial(_text_of, tree))
     findings, left_out = listed(settled)
     more = [LedgerEntry("", "audit", "skipped", f"{count} more of {rule}") for rule, count in left_out.items()]
     return {

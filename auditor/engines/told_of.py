@@ -111,6 +111,7 @@ _LISTED: Final = lazily(
     r"(?i)[ \t]*\"\w*(?:secret|den(?:y|ied)|block|forbid|pattern|danger|sensitive|suspicious)\w*\"[ \t]*:"
     r"[ \t]*\[[^\[\]]*\],?[ \t]*$"
 )
+_MARKER: Final = lazily(r"\|(?:<<SYS>>|\[INST\])(?=\|)")
 _LISTING: Final = 7  # quotes of a name and three texts
 _CODE: Final = frozenset("|(")
 
@@ -146,6 +147,8 @@ def is_alternative(text: str, start: int, matched: str) -> bool:
     what is kept from an agent: ``"denied": ["one", "two", "three"]``."""
     begin = start + len(matched) - len(matched.lstrip())
     end = begin + len(matched.strip())
+    if (marker := _MARKER.match(text, begin, end)) is not None:  # the rest of its line came with it
+        end = marker.end()
     line = _line(text, begin)
     if text[begin - 1 : begin] == '"' and _LISTED.match(line) and line.count('"') > _LISTING:
         return True
