@@ -23,10 +23,15 @@ _TEXTUAL: Final = frozenset(  # their arguments are texts, patterns or programs 
     | {"export", "alias"}
 )
 
+_ALTERNATIVES: Final = re.compile(
+    r"\((?:[\w.-]+(?:[ ]\\+[+.]\w+)?\|){3,}[\w.-]+\)"
+)  # a pattern of names: none has an address
+
 
 def appended(call: Call) -> list[str]:
     """What stands behind the first separator of each argument, where that names a program that acts."""
     if call.name in _TEXTUAL:
         return []
-    tails = [text[found.end() :] for text in call.arguments if (found := _SEPARATOR.search(text))]
+    texts = [_ALTERNATIVES.sub("", text) for text in call.arguments]
+    tails = [text[found.end() :] for text in texts if (found := _SEPARATOR.search(text))]
     return [tail.strip("`()") for tail in tails if _ACTING.search(tail)]
