@@ -11,8 +11,8 @@ from skillkeep.auditor.engines.tables import table
 from skillkeep.auditor.engines.values import HOLE
 
 __all__ = [
-    "is_at_home", "is_installer", "is_own_address", "is_own_repository", "is_owned", "piped_address", "product",
-    "saves_installer",
+    "INSECURE", "fetched_from", "is_at_home", "is_installer", "is_own_address", "is_own_repository", "is_owned",
+    "piped_address", "product", "saves_installer",
 ]  # fmt: skip
 
 _UNSAFE: Final = re.compile(r"[0-9a-fA-F]{40}|/pull/|\.\.|[%$@`{}\\" + re.escape(HOLE) + "]")
@@ -21,6 +21,7 @@ _ADDRESS: Final = re.compile(r"https?://[^\s\"'`|;)>]+")
 _FETCHING: Final = re.compile(
     r"(?i)\b(?:curl|wget|irm|iwr|Invoke-(?:RestMethod|WebRequest)|DownloadFile|urlretrieve)\b"
 )
+INSECURE: Final = re.compile(r"\s(?:-[A-Za-z]*k[A-Za-z]*|--insecure|--no-check-certificate)\b")
 _OWN: Final = re.compile(r"https://(?P<host>[A-Za-z0-9.-]{1,200}\.[A-Za-z]{2,10})(?:/[\w./-]*)?")
 _SCRIPT_OF: Final = re.compile(
     r"https://(?:raw\.githubusercontent\.com/(?P<raw>[\w.-]+/[\w.-]+)/(?:refs/heads/)?[\w.-]+"
@@ -28,6 +29,7 @@ _SCRIPT_OF: Final = re.compile(
     r"/(?:(?:-/)?raw/(?:refs/heads/|branch/)?[\w.-]+|releases/latest/download))"
     r"/(?:[\w-][\w.-]*/)*[\w-]+\.(?:sh|bash|ps1|m?js|py)"
 )
+_OF_WINDOWS: Final = (".ps1", ".cmd")
 _PLACES: Final = frozenset({"api", "app", "cli", "dl", "download", "downloads", "get", "install", "www"})
 _SHORTEST_NAMES: Final = {"com": 3}  # in letters; names this short have long been sold there, and are cheap elsewhere
 _SHORTEST_NAME: Final = 4
@@ -115,6 +117,17 @@ def saves_installer(text: str, name: str) -> bool:
     return bool(addresses) and all(urls and all(map(is_installer, urls)) for urls in addresses)
 
 
+def fetched_from(text: str) -> str:
+    """All addresses of a block of shell, each once; empty where a fetch in it tells none, or trusts any certificate.
+
+    All, and not only those a name is saved from: what else is fetched there may be copied over it.
+    """
+    lines = [line for line in text.replace("\\\n", " ").split("\n") if _FETCHING.search(line)]
+    if not all(_ADDRESS.search(line) for line in lines) or any(map(INSECURE.search, lines)):
+        return ""
+    return " ".join(dict.fromkeys(_ADDRESS.findall(text))) if lines else ""
+
+
 def _host(url: str) -> str:
     found = _OWN.fullmatch(url)
     return "" if found is None else found["host"].lower()
@@ -134,5 +147,8 @@ def _hosts_of_anybody() -> frozenset[str]:
 
 @cache
 def _installers() -> tuple[str, ...]:
+    """The listed addresses, and beside each script of a shell its twin for Windows, which is the same vendor's."""
     listed = (*table("shell")["installers"], *table("powershell")["installers"])
-    return tuple(known if "://" in known else f"https://{known}" for known in listed)
+    known = [each if "://" in each else f"https://{each}" for each in listed]
+    twins = [each.removesuffix(".sh") + ending for each in known if each.endswith(".sh") for ending in _OF_WINDOWS]
+    return (*known, *twins)

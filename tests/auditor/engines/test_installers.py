@@ -9,7 +9,15 @@ from skillkeep.auditor.engines.installers import is_installer, piped_address, sa
 
 @pytest.mark.parametrize(
     "url",
-    ["https://sh.rustup.rs", "https://bun.sh/install.ps1", "get.scoop.sh", "https://cursor.com/install?win32=true"],
+    [
+        "https://sh.rustup.rs",
+        "https://bun.sh/install.ps1",
+        "get.scoop.sh",
+        "https://cursor.com/install?win32=true",
+        "https://fly.io/install.ps1",  # the twin for Windows of a listed script
+        "https://claude.ai/install.cmd",
+        "https://packagecloud.io/install/repositories/ookla/speedtest-cli/script.deb.sh",
+    ],
 )
 def test_documented_addresses_are_known(url: str) -> None:
     assert is_installer(url)
@@ -22,6 +30,10 @@ def test_documented_addresses_are_known(url: str) -> None:
         "http://sh.rustup.rs",
         "https://bun.sh/install.ps1.example",
         "https://bun.sh/installer-of-mine",
+        "https://fly.io/other.ps1",
+        "https://fly.io.example/install.ps1",
+        "https://fly.io/install.exe",
+        "https://packagecloud.io/install/repositories/somebody/tool/script.deb.sh",
         "https://astral.sh/uv/../x",
         "https://raw.githubusercontent.com/microsoft/a/refs/pull/1/head/install.sh",
         f"https://raw.githubusercontent.com/microsoft/a/{'a' * 40}/install.sh",
