@@ -14,7 +14,6 @@ from typing import Final
 from skillkeep.auditor.engines.behaviour.acts import Act
 from skillkeep.auditor.engines.behaviour.defaults import default_hosts
 from skillkeep.auditor.engines.behaviour.documents import Documents
-from skillkeep.auditor.engines.behaviour.plain_clients import is_plain_client
 from skillkeep.auditor.engines.interface import SourceTree
 from skillkeep.auditor.engines.network import is_near
 from skillkeep.auditor.engines.tables import table
@@ -100,7 +99,7 @@ def _judged(
         return None
     if documents.promise:
         return f'it says "{documents.promise[:60]}", and sends something to {host}', False
-    told = documents.says(_SAID_TO_SEND) or is_plain_client(tree, act.path)
+    told = documents.says(_SAID_TO_SEND)
     return None if told else (f"something is sent to {host}, which no document names", True)
 
 
