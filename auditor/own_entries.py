@@ -28,6 +28,11 @@ _FOREIGN = lazily(
     r"(?i)safe storage|-credentials\b|gh:github|login\.keychain|find_?credentials|dump-keychain|search --all"
 )
 """Names of other programs' entries, and what reads more than one."""
+_VAULT = lazily(
+    r"op://[\w .-]{1,60}(?=/)|\bvault create[ \t]+[\"']?[\w .-]{1,60}|--vault[\"', =]{1,6}[\w .-]{1,60}"
+    r"|(?i:\bvault)[ \t]*=[ \t]*[\"'][\w .-]{1,60}[\"']"
+)
+"""Where the user's own name of a group of entries stands: no program's."""
 _LISTS = lazily(r"\b(?:bw|op)\b[\s\"',]+(?:list|export)\b")
 _VARIABLE = lazily(
     r"(?:\bget_password\(\s*|\s-s[\"', ]+|\slookup service [\"']?)"
@@ -135,7 +140,7 @@ def _asks_for_one(read: Raw, store: str, files: Mapping[str, str]) -> bool:
     shown, text = read.finding.excerpt, files[read.finding.location.path]
     names = {match["name"] for pattern in _STORED.get(store, ())[:1] for match in pattern.finditer(f"{shown}\n{text}")}
     names |= _entries(shown, store) - {""}
-    others = _FOREIGN.search(text) or _LISTS.search(text)
+    others = _FOREIGN.search(_VAULT.sub("", text) if store == "op" else text) or _LISTS.search(text)
     asked = {match[match.lastgroup or 0] for match in _VARIABLE.finditer(shown)}
     looped = any(re.search(rf"\bfor\s+(?:\((?:const|let|var)\s+)?{name}\s+(?:in|of)\b", text) for name in asked)
     return (

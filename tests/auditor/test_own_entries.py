@@ -37,6 +37,13 @@ def test_one_entry_of_a_store_that_a_page_tells_of_warns(store: str) -> None:
     assert verdict("Formats text.", *READS[store]) is Verdict.FAIL
 
 
+def test_a_vault_may_have_any_name() -> None:
+    for shown in ("read op://Agent-Credentials/plans/key", "item get plans --vault 'Agent-Credentials'"):
+        assert verdict(TOLD["op"], "a.sh", f"T=$(op {shown})\necho ${{#T}}\n") is Verdict.WARN
+    for shown in ("read 'op://Agents/Claude Code-credentials/key'", "item get Code-credentials --vault Agents"):
+        assert verdict(TOLD["op"], "a.sh", f"T=$(op {shown})\necho ${{#T}}\n") is Verdict.FAIL
+
+
 def test_an_entry_for_the_key_of_the_tools_own_service_warns() -> None:
     sends = 'T=$(security find-generic-password -s {}-api-key -w)\ncurl -H "X-Key: $T" https://api.{}.example\n'
     page = "---\nname: notes\ndescription: Turns notes into lists.\n---\n\n# Notes\n"
