@@ -100,6 +100,11 @@ _NO_ONE: Final = lazily(r"(?:when|while|if) (?:nobody|no one) is (?:around|watch
 _EVEN: Final = lazily(r"\beven $")  # then as ever, and not only then
 _COLOUR: Final = lazily(r"#[0-9a-f]{3,8} - (?:[a-z-]+ ){1,4}(?:that|which) [a-z]+s [a-z]+ $")
 _UNOBTRUSIVE: Final = lazily(r"without drawing attention(?:[.,;\"']|$)")  # what a colour does for a border
+_TRICKS: Final = lazily(  # what is said of an attack: "hidden text can trick agents into following it"
+    r"(?:[a-z-]+ ){1,5}(?:can|could|may|might) (?:trick|fool|hijack|manipulate|mislead) (?:ai |llm )?"
+    r"(?:agents?|models?|assistants?)\b"
+    r"(?!.*\b(?:add|put|use|write|insert|include|place|embed|hide|send|so|then|therefore|you|your|please|must|should)\b)"
+)
 _CHANNEL: Final = lazily(r"(?:telegram|discord|whatsapp) (?:channel|group)")
 
 
@@ -123,6 +128,7 @@ def is_something_else(text: str, start: int) -> bool:
         or (_SCRIPT.match(text, start) and _RUNNER.search(text[max(0, start - 3 * _REACH) : start]))
         or _NOT_BARE.match(text, start)
         or _TO_OTHERS.match(text, start)
+        or (not text[:start].strip("-*>#. ") and _TRICKS.match(text, start))
         or (_UNOBTRUSIVE.match(text, start) and _COLOUR.search(text[max(0, start - 2 * _REACH) : start]))
         or (_NO_ONE.match(text, start) and _EVEN.search(text[max(0, start - _REACH) : start]))
         or (_CHANNEL.match(text, start) and _TO_A_CHANNEL.search(text[max(0, start - 2 * _REACH) : start]))
