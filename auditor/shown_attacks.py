@@ -63,9 +63,7 @@ _REPORTED: Final = lazily(
 )
 _SUSPECT: Final = lazily(r"(?i)\b(?:suspicious|malicious|detected)\b|可疑|恶意")
 _PROCESS: Final = lazily(r"(?i)\bPID \d{1,7}\b")
-_MEMBER: Final = lazily(
-    r"\"(?:text|body|body_clean|content|input|prompt|message)\"[ \t]*:[ \t]*\"(?P<value>[^\"\\\n]{1,120})\""
-)
+_MEMBER: Final = lazily(r"\"(?:text|body|body_clean|content|input|prompt|message)\"[ \t]*:[ \t]*\"[^\"\\\n]{1,120}\"")
 _GUARDED: Final = lazily(  # what a guard is asked, and what it answers
     r"(?i)\|[ \t]*(?:python3?|node)[ \t]+[\w./-]*(?:sanitiz|scan|guard|detect|filter)\w*"
     r"|\"(?:checks|flags)\"[ \t]*:[ \t]*\[[^\]]*injection"
@@ -80,8 +78,8 @@ _ADDRESS: Final = lazily(r"://|[\w.-]@")
 _ARGUMENT: Final = lazily(r"[(=,\[:][ \t]*[rbfu]?\Z")
 _SCRIPTS: Final = (".js", ".cjs", ".mjs", ".ts", ".py")
 _TRIED: Final = lazily(
-    r"[^\n]*\b(?:detect|scan|check|analy[sz]e|inspect|classify)\w*\)?\([ \t]*(?P<mark>[\"'`])"
-    r"(?P<command>[^\n]*?)(?P=mark)[ \t]*[,)][^\n]*"
+    r"[^\n\"'`]*\b(?:detect|scan|check|analy[sz]e|inspect|classify)\w*\)?\([ \t]*(?P<mark>[\"'`])"
+    r"(?P<command>[^\n]*?)(?P=mark)[ \t]*[,)][^\n\"'`]*"
 )
 _NAMED_TEST: Final = lazily(r"(?i)\b(?:test|it)\([ \t]*[\"'`][^\n]*\b(?:catch|detect|block|flag|reject)(?:e?s)?\b")
 _DISGUISED: Final = lazily(
@@ -175,8 +173,8 @@ class _Page:
             if _SUSPECT.search(told["words"]) and is_harmless_command(told["command"]):
                 return _Passage(at, at + 1, _COMMANDS, fenced=True, told=_PROCESS.sub("", told["words"]))
             return None
-        if (member := _MEMBER.search(line)) is not None:
-            asked = _GUARDED.search("\n".join(self._lines[first:end])) and not _DOES.search(member["value"])
+        if _MEMBER.search(line) is not None:
+            asked = _GUARDED.search("\n".join(self._lines[first:end])) and not _DOES.search(line)
             return _Passage(at, at + 1, _OVERRIDES, fenced=True, told=line) if asked else None
         above = [each for each in self._lines[max(0, first - 1 - 2 * _ABOVE) : first - 1] if each.strip()][-_ABOVE:]
         below = next((each for each in self._lines[end + 1 :] if each.strip()), "")
@@ -190,7 +188,7 @@ class _Page:
         if _DISGUISED.fullmatch(line):
             return _Passage(at, at + 1, _NAMES, fenced=False, told=line)
         if _ROW.fullmatch(line):
-            judged = line.count("://") < 2 and self._is_judged_row(at, found)
+            judged = line.count("://") == line.count("\\|") == 1 and self._is_judged_row(at, found)
             return _Passage(at, at + 1, _COMMANDS, fenced=False, told="") if judged else None
         if (item := _ITEM.fullmatch(line.rstrip())) is None or not _ATTACK.search(item["label"]):
             return None
