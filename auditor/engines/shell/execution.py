@@ -16,7 +16,7 @@ from skillkeep.auditor.engines.shell.interpreters import code_option, interprete
 from skillkeep.auditor.engines.shell.lists import holds_download, is_run_by_xargs, listed_in
 from skillkeep.auditor.engines.shell.lookup import lookup
 from skillkeep.auditor.engines.shell.model import Script, Substitution, Variable, Word
-from skillkeep.auditor.engines.shell.outputs import data_files, is_setting, is_sum
+from skillkeep.auditor.engines.shell.outputs import data_files, is_in_prose, is_setting, is_sum
 from skillkeep.auditor.engines.shell.running import Running
 from skillkeep.auditor.engines.shell.settings import Settings
 from skillkeep.auditor.engines.shell.site import FED_PUBLIC_KEY, Call, ShellSite
@@ -24,7 +24,6 @@ from skillkeep.auditor.interface import Severity
 
 __all__ = ["Execution"]
 
-_PROSE_BRACKET: Final = re.compile(r"[a-z]{2,} [a-z]{2,}[a-z, ]{0,40} \($")
 _PLACEHOLDERS: Final = re.compile(r"`(?:[\w./-]*<[A-Za-z][\w .-]{0,60}>)+[\w./-]*`")
 _COMMAND_LIKE: Final = re.compile(  # and no name or remark between backticks, as prose has them
     r"`[ \t]*(?:cat|echo|printf|base\d\d|xxd|curl|wget|tr|rev|sed|awk|head|tail|strings|dd|openssl|gunzip|zcat"
@@ -42,6 +41,7 @@ _CONTEXTS: Final[dict[str, Context | None]] = {
 _WRITTEN_DOWN: Final = frozenset({Context.PYTHON, Context.JAVASCRIPT})  # its own engine sees what runs its input
 _KEYWORDS: Final = frozenset({"case", "do", "done", "elif", "else", "esac", "fi", "for", "if", "then", "while"})
 _STANDARD_INPUT: Final = frozenset({"-", "/dev/stdin", "/proc/self/fd/0", "/dev/fd/0"})
+_BLANK: Final = HOLE + " \t\n\"'"
 _ORIGINS: Final = frozenset({"download", "decoded"})
 _INSTALLING: Final = frozenset({"dpkg", "rpm", "installer", "msiexec", "apt", "apt-get", "dnf", "yum"})
 _PUBLIC_KEY: Final = re.compile(r"(?:~|/home/[\w.-]+|/root|/Users/[\w.-]+)/\.ssh/[\w*.-]+\.pub")
@@ -74,9 +74,7 @@ class Execution:
             call, interpreter, labels | listed_in(self._site, call), before, printed
         ):
             return
-        for text in commands_in(call, self._site.scope):
-            self._site.derive(text, Context.SHELL, call.command, "an argument")
-            self._names(text)
+        self._commands(call, labels)
         if call.name in self._table["programmed"]:
             self._programmed(call, self._table["programmed"][call.name], labels, before, printed)
         if call.name == "eval":
@@ -96,6 +94,14 @@ class Execution:
                 self._running.filled(call, call.program)
             self._running.started(call, self._site.name(text, call.program))
             self._appended(call)
+
+    def _commands(self, call: Call, labels: frozenset[str]) -> None:
+        for text in commands_in(call, self._site.scope):
+            if text.strip(_BLANK):
+                self._site.derive(text, Context.SHELL, call.command, "an argument")
+                self._names(text)
+            else:
+                self._running.unknown(call, labels, "shell-dynamic-command", f"{call.name} runs an unknown command")
 
     def _listed(
         self,
@@ -208,7 +214,7 @@ class Execution:
         commands = [command for pipeline in piece.script.pipelines for command in pipeline.commands]
         names = [self._site.scope.text(command.words[0]) for command in commands if command.words]
         marked = self._site.segment.text[first.start - 1 : first.start] == "!"  # an agent's command, judged inside
-        marked = marked or _is_in_prose(self._site.segment.text, first.start)
+        marked = marked or is_in_prose(self._site.segment.text, first.start)
         marked = marked or _LEFT_OUT.match(self._site.segment.text, first.start) is not None
         marked = marked or is_sum(self._site.segment.text, first.start, first.end, call.command.end)
         if marked or (names and names[0] in self._table["safe_command"]):
@@ -270,7 +276,7 @@ class Execution:
         if word is not None and word.literal == "":  # ``python -c ""`` shows where the code goes
             return
         decoded = word is not None and self._site.scope.was_decoded(word)
-        if text.strip(HOLE + " \t\n\"'") == "":
+        if not text.strip(_BLANK):
             self._running.unknown(
                 call, labels, "shell-dynamic-command", f"{call.name} runs text that is made at run time"
             )
@@ -375,8 +381,7 @@ class Execution:
         text = " ".join(call.arguments)
         if self._settings.is_set_up(call) or call.arguments[:2] == ("set", "--"):
             return
-        decoded = any(self._site.scope.was_decoded(word) for word in call.words)
-        if decoded:
+        if any(self._site.scope.was_decoded(word) for word in call.words):
             self._site.report("shell-decoded-execution", call.command, "eval runs a text that was hidden")
         if text.strip(HOLE + " \"'"):
             self._hand_on(text, Context.SHELL, call, "eval")
@@ -393,8 +398,3 @@ def _is_own_public_key(before: Sequence[Call]) -> bool:
     if len(before) != 1 or before[0].name != "cat" or before[0].command.redirects:
         return False
     return bool(before[0].arguments) and all(map(_PUBLIC_KEY.fullmatch, before[0].arguments))
-
-
-def _is_in_prose(text: str, at: int) -> bool:
-    """True for a backtick after ``word (``: no shell reads that, so the block is prose with a name in backticks."""
-    return text[at : at + 1] == "`" and bool(_PROSE_BRACKET.search(text[max(0, at - 80) : at]))

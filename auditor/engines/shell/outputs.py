@@ -10,7 +10,7 @@ from skillkeep.auditor.engines.shell.evaluate import HOLE
 from skillkeep.auditor.engines.shell.printing import PLAIN_NAME
 from skillkeep.auditor.engines.shell.site import Call
 
-__all__ = ["data_files", "is_completion", "is_own", "is_setting", "is_sum"]
+__all__ = ["data_files", "is_completion", "is_in_prose", "is_own", "is_setting", "is_sum"]
 
 _READERS: Final = frozenset({"cat", "head", "tail", "tac", "sed", "awk", "tr", "rev", "base64", "xxd", "strings", "dd"})
 _RUNNERS: Final = frozenset({"bash", "sh", "python", "python3", "node", "ruby"})
@@ -47,8 +47,7 @@ _CUTTERS: Final = _READERS | {"grep", "egrep", "cut", "perl", "zcat", "gunzip"}
 _DATA_FILE: Final = re.compile(
     r"(?i)^[\w~./-]{1,200}\.(?:png|jpe?g|gif|ico|svg|webp|bmp|pdf|md|rst|txt|csv|tsv|json|html?|dat|bin|ttf|woff2?|mp3|wav|mp4|lock)$"
 )
-
-
+_PROSE_BRACKET: Final = re.compile(r"[a-z]{2,} [a-z]{2,}[a-z, ]{0,40} \($")
 _SUM: Final = re.compile(r"[\s\d+*/%-]+\)\)")
 
 
@@ -86,3 +85,8 @@ def is_sum(text: str, start: int, end: int, last: int) -> bool:
     The first word is ``text[start:end]``, and the command ends at `last`.
     """
     return text[:start].endswith("$((") and _SUM.fullmatch(text[end : last + 2].strip()) is not None
+
+
+def is_in_prose(text: str, at: int) -> bool:
+    """True for a backtick after ``word (``: no shell reads that, so the block is prose with a name in backticks."""
+    return text[at : at + 1] == "`" and bool(_PROSE_BRACKET.search(text[max(0, at - 80) : at]))
