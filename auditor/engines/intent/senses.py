@@ -12,12 +12,13 @@ _REACH: Final = 60
 _DECLINED: Final = lazily(  # "if the user declines, keep the files and do not ask again" respects the no
     r"[-*>\d.) ]*if (?:the |your )?(?:user|customer|owner|human|person|they|he|she)s?"
     r" (?:declines?|refuses?|says? no|opts? out),? (?:then )?"
-    r"(?:keep|leave|stop|skip|end|exit|abort|respect|note|remember)\b"
+    r"(?:(?:keep|leave|stop|skip|end|exit|abort|respect|note|remember)\b"
     r"(?:(?!\b(?:anyway|regardless|proceed|run|send|upload|post|install|execute|delete|remove|go|still|use|apply|enable"
     r"|write|call|share|submit|commit|push|pay|transfer|sign|try|trying|continue|assume|confirm\w*|approv\w*|permission"
     r"|check\w*|and|then|but)\b)[^.,;:!?]){0,60}(?:,? and |, )"
-    r"(?:do not|don't|never) (?:ask|prompt|offer|suggest)(?: (?:it|them|him|her|the user))? again"
-    r"(?: (?:in|for|during) (?:this|the)(?: (?:session|conversation|chat|task|run))?)?[.!]?"
+    r"(?:do not|don't|never) (?:ask|prompt|offer|suggest)(?: (?:it|them|him|her|the user))?"
+    r"|(?:do not|don't|never) (?:mention (?:it|this|that)|bring (?:it|this|that) up)) again"
+    r"(?: (?:in|for|during) (?:this|the)(?: same)?(?: (?:session|conversation|chat|task|run))?)?[.!]?"
 )
 _WORDED: Final = lazily(  # how something is phrased
     r"(?:never|do not|don't) (?:announce|introduce|open|begin|start) (?:it|them|this|these) (?:with|by saying|using) \""
@@ -98,8 +99,6 @@ _TO_OTHERS: Final = lazily(  # "never mention it in other chats" keeps nothing f
 )
 _NO_ONE: Final = lazily(r"(?:when|while|if) (?:nobody|no one) is (?:around|watching|looking)\b")
 _EVEN: Final = lazily(r"\beven $")  # then as ever, and not only then
-_COLOUR: Final = lazily(r"#[0-9a-f]{3,8} - (?:[a-z-]+ ){1,4}(?:that|which) [a-z]+s [a-z]+ $")
-_UNOBTRUSIVE: Final = lazily(r"without drawing attention(?:[.,;\"']|$)")  # what a colour does for a border
 _TRICKS: Final = lazily(  # what is said of an attack: "hidden text can trick agents into following it"
     r"(?:[a-z-]+ ){1,5}(?:can|could|may|might) (?:trick|fool|hijack|manipulate|mislead) (?:ai |llm )?"
     r"(?:agents?|models?|assistants?)\b"
@@ -129,7 +128,6 @@ def is_something_else(text: str, start: int) -> bool:
         or _NOT_BARE.match(text, start)
         or _TO_OTHERS.match(text, start)
         or (not text[:start].strip("-*>#. ") and _TRICKS.match(text, start))
-        or (_UNOBTRUSIVE.match(text, start) and _COLOUR.search(text[max(0, start - 2 * _REACH) : start]))
         or (_NO_ONE.match(text, start) and _EVEN.search(text[max(0, start - _REACH) : start]))
         or (_CHANNEL.match(text, start) and _TO_A_CHANNEL.search(text[max(0, start - 2 * _REACH) : start]))
         or (text.startswith("nonexistent", start) and _ABSENT.search(text[max(0, start - _REACH) : start]))
