@@ -44,6 +44,9 @@ _ROOM: Final = 1 << 20  # characters of read texts that are kept until the tree 
 # The model of words has seen few honest pages in other languages, whose smallest words speak against them: of 51 honest
 # ones 11 were refused, 7 with so much more; of 332 hostile passages 305 and 304 reach it.
 _ELSEWHERE: Final = 0.9
+# Of thousands of texts one reaches any score by chance: in a file of data with so many, it takes so much more.
+_MANY: Final = 500
+_AMONG_MANY: Final = 2.7
 _ORDERED: Final = "intent-remote-orders"
 _KEPT_FOR: Final = 64  # times so many: automata grow with every text that is met
 
@@ -62,8 +65,9 @@ class IntentionEngine(Engine):
             waiting.add(file)
         elif file.text is not None:
             topic = cache(partial(topic_of, file.text, file.known_as))
-            for read in _read(list(_pieces(file))):
-                _report(read, topic, emit)
+            pieces = list(_pieces(file))
+            for read in _read(pieces):
+                _report(read, topic, emit, len(pieces))
 
     def scan_tree(self, tree: SourceTree, emit: Emitter) -> None:
         """Judge every file by the nearest ``SKILL.md``: those in which something was found, and the last ones."""
@@ -71,7 +75,8 @@ class IntentionEngine(Engine):
         again = (_read(list(_pieces(file))) for file in tree.files if file.path in waiting.found)
         for read in chain(waiting.kept, *again, _read(waiting.pieces)):
             if read.told:
-                _report(read, partial(topics.of, read.piece.segment.path), emit)
+                path = read.piece.segment.path
+                _report(read, partial(topics.of, path), emit, waiting.many[path])
 
 
 @dataclass(frozen=True)
@@ -99,12 +104,13 @@ class _Read:
 
 class _Waiting:
     """The `pieces` of files that are not read yet; of the others those with something to report, and the paths of files
-    in which more was `found` than is `kept`."""
+    in which more was `found` than is `kept`. `many` says how many texts each file has."""
 
     def __init__(self) -> None:
         self.pieces: list[_Piece] = []
         self.kept: list[_Read] = []
         self.found: set[str] = set()
+        self.many: Counter[str] = Counter()
         self._room = _ROOM
         self._size = self._times = 0
 
@@ -112,6 +118,7 @@ class _Waiting:
         """Read what waits when it is much. Its pieces are let go of first: what stops a reading stops one."""
         here = list(_pieces(file))
         self.pieces += here
+        self.many[file.path] += len(here)
         self._size += sum(len(piece.text) for piece in here)
         if self._size > _TOGETHER:
             pieces, self.pieces, self._size = self.pieces, [], 0
@@ -195,8 +202,8 @@ def _is_whole(segment: Segment) -> bool:
     return segment.context in _PROSE or (segment.context is Context.CONFIG and segment.path.endswith(_BLOCKS))
 
 
-def _report(read: _Read, topic: Callable[[], Topic], emit: Emitter) -> None:
-    """Report what was found in a piece of a file whose purpose is `topic`, which is looked for when it matters."""
+def _report(read: _Read, topic: Callable[[], Topic], emit: Emitter, many: int) -> None:
+    """Report what was found in a piece of a file with `many`. Its purpose, `topic`, is looked for when it matters."""
     segment, text, offset = read.piece.segment, read.piece.text, read.piece.offset
     reading, found = read.reading, read.found
     meanings = table("intent")
@@ -225,7 +232,7 @@ def _report(read: _Read, topic: Callable[[], Topic], emit: Emitter) -> None:
                 severity=Severity.WARN if warns else None,
                 subject=_page(segment, match) if not _in_comment(text, start) else "",
             )  # fmt: skip
-    _report_learned(segment, reading, offset, emit)
+    _report_learned(segment, reading, offset, emit, many)
 
 
 def _page(segment: Segment, match: Match) -> str:
@@ -248,15 +255,16 @@ def _in_comment(text: str, at: int) -> bool:
     return text.startswith("<!--", at) or text.rfind("<!--", 0, at) > text.rfind("-->", 0, at)
 
 
-def _report_learned(segment: Segment, reading: Reading, offset: int, emit: Emitter) -> None:
+def _report_learned(segment: Segment, reading: Reading, offset: int, emit: Emitter, many: int) -> None:
     known = reading.weights
+    least = known.blocking + (_AMONG_MANY if many >= _MANY and segment.context is Context.CONFIG else 0.0)
     by_name = is_told_by_name(segment.path)
     for passage, score in reading.hostile()[:_MOST]:
         certain = (
             not by_name and score >= known.certain and len(passage.features) >= FEW and known.knows(passage.features)
         )
         text = reading.text[passage.start : passage.end]
-        blocking = known.blocking + (_ELSEWHERE if is_foreign(text) else 0.0)
+        blocking = least + (_ELSEWHERE if is_foreign(text) else 0.0)
         emit.finding(
             "intent-certain" if certain else "intent-learned",
             segment.locate(offset + passage.start, offset + passage.end),

@@ -255,3 +255,15 @@ def test_hostile_text_takes_time_in_proportion(piece: str) -> None:
 
     seconds(1_000)
     assert seconds(400_000) < 8 * 5 * seconds(50_000) + 1.0
+
+
+@pytest.mark.parametrize(
+    ("many", "passage", "severity"),
+    [(3, MILD, Severity.FAIL), (600, MILD, Severity.WARN), (600, BOLD, Severity.FAIL)],
+)
+def test_of_very_many_texts_in_a_file_of_data_one_reaches_a_score_by_chance(
+    many: int, passage: str, severity: Severity
+) -> None:
+    texts = [f"The table {number} of the notes has rows for every day of the week." for number in range(many)]
+    texts.insert(many // 2, passage)
+    assert _severities(json.dumps({"fields": texts}, indent=1), "intent-learned", "schema/fields.json") == [severity]
