@@ -22,6 +22,7 @@ _VARIABLE = r"\b[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+\b"
 _ASSIGNED = (
     r"^[ \t$>]*(?:export[ \t]+|set[ \t]+|setx[ \t]+|\$env:)?(?P<shell>[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)[ \t]*="
     r"(?P<value>.*)$"
+    r"|^[ \t$>]*(?:export[ \t]+|\$env:)(?P<single>[A-Z][A-Z0-9]{2,40})[ \t]*=(?P<said>.*)$"  # ``export TOKEN=…``
     r"|\"(?P<json>[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)\"[ \t]*:[ \t]*\"(?P<text>.*)$"
 )
 _READS = re.compile(r"environ|getenv|process\.env|\bENV\b|Deno\.env")
@@ -119,15 +120,15 @@ def _variables(text: str) -> Iterator[str]:
 
 def _set_in(code: str) -> Iterator[str]:
     """Variables that the user is shown how to set; a line that reads one shows nothing."""
-    if "_" not in code:
+    if "_" not in code and "export" not in code and "$env:" not in code:
         return
     for line in _told_in(code):
         yield from _variables(line)
     data = code.encode()
     for hit in _patterns().find(1, data, len(data)):
         told = {key: data[start:end].decode(errors="replace") for key, (start, end) in hit.groups.items()}
-        name = told.get("shell") or told.get("json") or ""
-        value = told.get("value") or told.get("text") or ""
+        name = told.get("shell") or told.get("single") or told.get("json") or ""
+        value = told.get("value") or told.get("said") or told.get("text") or ""
         if name not in value and not _READS.search(value):
             yield name
 

@@ -34,6 +34,21 @@ def test_a_declared_secret_is_a_warning_and_a_capability(declaration: dict[str, 
 
 
 @pytest.mark.parametrize(
+    ("page", "verdict"),
+    [
+        ("# A\n\n```bash\nexport TOKEN='...'\n```\n", Verdict.WARN),
+        ("# A\n\n```powershell\n$env:TOKEN = '...'\n```\n", Verdict.WARN),
+        ("# A\n\nIt takes the TOKEN of a request.\n", Verdict.FAIL),
+        ("# A\n\n```bash\nexport TOKEN=$TOKEN\n```\n", Verdict.FAIL),
+        ("# A\n\n```bash\nTOKEN=$(./login)\n```\n", Verdict.FAIL),
+        ("# A\n\n<!--\n```bash\nexport TOKEN=x\n```\n-->\n", Verdict.FAIL),
+    ],
+)
+def test_a_name_of_one_word_is_declared_where_a_page_exports_it(page: str, verdict: Verdict) -> None:
+    assert audited({"SKILL.md": page, "a.py": READS.replace("ACME_API_KEY", "TOKEN")}).verdict is verdict
+
+
+@pytest.mark.parametrize(
     "text",
     [
         "# A\n\n<!-- ACME_API_KEY -->\n",
