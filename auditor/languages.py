@@ -68,7 +68,7 @@ _SNIFFS: tuple[tuple[Context, str], ...] = (
     (
         Context.SHELL,
         (r"^[ \t]*(?:[$%❯][ \t]+)?(?:[A-Z_][A-Z0-9_]*=\S*[ \t]+)*(?:/(?:usr/)?(?:local/)?s?bin/)?"
-        rf"(?:{'|'.join(_SHELL_WORDS.split())})(?:[ \t]+(?:[^\s=(:+]|\+\S).*|[ \t]*\|.*|[ \t]+\(.*)?$"
+        rf"(?:{'|'.join(_SHELL_WORDS.split())})(?:[ \t]+[^\s=(:].*|[ \t]*\|.*|[ \t]+\(.*)?$"
         r"|\|[ \t]*(?:sudo[ \t]+)?(?:ba|z|da|k)?sh\b"
         r"|^[ \t]*(?:if[ \t]+\[|for[ \t]+\w+[ \t]+in\b.*;[ \t]*do\b)|\$\(\w+[ \t]"),
     ),
@@ -102,7 +102,7 @@ _OTHER_WORDS = (
 _OTHER_LABELS = frozenset(_OTHER_WORDS.split())
 _COMMAND = re.compile(
     r"^[ \t]*(?:[$%❯][ \t]+)?(?:sudo[ \t]+)?(?:curl|wget|bash|sh|zsh|npm|npx|pip3?|git|chmod|python3?|node|docker|brew"
-    r"|nc|eval|echo|base64|export|source|rm|openssl|powershell|crontab)[ \t]+(?![=({:]|\+[ \t])\S.*$"
+    r"|nc|eval|echo|base64|export|source|rm|openssl|powershell|crontab)[ \t]+(?![=({:])\S.*$"
 )
 # Statements of Perl and PHP that begin as commands do: one that holds no other command runs nothing in a shell.
 _STATEMENT = re.compile(r"^[ \t]*(?:eval|echo)[ \t]+(?:\"[^\"`|&(]*\"|'[^'`|&(]*')[ \t]*;[ \t]*(?:#[^`]*)?$")

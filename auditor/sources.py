@@ -32,9 +32,6 @@ __all__ = ["Decoded", "cut_file", "decode", "derived_file", "source_file"]
 
 _LONE_CR = re.compile(r"\r(?!\n)")
 _PROMPT = re.compile(r"^([ \t]*)(?:[$%❯](?=[ \t])|>(?=[ \t]+/\w))", re.MULTILINE)
-_SAID = re.compile(r"[A-Za-z][\w.-]*:[ \t][^;|&$`<>\\]*")  # a program's message below what was typed
-_TYPED = re.compile(r"[ \t]*\$[ \t](?:[^\"'<\\]|\"[^\"\\]*\"|'[^']*')*")  # a command that is whole on its line
-_NAMING = re.compile(r"\balias\b|\(\)|\bfunction\b")
 _PLAIN_LABELS = frozenset({"", "text", "txt", "plain", "plaintext", "none"})
 _PAGES = frozenset({"markdown", "md", "mdx", "skill"})
 _ESCAPED_FENCE = re.compile(r"^([ \t]*)\\`\\`\\`", re.MULTILINE)
@@ -218,23 +215,11 @@ def _block_segments(path: str, block: Fence, nested: bool = False) -> list[Segme
     for context in _other_readings(block.text) if is_other_language(block.label) else _readings(claimed, block.text):
         text = block.text
         if context is Context.SHELL:
-            text = _commands_of(text) if claimed in {None, Context.SHELL} else command_lines(text)
+            text = _PROMPT.sub(r"\1 ", text) if claimed in {None, Context.SHELL} else command_lines(text)
             text = command_lines(text) if is_other_language(block.label) else text
         if text.strip():
             segments.append(Segment(path, context, text, block.first_line, block.indent, None, provenance))
     return segments
-
-
-def _commands_of(text: str) -> str:
-    """`text` without prompts, and without what programs answered in words: no program's name ends with a colon."""
-    if not _NAMING.search(text):
-        answered, lines = False, []
-        for line in text.split("\n"):
-            said = answered and _SAID.fullmatch(line) is not None
-            answered = said or _TYPED.fullmatch(line) is not None
-            lines.append("" if said else line)
-        text = "\n".join(lines)
-    return _PROMPT.sub(r"\1 ", text)
 
 
 def _readings(claimed: Context | None, text: str) -> tuple[Context, ...]:
