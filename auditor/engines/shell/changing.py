@@ -35,12 +35,6 @@ _STARTED: Final = re.compile(r"^Exec\w{2,20}=[-@:+!]{0,3}", re.MULTILINE)  # bef
 _COPYING: Final = frozenset({"cp", "mv", "ln", "install", "rsync"})
 
 
-_NAME: Final = re.compile(r"[ \t]*Host[ \t]+[A-Za-z]\w{0,60}(?:-\w{1,60}){1,8}[ \t]*")  # for ssh, and no host's own
-_OF_NAME: Final = re.compile(
-    r"[ \t]*(?:HostName|User|Port|IdentityFile|IdentitiesOnly|ServerAliveInterval)[ \t]+[\w.@/~-]{1,200}[ \t]*"
-)
-
-
 _FORMATS: Final = re.compile(r"mkfs(?:\.[^\\|)]+)?")
 
 
@@ -75,9 +69,6 @@ class Changing:
             return
         if (meaning := secrets().persistence(text)) is not None:
             message = f"writes {meaning.what}: {text.replace(HOLE, '…')[:120]}"
-            if text.endswith("/.ssh/config") and self._adds_names(command, word):
-                self._site.report("code-persistence", command, f"{message} gets one more name", severity=Severity.WARN)
-                return
             severity = Severity.WARN if self._is_own_key(command, text) else meaning.severity
             self._site.report("code-persistence", command, message, severity=severity)
             self._later(command, Context.INSTRUCTION if is_agents_page(text) else Context.SHELL, text)
@@ -93,16 +84,6 @@ class Changing:
             return self._site.segment.provenance[-1:] == (FED_PUBLIC_KEY,)
         shown = " ".join(words[1:])
         return words[:1] == ["echo"] and bool(_NO_KEY.fullmatch(shown))
-
-    def _adds_names(self, command: Command, word: Word) -> bool:
-        """True where names of hosts, and nothing that runs, come behind what ssh was told before.
-
-        Of each setting ssh takes the first: no host that the user has told it of is changed.
-        """
-        appended = any(operator == ">>" and target is word for operator, target in command.redirects)
-        words = [self._site.scope.text(each) for each in command.words]
-        told = self._site.scope.text(command.heredoc) if command.heredoc is not None else ""
-        return appended and words == ["cat"] and _only_names(told)
 
     def _later(self, command: Command, context: Context, target: str) -> None:
         """What is written to the file `target`, which runs later, is a script, or a page for an agent."""
@@ -187,17 +168,6 @@ class Changing:
                 self._site.report("config-git-redirect", call.command, message)
             elif _HELPER.match(setting) and hands_on(value):
                 self._site.report("config-git-logins", call.command, f"git tells it logins: {value[:80]}")
-
-
-def _only_names(told: str) -> bool:
-    """True for blocks of ssh's settings that tell where names lead, and begin with one."""
-    named = False
-    for line in told.split("\n"):
-        if _NAME.fullmatch(line):
-            named = True
-        elif line.strip() and not line.lstrip().startswith("#") and not (named and _OF_NAME.fullmatch(line)):
-            return False
-    return named
 
 
 def _set_to(arguments: list[str], at: int) -> str:
