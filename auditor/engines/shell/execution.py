@@ -229,7 +229,7 @@ class Execution:
             self._site.derive(known.text.rstrip("\n") + rest, Context.SHELL, call.command, "substitution")
             return
         said = self._site.segment.text[first.start : first.end]
-        told = said.endswith("`") and _COMMAND_LIKE.search(said) and not _PLACEHOLDERS.fullmatch(said)  # else not run
+        told = _COMMAND_LIKE.search(said) and not _PLACEHOLDERS.fullmatch(said)
         alone = self._site.segment.provenance[:1] == ("inline code",) and self._site.segment.text.strip() == said
         if alone and _NO_FILE.fullmatch(said):
             return

