@@ -6,14 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence, Set
 
 from skillkeep.auditor.collect import Raw
-from skillkeep.auditor.engines.installers import (
-    INSECURE,
-    is_at_home,
-    is_own_address,
-    is_own_repository,
-    is_owned,
-    product,
-)
+from skillkeep.auditor.engines.installers import is_at_home, is_own_address, is_own_repository, is_owned, product
 from skillkeep.auditor.engines.intent.followed import FOLLOWS, hides
 from skillkeep.auditor.engines.interface import Context, SourceFile
 from skillkeep.auditor.engines.tables import table
@@ -21,14 +14,15 @@ from skillkeep.auditor.services import services
 
 __all__ = ["own_installers", "own_instructions", "own_pages"]
 
-_RUN = frozenset({"shell-download-execution", "behaviour-dropped-program"})
-_RULES = _RUN | {"lure-program", "lure-package"}
+_PIPED = "shell-download-execution"
+_RULES = frozenset({_PIPED, "lure-program", "lure-package"})
 _PREREQUISITE = "prose-fake-prerequisite"
 _REPOSITORY = re.compile(
     r"https://github\.com/(?P<owner>[A-Za-z][A-Za-z0-9-]{2,38})/[\w.-]+/?(?:\?tab=readme-ov-file)?(?:#[\w-]+)?"
 )
 _ADDRESS = re.compile(r"https://(?P<host>[A-Za-z0-9-]{1,63}(?:\.[A-Za-z0-9-]{1,63}){1,6})/[\w./{}:$~-]*")
 _ENDS = "./~$-:"  # behind an address they make no other one
+_INSECURE = re.compile(r"\s(?:-[A-Za-z]*k[A-Za-z]*|--insecure|--no-check-certificate)\b")
 _MANY = 8  # different addresses of an interface
 _PAGES = (".md", ".mdx", ".markdown", "install.txt", "readme.txt")
 _PLAIN_STEPS = ("fence", "inline", "command line")
@@ -47,7 +41,7 @@ def own_installers(raws: Sequence[Raw], named: frozenset[str]) -> frozenset[str]
     words = _own_words(named, marks="=@")
     run = [raw for raw in raws if raw.finding.rule in _RULES and raw.subject]
     found = {raw.subject for raw in run} - {raw.subject for raw in run if not _is_shown(raw)}
-    piped = found - {raw.subject for raw in run if raw.finding.rule not in _RUN}
+    piped = found - {raw.subject for raw in run if raw.finding.rule != _PIPED}
     names, homes = (_own_names(named), _homes(named)) if piped else (frozenset(), frozenset())
 
     def is_own(url: str, subject: str) -> bool:
@@ -135,4 +129,4 @@ def _own_words(named: frozenset[str], marks: str = "=") -> frozenset[str]:
 def _is_shown(raw: Raw) -> bool:
     finding = raw.finding
     plain = all(step.startswith(_PLAIN_STEPS) or step in _SHELLS for step in finding.provenance)
-    return plain and not INSECURE.search(finding.excerpt) and finding.location.path.lower().endswith(_PAGES)
+    return plain and not _INSECURE.search(finding.excerpt) and finding.location.path.lower().endswith(_PAGES)

@@ -43,7 +43,7 @@ from skillkeep.auditor.engines.behaviour.wallet_keys import ANNOUNCED as KEY_LEA
 from skillkeep.auditor.engines.behaviour.wallet_keys import opens_wallets, sent_keys, wrapped_functions
 from skillkeep.auditor.engines.behaviour.whole_environment import sent_environments
 from skillkeep.auditor.engines.examples import example_severity
-from skillkeep.auditor.engines.installers import fetched_from, saves_installer
+from skillkeep.auditor.engines.installers import saves_installer
 from skillkeep.auditor.engines.interface import Context, Emitter, Engine, Segment, SourceFile, SourceTree
 from skillkeep.auditor.engines.network import host_of, is_near
 from skillkeep.auditor.interface import Capability, Location, Severity
@@ -237,9 +237,7 @@ def _dropped(segment: Segment, text: str, emit: Emitter) -> None:
         shown = text.split("\n")[line - 1].strip()
         message = f"{drop.name} is fetched, saved and started"
         severity = Severity.WARN if saves_installer(text, drop.name) else example_severity(segment)
-        of_shell = segment.context in (Context.SHELL, Context.POWERSHELL)  # where a second engine reads the same
-        urls = fetched_from(text) if of_shell else ""
-        emit.finding("behaviour-dropped-program", at, shown, message, segment=segment, subject=urls, severity=severity)
+        emit.finding("behaviour-dropped-program", at, shown, message, segment=segment, severity=severity)
 
 
 def _answered(segment: Segment, emit: Emitter) -> None:

@@ -11,17 +11,16 @@ from skillkeep.auditor.engines.tables import table
 from skillkeep.auditor.engines.values import HOLE
 
 __all__ = [
-    "INSECURE", "fetched_from", "is_at_home", "is_installer", "is_own_address", "is_own_repository", "is_owned",
-    "piped_address", "product", "saves_installer",
+    "is_at_home", "is_installer", "is_own_address", "is_own_repository", "is_owned", "piped_address", "product",
+    "saves_installer",
 ]  # fmt: skip
 
-_UNSAFE: Final = re.compile(r"[0-9a-fA-F]{40}|/pull/|\.\.|[%$@`{}\\" + re.escape(HOLE) + "]")
+_UNSAFE: Final = re.compile(r"[0-9a-fA-F]{40}|/[0-9a-fA-F]{7,39}/|/pull/|\.\.|[%$@`{}\\" + re.escape(HOLE) + "]")
 _ENDING: Final = re.compile(r"(?:\.(?:sh|bash|ps1|cmd|bat))?(?:[?#].*)?")
 _ADDRESS: Final = re.compile(r"https?://[^\s\"'`|;)>]+")
 _FETCHING: Final = re.compile(
     r"(?i)\b(?:curl|wget|irm|iwr|Invoke-(?:RestMethod|WebRequest)|DownloadFile|urlretrieve)\b"
 )
-INSECURE: Final = re.compile(r"\s(?:-[A-Za-z]*k[A-Za-z]*|--insecure|--no-check-certificate)\b")
 _OWN: Final = re.compile(r"https://(?P<host>[A-Za-z0-9.-]{1,200}\.[A-Za-z]{2,10})(?:/[\w./-]*)?")
 _SCRIPT_OF: Final = re.compile(
     r"https://(?:raw\.githubusercontent\.com/(?P<raw>[\w.-]+/[\w.-]+)/(?:refs/heads/)?[\w.-]+"
@@ -115,17 +114,6 @@ def saves_installer(text: str, name: str) -> bool:
     lines = [line for line in text.replace("\\\n", " ").split("\n") if name in line and _FETCHING.search(line)]
     addresses = [_ADDRESS.findall(line) for line in lines]
     return bool(addresses) and all(urls and all(map(is_installer, urls)) for urls in addresses)
-
-
-def fetched_from(text: str) -> str:
-    """All addresses of a block of shell, each once; empty where a fetch in it tells none, or trusts any certificate.
-
-    All, and not only those a name is saved from: what else is fetched there may be copied over it.
-    """
-    lines = [line for line in text.replace("\\\n", " ").split("\n") if _FETCHING.search(line)]
-    if not all(_ADDRESS.search(line) for line in lines) or any(map(INSECURE.search, lines)):
-        return ""
-    return " ".join(dict.fromkeys(_ADDRESS.findall(text))) if lines else ""
 
 
 def _host(url: str) -> str:

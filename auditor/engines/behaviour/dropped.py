@@ -78,7 +78,6 @@ _SAVED_FIRST: Final = (
     r"(?:os\.CreateTemp|ioutil\.TempFile|Downloads\.download)\("
 )
 _PROGRAM_FILE: Final = lazily(r"(?:^|[\"'`/\\])(?P<stem>[A-Za-z_][\w-]{0,60})\.(?:py|pyw|[cm]?js|ts|rb)(?:$|[\"'`)])")
-_HYPHENATED: Final = lazily(r"-[A-Za-z0-9][\w.-]{0,100}")
 _BODY: Final = 1500  # characters of a function
 _MOST_KEPT: Final = 5
 _FUNCTION: Final = lazily(
@@ -143,8 +142,6 @@ def drops(text: str) -> Iterator[Drop]:
     for found in _saved(text):
         mine = found["mine"]  # a file's own variable, of which the name is asked
         name = found["place"] or (found["name"] or found["own"] or mine).strip("\"'`")
-        if found["name"] and (rest := _HYPHENATED.match(text, found.end("name"))):
-            name += rest[0]  # ``-o a-b.yml`` saves under no name ``a``
         if name in seen or not name or len(seen) > 40:
             continue
         seen.add(name)

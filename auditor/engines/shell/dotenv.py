@@ -7,17 +7,12 @@ from collections.abc import Sequence
 from typing import Final
 
 from skillkeep.auditor.engines.tables import secrets
-from skillkeep.auditor.engines.values import HOLE
 
 __all__ = ["prints_dotenv"]
 
 _FILE: Final = re.compile(r"(?:\./)?\.env(?:\.[a-z][\w-]{0,30}){0,3}")  # beside the command: no other folder's
 _OWN: Final = re.compile(r"~/\.(?:config/)?[a-z][\w-]{2,40}/(?:config|settings|\.?env)")  # as `source` itself reads in
-_ANY: Final = re.compile(rf"(?:~|{HOLE}|\.{{0,2}}/)[^\s*?]*/\.env")  # which `source` reads in without a word
-_NAME: Final = r"[A-Z][A-Z0-9]*_[A-Z0-9_]+"
-_NAMED: Final = re.compile(
-    rf"\^(?:export )?(?:[A-Z][A-Z0-9]+_(?:[A-Z0-9_]+|\([A-Z0-9_]+(?:\|[A-Z0-9_]+)+\))|\({_NAME}(?:\|{_NAME})*\))="
-)
+_NAMED: Final = re.compile(r"\^(?:export )?[A-Z][A-Z0-9]+_(?:[A-Z0-9_]+|\([A-Z0-9_]+(?:\|[A-Z0-9_]+)+\))=")
 _LEFT_OUT: Final = re.compile(
     r"\^?\\?(?:\[\[:space:\]\]\*|\\s\*)?#|\^\$|\^(?:\\s|\[\[:space:\]\])\*(?:#|\$)|\^#\\\|\^\$|\^#\|\^\$"
 )
@@ -51,4 +46,4 @@ def prints_dotenv(commands: Sequence[Sequence[str]]) -> bool:
 
 
 def _is_own(path: str) -> bool:
-    return any(each.fullmatch(path) for each in (_OWN, _ANY)) and secrets().path(path) is None
+    return _OWN.fullmatch(path) is not None and secrets().path(path) is None

@@ -27,7 +27,6 @@ _ESCAPED: Final = re.compile(r"(?:\\x[2-7][0-9a-fA-F]|\\0?[01][0-7]{2}){4}")  # 
 _SET: Final = {"IFS": " ", "SHELL": "/bin/sh", "BASH": "/bin/bash"}
 _FIRST_NINE: Final = "123456789"
 _SILENT: Final = frozenset({"exit", "return", "true", "false", ":"})
-_DECLARING: Final = frozenset({"declare", "typeset"})
 _HOMES: Final = frozenset({"HOME", "USERPROFILE"})
 
 
@@ -49,7 +48,6 @@ class Scope:
     decoded: set[str] = field(default_factory=set)
     several: dict[str, tuple[str, ...]] = field(default_factory=dict)
     functions: dict[str, Script] = field(default_factory=dict)
-    sources: dict[str, str] = field(default_factory=dict)  # of functions that are defined once
     aliases: dict[str, str] = field(default_factory=dict)
     steps: int = 0
     content: Callable[[str, Word], str | None] | None = None  # of a file, by its name
@@ -146,11 +144,6 @@ class Scope:
         if labels:
             self.labels[name] = self.labels.get(name, _NOTHING) | labels
 
-    def define(self, name: str, source: str) -> None:
-        """A function called `name` is spelled `source`; what several have for their name is not known."""
-        plain = source.removeprefix("function").lstrip().startswith(name)
-        self.sources[name] = source if plain and self.sources.get(name, source) == source else ""
-
     @contextmanager
     def called_with(self, arguments: list[tuple[str, frozenset[str]]]) -> Iterator[None]:
         """``$1``, ``$2`` … are `arguments` (texts with their labels) inside."""
@@ -221,9 +214,6 @@ class Scope:
             return self._held(command.words[1:])
         if words[0] in self.functions:
             return self._called(words)
-        if words[0] in _DECLARING and words[1:2] == ["-f"]:
-            spelled = [self.sources.get(name, "") for name in words[2 : 2 + _MOST_ARGUMENTS]]
-            return Known("\n".join(spelled) + "\n") if spelled and all(spelled) else None
         if words[0] in _SILENT and command.heredoc is None:
             return Known("")
         if command.heredoc is not None:

@@ -75,7 +75,6 @@ class Judge:
             first = pipeline.commands[0]
             if first.function and first.body is not None:
                 self._site.functions[first.function] = first.body
-                self._site.scope.define(first.function, self._site.segment.text[first.start : first.end])
         labels = _NOTHING
         for pipeline in script.pipelines:
             labels |= self._pipeline(pipeline, flowing, before)

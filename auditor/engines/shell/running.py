@@ -15,6 +15,9 @@ from skillkeep.auditor.interface import Severity
 
 __all__ = ["Running"]
 
+_ELSEWHERE: Final = re.compile(  # ``curl … | REPO=other/zsh sh``: the installer takes what it installs from there
+    r"\b[A-Z][A-Z0-9_]{0,60}(?<=INDEX|_REPO|EMOTE|IRROR|ISTRY|T_URL|D_URL)=[\"']?[\w.-]*[:/]|\bREPO=[\"']?[\w.-]*/"
+)
 _ELLIPSES: Final = frozenset({"…", "..."})  # prose about `curl … | sh` fetches nothing
 _OPENED: Final = re.compile(r"\.(?:app|dmg|pkg|mpkg|command|terminal|scpt|jar|exe|msi|desktop|appimage|wasm|vsix)/?$")
 _READ_IN: Final = re.compile(  # and run, by code that is given to Python
@@ -106,6 +109,10 @@ class Running:
         if "download" in labels and any(map(_RUNS_LINES.search, call.arguments)):
             self.downloaded(call, before)
 
+    def _turned(self, span: Command) -> bool:
+        """True where a setting has an installer take what it installs from elsewhere."""
+        return _ELSEWHERE.search(self._site.segment.text, span.start, span.end) is not None
+
     def downloaded(self, call: Call, before: list[Call] | None = None, file: str = "") -> None:
         """Report a download that is run; a vendor's documented installer needs eyes, not a block."""
         start = before[0].command.start if before else call.command.start
@@ -118,7 +125,7 @@ class Running:
         named = {word for each in before or () for word in each.arguments if not word.startswith("-")}
         if named and not urls and named <= _ELLIPSES:
             return
-        known = bool(urls) and all(map(is_installer, urls))
+        known = bool(urls) and all(map(is_installer, urls)) and not self._turned(span)
         where = f" from {urls[0][:120]}" if urls else ""
         message = f"a download{where} is run by {call.name}"
         severity = Severity.WARN if known else None

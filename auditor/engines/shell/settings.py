@@ -15,8 +15,8 @@ from skillkeep.auditor.lazily import lazily
 
 __all__ = ["Settings"]
 
-_ASSIGNS: Final = lazily(  # ``eval "$name=\"$value\""``, ``eval "set=\${$name+x}"``: a value goes into a variable
-    rf"(?:[A-Za-z_]\w*|{HOLE})=(?:\"[^\"`()]*\"|'[^'()`]*'|[\w.:/-]*|\$\{{{HOLE}(?::?[+-]\w*)?\}}|\${HOLE})"
+_ASSIGNS: Final = lazily(  # ``eval "$name=\"$value\""`` puts a value into a variable
+    rf"(?:[A-Za-z_]\w*|{HOLE})=(?:\"[^\"`()]*\"|'[^'()`]*'|[\w.:/-]*)"
 )
 
 
@@ -42,9 +42,7 @@ class Settings:
     def is_printed(self, call: Call, labels: frozenset[str]) -> bool:
         """``eval "$(program auth --env)"``: one program asked for its settings, by the usual words for that."""
         piece = call.words[0].only if len(call.words) == 1 else None
-        if not isinstance(piece, Substitution):
-            return False
-        return self.prints(piece.script, labels) or (not labels and self.prints_dotenv(piece.script))
+        return isinstance(piece, Substitution) and self.prints(piece.script, labels)
 
     def is_weak(self, call: Call, text: str) -> bool:
         """True for an evaluated `text` whose unknown parts are values, or arguments of a program it begins with."""
@@ -67,10 +65,7 @@ class Settings:
         return is_start_up_line(first) or (not others and (is_setting(first) or is_own(first)))
 
     def prints_dotenv(self, script: Script) -> bool:
-        if len(script.pipelines) != 1 or any(each.body for each in script.pipelines[0].commands):
-            return False
-        redirects = [each for command in script.pipelines[0].commands for each in command.redirects]
-        if any(operator != ">" or target.literal != "/dev/null" for operator, target in redirects):
+        if len(script.pipelines) != 1 or any(each.redirects or each.body for each in script.pipelines[0].commands):
             return False
         commands = [[self._site.scope.text(word) for word in each.words] for each in script.pipelines[0].commands]
         return prints_dotenv(commands) and self._site.functions.keys().isdisjoint(words[0] for words in commands)
