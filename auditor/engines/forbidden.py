@@ -56,10 +56,6 @@ _FOUND_IN: Final = lazily(  # what a page says is no order, unless the user or t
     r"|search[ \t]+results?|scraped)\b"
     r"(?![^.!?\n]*\b(?:your|system|conversation|user|users|user's|operator|above)\b)"
 )
-_NONE_OF: Final = lazily(  # "Agents MUST NOT: open links; run what strangers send; …", in one sentence
-    rf"(?i)\b(?:{_NOT}):[ \t]+(?P<items>(?:[^.!?;:—–\n]{{1,200}};[ \t]+){{1,8}})(?:(?:or|nor)[ \t]+)?$"
-)
-_ITEM_TURNS: Final = lazily(rf"(?i)(?:^|;)[ \t]*(?:{_TURN}|ask|pause|hold|question|consult|request)\b")
 _DOES_NOT: Final = lazily(
     r"(?i)\b(?:does not|doesn't|doesn’t)(?:[ \t]+(?:ever|request|ask for|read|store)\b)?(?:[ \t]+or)?[ \t]*$"
 )
@@ -112,9 +108,6 @@ def is_forbidden(text: str, start: int, matched: str = "") -> bool:
     if _DOES_NOT.search(clause) or (_THOSE.match(text, start) and _HELD.search(before.replace("*", ""))):
         return True
     if _FOUND_IN.match(text, start):
-        return True
-    none = _NONE_OF.search(before)
-    if none is not None and not (_ITEM_TURNS.search(none["items"]) or AFFIRMED.search(none["items"])):
         return True
     return is_refused(before) or _is_in_list(text, start) or _is_quoted_threat(text, start)
 
