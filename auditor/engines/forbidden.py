@@ -62,8 +62,6 @@ _DOES_NOT: Final = lazily(
 _ATTACKERS_MAY: Final = lazily(
     r"(?i)[ \t#>*_-]*(?:(?:malicious|hostile|compromised|infected)[ \t]+[\w-]+|attackers|malware)"
     r"[ \t]+(?:may|might|can|could)[ \t:*_]*"
-    r"|[ \t#>*_-]*if[ \t]+an?[ \t]+(?:[\w-]+[ \t]+){0,2}(?:skill|plugin|package|page)"
-    r"[ \t]+(?:(?:had|has)[ \t]+tried|tries|tried)[ \t]+to[ \t:*_]*"
 )
 _HAD_TRIED: Final = lazily(  # "If one of these skills had tried to:" tells what did not come to pass
     r"(?i)[ \t#>*_-]*if (?!you\b|the user\b)(?:[\w'’-]+ ){1,6}had (?:tried|attempted) to[ \t:*_]*"
