@@ -16,7 +16,7 @@ from skillkeep.auditor.own_keys import is_valuable
 from skillkeep.auditor.pages import is_data, is_instructing, is_of_reference, is_told_by_name
 from skillkeep.auditor.rulebook import Rulebook
 from skillkeep.auditor.services import hosts_by_place, is_setting_of, services
-from skillkeep.auditor.shown_attacks import shown_attacks
+from skillkeep.auditor.tried_texts import tried_texts
 
 __all__ = ["implied", "listed", "own_services", "settle", "settle_capabilities", "verdict_of"]
 
@@ -48,7 +48,7 @@ def settle(
     """Findings in order of severity and place, each rule once a line, secrets judged by what is declared.
 
     `looked_up` tells the pages that nobody is told to carry out (`pages`). It is asked only where that decides.
-    `text_of` gives the text of a file, in which an attack may be shown (`shown_attacks`).
+    `text_of` gives the text of a file, which a test may hand to a guard (`tried_texts`).
     """
     kept: dict[tuple[str, str, int, str], Finding] = {}
     for raw in raws:
@@ -58,8 +58,8 @@ def settle(
         before = kept.get(key)
         if before is None or finding.severity.rank > before.severity.rank:
             kept[key] = finding
-    shown = shown_attacks(list(kept.values()), text_of)
-    judged = [replace(each, severity=Severity.WARN) if each in shown else each for each in kept.values()]
+    tried = tried_texts(list(kept.values()), text_of)
+    judged = [replace(each, severity=Severity.WARN) if each in tried else each for each in kept.values()]
     found = _corroborated(judged, cache(looked_up))
     return tuple(sorted(found, key=lambda f: (-f.severity.rank, f.location, f.rule)))
 

@@ -63,9 +63,6 @@ _ATTACKERS_MAY: Final = lazily(
     r"(?i)[ \t#>*_-]*(?:(?:malicious|hostile|compromised|infected)[ \t]+[\w-]+|attackers|malware)"
     r"[ \t]+(?:may|might|can|could)[ \t:*_]*"
 )
-_HAD_TRIED: Final = lazily(  # "If one of these skills had tried to:" tells what did not come to pass
-    r"(?i)[ \t#>*_-]*if (?!you\b|the user\b)(?:[\w'’-]+ ){1,6}had (?:tried|attempted) to[ \t:*_]*"
-)
 _LISTED: Final = lazily(r"(?i)\b(?:or|nor)\b")
 _ITEM: Final = lazily(r"[ \t]*(?:[-*+•]|\d{1,3}[.)])[ \t]|[ \t]{2,}\S|[ \t]*$")
 _HEAD: Final = lazily(
@@ -136,8 +133,6 @@ def _is_in_list(text: str, start: int) -> bool:
     depth = depth_of(lines[-1])
     for line in reversed(lines[-_MOST_LINES:-1]):
         if not _ITEM.match(line):
-            if _HAD_TRIED.fullmatch(line):
-                return not AFFIRMED.search(lines[-1] + text[start : start + _REACH].partition("\n")[0])
             return bool(_HEAD.fullmatch(line) or _ATTACKERS_MAY.fullmatch(line))
         if line.strip() and depth_of(line) < depth:  # the item that this one is below
             if line.rstrip(" *_").endswith(":") and _HEAD.fullmatch(line):

@@ -36,7 +36,6 @@ _SIGN: Final = re.compile(  # what a line of a comment, a quotation or an elemen
     r"[ \t]*(?:(?:#+|//+|/\*+|\*+(?!\w)|--+(?:\[=*\[)?|;+|%+|<!--|<[#%]|\{[-#]|\(\*|(?i:rem)\b|::|[\"'!>|])[ \t]*"
     r"|(?:<[^<>\n]{0,200}>[ \t]*)+)?"
 )
-_MEMBER: Final = re.compile(r"[ \t]*\"[^\"\n]{1,80}\"[ \t]*:")  # of an object of JSON, which says something of its own
 _GOES_ON: Final = re.compile(r"[^\W\d_][^\n]* \S")
 _ANY_WORD: Final = re.compile(r"[^\W\d_]{2}")
 
@@ -132,11 +131,7 @@ def _sign(code: str, line: int) -> tuple[str, int]:
 
 
 def _without_signs(text: str) -> str:
-    """The same with blanks in the place of the signs that lines begin with; each member of an object is a paragraph."""
-    return "\n".join(map(_without_sign, text.split("\n")))
-
-
-def _without_sign(line: str) -> str:
-    size = _sign(line, 0)[1]
-    apart = size > 0 and _MEMBER.match(line) is not None
-    return "\n" * apart + " " * (size - apart) + line[size:]
+    """The same with blanks in the place of the signs that lines begin with."""
+    lines = text.split("\n")
+    sizes = [_sign(line, 0)[1] for line in lines]
+    return "\n".join(" " * size + line[size:] for line, size in zip(lines, sizes, strict=True))

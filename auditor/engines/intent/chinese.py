@@ -48,7 +48,6 @@ _AUTHENTICATED: Final = lazily(r"(?:身份验证|认证|授权)的?(?:http|api|g
 _TO_THE_USER: Final = lazily(r"(?:给|至|到)(?:当前|该|原)?(?:您?的?本地|本机|用户(?!的)|客户端|您(?!的)|我(?!们))")
 _TO_HERE: Final = lazily(r"(?<=[到至]) ?`?(?:~/|\./|\$home\b)")
 _NOUN: Final = lazily(r"的|说明|失败|成功|算法|协议|货币|机制|功能|选项|按钮|状态|次数|频率|过程")
-_WHILE: Final = lazily(r"(?:时|的时候|期间)(?![间刻常长])")  # "cleans up when it is closed"
 _ONLY_THEN: Final = lazily(r"(?:之|以)?后?[，,]?\s?(?:才|方可)")  # "when all of it is confirmed, and not before"
 _PROVIDED: Final = lazily(
     r"(?:前提是|如果|假如|只有|除非|确保|确认|直到|等待|[若当待须]|需要?)[^，。；！？]{0,6}$|(?:前提是|除非)[^，。；！？]{0,14}$"
@@ -80,7 +79,7 @@ def is_told_in_chinese(text: str, start: int, end: int) -> bool:
         or _STYLE.match(text, start)
     ):
         return False
-    if _ONLY_THEN.match(text, end) or _WHILE.match(text, end):
+    if _ONLY_THEN.match(text, end):
         return False
     if _UNLESS_ASKED.search(text, 0, start) or _WISH.match(text) or _FOLLOWS.match(text, end):
         return False

@@ -17,10 +17,6 @@ _OF_A_CHECK: Final = lazily(r"(?:'s)? (?:address )?risk\b")  # "checks recipient
 _SKILL: Final = lazily(
     r"~/\.(?:openclaw|clawdbot|claude)/(?:workspace/)?skills/[\w-]+(?P<page>/[\w-]+\.md)?/?(?![\w./*-])"
 )
-_IN_CONSOLE: Final = lazily(  # the page that is open while a script of the tool is run, which does not come from there
-    r"\brun (?:the|this) (?:[\w-]+ ){0,2}script in (?:the |your )?(?:[\w-]+ ){0,3}console on $"
-)
-_OPENED: Final = lazily(r"(?: while logged in)?[.:]?$")
 _CLONED: Final = lazily(r"\bclone from https://[\w./-]+ to $")
 
 
@@ -32,8 +28,6 @@ def without_other_things(kinds: Collection[str], places: Sequence[tuple[int, int
         places = [at for at in places if text[slice(*at)] != "des"]  # an article
     if "payee" in kinds and "risk" in text:
         places = [at for at in places if not _is_checked(text, at)]
-    if "url" in kinds and "console on " in text:
-        places = [at for at in places if not (_IN_CONSOLE.search(text, 0, at[0]) and _OPENED.match(text, at[1]))]
     if "/skills/" in text and not _SECRETS.isdisjoint(kinds):
         places = [at for at in places if not _is_of_a_skill(text, at)]
     return list(places)

@@ -60,9 +60,6 @@ _GIVEN_REASON: Final = lazily(r"(?:mark|record|report|list|log) it as skipped wi
 _REPLACES: Final = lazily(  # what is written takes the place of what an earlier run wrote
     r"overwrite (?:the |an? |any )?existing (?:output )?file(?: without| if| when|[.,;)]|$)"
 )
-_SETTING: Final = lazily(  # "overwrite: true: takes new values" names what is set, unless it says the same again
-    r"(?P<name>[a-z][\w-]*): (?:true|false)(?=:| - | \(|$)(?!.*\b(?P=name)\b)"
-)
 _COUPLED: Final = lazily(r"\b(?:an?|the|each|every|of) [a-z]+ or $")  # "the file or stream of bytes"
 _PASSIVE: Final = lazily(r"\b(?:is|are|be|been|being|gets?|has|have)(?: \w+){0,3} $")
 _COMMANDING: Final = lazily(
@@ -245,7 +242,6 @@ def is_told(text: str, place: tuple[int, int], lead: str = "") -> bool:
         or _REFUSES.match(text, end)
         or (text.startswith("in its name", start) and _SPELLED.search(text[max(0, start - _REACH) : start]))
         or _REPLACES.match(text, start)
-        or _SETTING.match(text, start)
         or is_something_else(text, start)
         or (text.startswith(" of ", end) and _COUPLED.search(clause))
     )

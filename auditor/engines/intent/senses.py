@@ -97,8 +97,6 @@ _TO_OTHERS: Final = lazily(  # "never mention it in other chats" keeps nothing f
     r" (?:in|to|with) (?:any )?other (?:chats?|channels?|groups?|people|members?|customers?|clients?|persons?)"
     r"|не упомина\w+ (?:об этом |это )?(?:в других (?:чат|групп|канал)|другим (?:люд|клиент|участник))\w+)[.!]?$"
 )
-_NO_ONE: Final = lazily(r"(?:when|while|if) (?:nobody|no one) is (?:around|watching|looking)\b")
-_EVEN: Final = lazily(r"\beven $")  # then as ever, and not only then
 _TRICKS: Final = lazily(  # what is said of an attack: "hidden text can trick agents into following it"
     r"(?:[a-z-]+ ){1,5}(?:can|could|may|might) (?:trick|fool|hijack|manipulate|mislead) (?:ai |llm )?"
     r"(?:agents?|models?|assistants?)\b"
@@ -128,7 +126,6 @@ def is_something_else(text: str, start: int) -> bool:
         or _NOT_BARE.match(text, start)
         or _TO_OTHERS.match(text, start)
         or (not text[:start].strip("-*>#. ") and _TRICKS.match(text, start))
-        or (_NO_ONE.match(text, start) and _EVEN.search(text[max(0, start - _REACH) : start]))
         or (_CHANNEL.match(text, start) and _TO_A_CHANNEL.search(text[max(0, start - 2 * _REACH) : start]))
         or (text.startswith("nonexistent", start) and _ABSENT.search(text[max(0, start - _REACH) : start]))
     )

@@ -38,9 +38,7 @@ _NOISE: Final = re.compile(
 _NOISY: Final = re.compile(r"[*`_<\\]|-->|\n[ \t]*>")  # one of these is in all noise
 _STRAIGHT: Final = (("’", "'"), ("‘", "'"), ("“", '"'), ("”", '"'), ("–", "-"), ("—", "-"), ("\u00a0", " "))
 _QUOTE: Final = re.compile(r"[ \t]*>[> \t]*")
-_FLAG: Final = re.compile(  # or the value of a setting
-    r"[ \t`]*-{1,2}[a-zA-Z][\w-]*[^|]{0,40}|[ \t*]*`[a-z]+(?:[A-Z][a-z]+)+`[ \t*]*"
-)
+_FLAG: Final = re.compile(r"[ \t`]*-{1,2}[a-zA-Z][\w-]*[^|]{0,40}")
 _FORBIDS_ELSEWHERE: Final = re.compile(
     r"[#\W\d_]*(?:禁止(?:事項|行為|事项)?|(?:やっては|しては)いけない(?:こと)?|しないこと|ng(?:例|事項)|禁忌"
     r"|금지(?: ?사항)?|prohibid[oa]s?|prohibiciones|nunca|lo que no (?:debes|hay que) hacer|interdi\w+"
