@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import Any, Final
 
-from skillkeep.auditor.engines.python.asked import asked_only
 from skillkeep.auditor.engines.python.folding import CONSTANT_ENDS, UNTOLD
 from skillkeep.auditor.engines.python.scopes import Binding, Scope
 from skillkeep.auditor.engines.python.site import Site
@@ -165,15 +164,7 @@ class Credentials:
                 continue
             self._site.capability("env", name, node)
             if secrets().variable(name):
-                if id(node) in self._asked:
-                    self._site.report("code-credential-mention", node, f"asks whether {name} is set")
-                else:
-                    self._site.report("code-credential-env", node, f"reads the secret {name}", subject=name)
-
-    @cached_property
-    def _asked(self) -> frozenset[int]:
-        """See `asked_only`."""
-        return asked_only(self._site.found.module.owner)
+                self._site.report("code-credential-env", node, f"reads the secret {name}", subject=name)
 
     def _takes_environment(self, call: ast.Call, scope: Scope) -> bool:
         return any("os.environ" in self._site.names.resolve(item, scope) for item in call.args)
