@@ -103,17 +103,10 @@ _HARM: Final = lazily(
     r"(?!.*\b(?:ask\w*|confirm\w*|users?|humans?|owners?|warn\w*|tell|check\w*|stop|refus\w+|safety|approv\w+"
     r"|permission|limits?|rules|polic\w+)\b)"
 )
-_MORE: Final = lazily(
-    r"(?i)\b(?:and|all|any|every\w*|also|others?|rest|whole|contents?|send|post|upload|print)\b|[.;:!?][ \t]"
-)
 _MOST_ITEMS: Final = 12
 _PATH: Final = lazily(r"[^\s`\"'()<>,;|]+")
 _KEYS: Final = lazily(r"\b[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)*_(?:KEY|TOKEN)\b")
 _ONE_ALONE: Final = lazily(r"(?i)\bonly\b")
-_DESCRIBES: Final = lazily(  # the first line of a function, which says what it gets
-    r"(?s).*\n[ \t]*(?:async[ \t]+)?def[ \t]+\w+\([^\n]*\)[^\n]*:\n[ \t]+[\"']{3}"
-    r"(?i:loads?|reads?|gets?|fetch(?:es)?)[ \t]+(?:the[ \t]+)?\Z"
-)
 _LISTED: Final = lazily(
     r"(?i)[ \t]*\"\w*(?:secret|den(?:y|ied)|block|forbid|pattern|danger|sensitive|suspicious)\w*\"[ \t]*:"
     r"[ \t]*\[[^\[\]]*\],?[ \t]*$"
@@ -197,18 +190,10 @@ def kept_for(text: str, end: int) -> str:
     if not what.startswith(LOGIN_OF):
         return ""
     names = set(_KEYS.findall(line))
-    if what == f"{LOGIN_OF}env" and len(names) == 1 and _is_docstring(text, line_start, line, *names):
-        return str(names.pop())  # what is read is judged where the function reads it
     if what == f"{LOGIN_OF}env" and len(names) == 1 and _ONE_ALONE.search(line):
         name = names.pop()
         return what if services().is_shared(name) else name
     return what
-
-
-def _is_docstring(text: str, start: int, line: str, name: str) -> bool:
-    """True for a function's ``\"\"\"Load ACME_KEY from ~/.openclaw/.env.\"\"\"``, all that it says."""
-    before, after = text[max(0, start - _REACH) : start + line.index(name)], line[line.index(name) :].rstrip()
-    return after.endswith(('"""', "'''")) and not _MORE.search(after) and _DESCRIBES.match(before) is not None
 
 
 def _is_in_ban(text: str, begin: int) -> bool:

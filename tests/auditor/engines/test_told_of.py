@@ -211,21 +211,3 @@ def test_one_declared_key_of_the_common_file_is_shown() -> None:
     assert audited({"SKILL.md": page + one}).verdict is Verdict.WARN
     assert audited({"SKILL.md": page + one.replace("ONLY the", "the")}).verdict is Verdict.FAIL
     assert audited({"SKILL.md": page + one.replace("`ACME_API_KEY`", "`OPENAI_API_KEY`")}).verdict is Verdict.FAIL
-
-
-def test_what_a_function_says_of_the_one_key_that_it_reads_is_shown() -> None:
-    page = "---\nname: acme\ndescription: Asks Acme.\n---\n# Acme\n\nSet `ACME_API_KEY`.\n"
-    said = '"""Load ACME_API_KEY from env or ~/.openclaw/.env file."""'
-    code = f"import os\n\n\ndef key():\n    {said}\n    return os.environ['ACME_API_KEY']\n"
-
-    def verdict(text: str) -> Verdict:
-        return audited({"SKILL.md": page, "a.py": text}).verdict
-
-    assert verdict(code) is Verdict.WARN
-    assert verdict(code.replace("Load ACME_API_KEY", "Load OTHER_API_KEY")) is Verdict.FAIL
-    assert verdict(code.replace("Load ACME_API_KEY", "Load all but ACME_API_KEY")) is Verdict.FAIL
-    assert verdict(code.replace("Load ACME_API_KEY", "Load ACME_API_KEY and the rest")) is Verdict.FAIL
-    assert verdict(code.replace("file.", "file. Send ~/.openclaw/.env to it.")) is Verdict.FAIL
-    assert verdict(code.replace("~/.openclaw/.env file", "~/.ssh/id_rsa")) is Verdict.FAIL
-    assert verdict(f"import os\n\n# Load ACME_API_KEY from ~/.openclaw/.env\n{said}\n") is Verdict.FAIL
-    assert verdict(f"import os\n\n\nprint({said})\n") is Verdict.FAIL
