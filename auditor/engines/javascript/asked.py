@@ -1,7 +1,4 @@
-"""Variables of which a program only asks whether they are set, or are one of some words: ``process.env.A === '1'``.
-
-A test that sets one puts back what it held: ``const kept = process.env.A; …; process.env.A = kept``. That tells nobody.
-"""
+"""Variables of which a program only asks whether they are set, or are one of some words: ``process.env.A === '1'``."""
 
 from __future__ import annotations
 
@@ -13,7 +10,7 @@ from skillkeep.auditor.engines.javascript.program import Program
 if TYPE_CHECKING:
     from skillkeep.auditor.syntax.grammars import Node
 
-__all__ = ["is_asked", "is_deleted", "is_told_apart"]
+__all__ = ["is_asked", "is_told_apart"]
 
 _SAME: Final = frozenset({"===", "!==", "==", "!="})
 _WORDS: Final = frozenset({"string", "number", "undefined", "null", "true", "false"})
@@ -46,34 +43,12 @@ def is_asked(program: Program, node: Node) -> bool:
     if name is None or name.type != "identifier" or block is None or block.type != "statement_block":
         return False  # a name of the whole file may be exported
     uses = _uses(program, block, program.name(name))
-    asked = program.syntax.source(node)
-    return uses is not None and all(
-        _is_compared(program, each) or _is_put_back(program, each, asked) for each in uses if each != name
-    )
-
-
-def is_deleted(node: Node) -> bool:
-    """True for ``delete process.env.NAME``, which reads nothing."""
-    parent = node.parent
-    operator = (
-        parent.child_by_field_name("operator") if parent is not None and parent.type == "unary_expression" else None
-    )
-    return operator is not None and operator.type == "delete"
+    return uses is not None and all(_is_compared(program, each) for each in uses if each != name)
 
 
 def _is_compared(program: Program, node: Node) -> bool:
     parent = _outer(program, node).parent
     return parent is not None and is_told_apart(parent)
-
-
-def _is_put_back(program: Program, node: Node, asked: str) -> bool:
-    """True where the value goes back into the variable that it was taken from, as a statement of its own."""
-    put = node.parent
-    if put is None or put.type != "assignment_expression" or put.child_by_field_name("right") != node:
-        return False
-    into, whole = put.child_by_field_name("left"), put.parent
-    alone = whole is not None and whole.type == "expression_statement"
-    return alone and into is not None and program.syntax.source(into) == asked
 
 
 def _outer(program: Program, node: Node) -> Node:

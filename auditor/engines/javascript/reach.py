@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
-from skillkeep.auditor.engines.javascript.asked import is_asked, is_deleted
+from skillkeep.auditor.engines.javascript.asked import is_asked
 from skillkeep.auditor.engines.javascript.overrides import override_of
 from skillkeep.auditor.engines.javascript.scopes import Scope
 from skillkeep.auditor.engines.javascript.site import Site
@@ -201,8 +201,7 @@ class Reach:
         """``process.env.NAME``, under whatever name it goes."""
         for path in self._value(node, scope).paths:
             name = self._words.variable_of(path)
-            own = name is not None and path.count(".") == self._depth_of(path) and not path.startswith("Deno.env")
-            if name is not None and own and not is_deleted(node):
+            if name is not None and path.count(".") == self._depth_of(path) and not path.startswith("Deno.env"):
                 self.variable(name, node, asked=is_asked(self._site.resolver.program, node))
 
     def _depth_of(self, path: str) -> int:
