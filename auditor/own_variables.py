@@ -60,7 +60,7 @@ def other_names(raws: Sequence[Raw], declared: frozenset[str], text_of: Callable
     known = services()
     read = [raw for raw in raws if raw.subject and raw.finding.rule == _READ]
     names = {raw.subject for raw in read} - declared
-    names = {name for name in names if not known.is_shared(name)}
+    names = {name for name in names if not known.is_shared(name) and not is_valuable(name)}
     read = [raw for raw in read if raw.subject in names]
     texts = {path: text_of(path).split("\n") for path in {raw.finding.location.path for raw in read}}
     lines: dict[str, list[str]] = defaultdict(list)
@@ -71,13 +71,8 @@ def other_names(raws: Sequence[Raw], declared: frozenset[str], text_of: Callable
     return frozenset(
         name
         for name, some in lines.items()
-        if all(any(_gives_no_more(name, other) and _is_instead(name, other, line) for other in asked) for line in some)
+        if all(any(_is_instead(name, other, line) for other in asked) for line in some)
     )
-
-
-def _gives_no_more(name: str, declared: str) -> bool:
-    """True unless `name` is a private key, a password or what signs, and the declared one is nothing of the kind."""
-    return is_valuable(declared) or not is_valuable(name)
 
 
 def _is_instead(name: str, declared: str, line: str) -> bool:
