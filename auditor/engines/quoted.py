@@ -7,7 +7,6 @@ from collections.abc import Iterable
 from functools import cache
 from typing import Final
 
-from skillkeep.auditor.engines.applescript import fills_texts, script_given
 from skillkeep.auditor.engines.tables import table
 from skillkeep.auditor.engines.values import HOLE
 from skillkeep.auditor.lazily import lazily
@@ -110,8 +109,6 @@ def is_argument(text: str) -> bool:
     A quote in the text still breaks out, which is a weakness and no hidden command. The program may be an interpreter
     (``python "${here}/read.py" "${path}"``) where a script's name is written down and nothing is piped into it.
     """
-    if (script := script_given(text)) is not None:
-        return fills_texts(script)
     return _are_plain(text, _commands(text))
 
 
@@ -212,8 +209,6 @@ def _is_plain(words: list[str], *, fed: bool) -> bool:
     skipped = 2 if names[:2] == ["start", "/b"] or names[:2] == ["start", "b"] else 1 if names[0] == "nohup" else 0
     if 0 < skipped < len(words):
         return _is_plain(words[skipped:], fed=fed)
-    if not fed and names[0] == "osascript" and _are_scripts(words[1:]):
-        return True
     flags = _FLAGS.get(names[0], frozenset())
     given = next((word for word in words[1:] if word not in flags), "")
     if not fed and names[0] in _RUNNERS and _RUN_SCRIPT.fullmatch(given):
@@ -221,14 +216,6 @@ def _is_plain(words: list[str], *, fed: bool) -> bool:
     if not fed and names[0] in _PYTHONS and len(words) > 2 and words[1] == "-m" and words[2] in _MODULES:
         return True
     return not any(name in running for name in names)
-
-
-def _are_scripts(words: list[str]) -> bool:
-    """``-e 'tell application "Notes" …'``: scripts that are known but for texts they show or store."""
-    given = words[1::2]
-    quoted = all(word[:1] == word[-1:] == "'" and "'" not in word[1:-1] for word in given)
-    named = all(word == "-e" for word in words[::2])
-    return bool(given) and named and quoted and fills_texts("\n".join(word[1:-1] for word in given))
 
 
 def _commands(text: str, *, bare: bool = False) -> list[_Command] | None:

@@ -268,13 +268,6 @@ class Execution:
             self._bare_reader = True
         for text in known:
             command = shlex.quote(text.replace(HOLE, "NOT_KNOWN"))
-            whole = " ".join((command, *(shlex.quote(item.text or HOLE) for item in items)))
-            filled = HOLE in whole and _name(text) == "osascript" and is_argument(whole)
-            if filled and self._site.flow.labels(arguments[1], scope).isdisjoint({"download", "decoded"}):
-                message = f"{path} has osascript run a script with parts made at run time"
-                self._site.report("javascript-shell-command", node, message, severity=Severity.WARN)
-                self._site.derive(whole.replace(HOLE, "NOT_KNOWN"), Context.SHELL, node, path)
-                continue
             self._site.derive(" ".join((command, *words)), Context.SHELL, node, path)
         if len(arguments) > 1:
             self._sends(node, scope, arguments[1], value)

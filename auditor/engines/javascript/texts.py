@@ -38,7 +38,7 @@ _ESCAPE: Final = re.compile(r"\\(?:u\{([0-9a-fA-F]{1,6})\}|u([0-9a-fA-F]{4})|x([
 _PLAIN: Final = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", "v": "\v", "0": "\0", "\n": "", "\r\n": "",
                  "\u2028": "", "\u2029": ""}  # fmt: skip
 _NUMBER: Final = re.compile(r"\s*(?:0[xX][0-9a-fA-F]+|0[bB][01]+|0[oO]?[0-7]+|\d+)\s*\Z")
-_ONE_CHARACTER: Final = re.compile(r"/(?P<one>\\?[^\w\s\\.*+?^$|()\[\]{}/]|\\[nrt])/(?P<all>g?)")
+_ONE_CHARACTER: Final = re.compile(r"/\\?([^\w\s\\.*+?^$|()\[\]{}/])/(g?)")
 _LARGEST: Final = 1 << 53
 
 
@@ -143,10 +143,9 @@ def on_text(method: str, text: str, folded: list[str | None]) -> str | None:
 def replaced(pattern: str, text: str, new: str | None) -> str | None:
     """The text that ``text.replace(/'/g, new)`` gives, for a `pattern` of one plain character; or None."""
     found = _ONE_CHARACTER.fullmatch(pattern)
-    old = "" if found is None else unescape(found["one"])
-    if found is None or new is None or "$" in new or HOLE in new or len(new) * text.count(old) > MAX_TEXT:
+    if found is None or new is None or "$" in new or HOLE in new or len(new) * text.count(found[1]) > MAX_TEXT:
         return None
-    return text.replace(old, new, -1 if found["all"] else 1)
+    return text.replace(found[1], new, -1 if found[2] else 1)
 
 
 def _by_number(method: str, text: str, numbers: list[int]) -> str | None:
