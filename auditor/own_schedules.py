@@ -27,7 +27,7 @@ _TOLD = re.compile(
 _BROUGHT = re.compile(
     r"\|[ \t]*(?:sudo[ \t]+)?(?:ba|z|da|k)?sh\b|\b(?:ba|z|da|k)?sh[ \t]+(?:-c[ \t]+)?[\"']?[$<]\("
     r"|base64[ \t]+-|b64decode|frombase64|/dev/tcp/|\beval\b|\biex\b|\bInvoke-Expression\b"
-    r"|(?<![ \t]-)(?<![ \t]-\d)(?<![ \t]-\d\d)"  # no option: ``tail -1 /tmp/log`` starts nothing
+    r"|(?<!tail -)(?<!tail -\d)(?<!tail -\d\d)(?<!head -)(?<!head -\d)(?<!head -\d\d)"  # these start nothing
     r"[*\d/,-][ \t]+(?:\w+[ \t]+)?/(?:tmp|var/tmp|dev/shm)/"
     r"|(?:curl|wget)[^\n]{0,200}(?:&&|;)[^\n]{0,60}\b(?:ba|z)?sh\b",
     re.IGNORECASE,

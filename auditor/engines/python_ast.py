@@ -107,7 +107,7 @@ def _segment(segment: Segment, is_module: bool, emit: Emitter) -> None:
         held = Held(emit)
         module = Module.of(segment.path, text, found.imports)
         _reads(emit).add(module, held, found)
-        target = held
+        target = held if module.foreign else emit
     try:
         exhausted = judge([Part(Source(segment.path, found), segment, target)])
     except RecursionError:

@@ -65,11 +65,6 @@ _STARTERS: Final = frozenset(
         "reg",
     }
 )
-_WRAPPING: Final = frozenset(  # besides prefixes: the rest of the line is a command
-    {"if", "elif", "then", "else", "while", "until", "do", "!", "coproc", "noglob", "nocorrect", "function", "select"}
-    | {"arch", "caffeinate", "chronic", "dbus-run-session", "faketime", "firejail", "flatpak-spawn", "proxychains"}
-    | {"proxychains4", "reattach-to-user-namespace", "torify", "torsocks", "trickle", "xcrun", "busybox"}
-)
 _NAMED: Final = re.compile(r"\b(?:npx|bunx|uvx)\s+(?:(?:-y|--yes)\s+)?(?=@?[a-z][\w@/.-]*(?:\s|$))")  # a package
 _BRINGS: Final = re.compile(  # code from elsewhere
     r"\b(?:(?:pip3?|npm|gem|brew|conda)\b(?![ \t]+(?:info|list|ls|outdated|search|show|view)\b)"
@@ -159,13 +154,8 @@ def _given(commands: Iterable[_Command]) -> list[str]:
 
 
 def _own_words(words: list[str]) -> list[str]:
-    """Without what a script is told: ``python3 "${here}/clock.py" "${who}" start`` starts nothing that it is given.
-
-    Nor does ``browser open "${address}"``: that word is an order to that program.
-    """
+    """Without what a script is told: ``python3 "${here}/clock.py" "${who}" start`` starts nothing that it is given."""
     settings, rest = _split(words)
-    if rest[1:2] == ["open"] and rest[0] not in table("shell")["prefixes"].keys() | _WRAPPING:
-        return [*settings, rest[0], *rest[2:]]
     if rest[0].rpartition("/")[2] not in _RUNNERS or len(rest) < 2 or not _RUN_SCRIPT.fullmatch(rest[1]):
         return words
     return [*settings, *rest[:2], *(word for word in rest[2:] if HOLE in word)]

@@ -51,11 +51,8 @@ def all_arguments_for(names: Names, binding: Binding, home: Scope) -> list[Given
     calls = [pair for pair in source.found.callers.get(function.name, ()) if isinstance(pair[0].func, ast.Name)]
     outside = source.outside.get(id(function), ())
     plain = isinstance(outer.owner, ast.Module) and not function.decorator_list
-    if (
-        not plain
-        or len(outer.bindings.get(function.name, ())) != 1
-        or not 0 < len(calls) + len(outside) <= _MOST_CALLERS
-    ):
+    many = len(calls) + len(outside) > _MOST_CALLERS
+    if not plain or not calls or len(outer.bindings.get(function.name, ())) != 1 or many:
         return None
     if _named(outer.owner)[function.name] != len(calls):
         return None

@@ -20,7 +20,7 @@ from skillkeep.auditor.engines.python.named_scripts import is_named_script
 from skillkeep.auditor.engines.python.programs import runs_fetched
 from skillkeep.auditor.engines.python.scopes import Binding, Scope
 from skillkeep.auditor.engines.python.site import Site
-from skillkeep.auditor.engines.python.streams import is_joined_shell, is_silenced
+from skillkeep.auditor.engines.python.streams import is_joined_shell
 from skillkeep.auditor.engines.python.told import plain_texts, run_by_shell, told_texts
 from skillkeep.auditor.engines.python.values import HOLE, HOLE_WORD, alternatives, as_word, is_whole, texts_of
 from skillkeep.auditor.engines.python.wrapped import wrapped_commands
@@ -87,7 +87,7 @@ class Execution:
                 self._hidden(call, name)
         if isinstance(call.func, ast.Attribute) and call.func.attr == "__subclasses__":
             self._site.report("python-hidden-execution", call, "searches all classes for one that runs code")
-        if "os.dup2" in names and not is_silenced(self._site, call, scope):
+        if "os.dup2" in names:
             self._duplicated = call
         if not FEEDING.isdisjoint(names):
             judge_input(self._site, self._flow, call, scope)

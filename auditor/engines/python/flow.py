@@ -19,7 +19,7 @@ from skillkeep.auditor.engines.python.folding import Folder
 from skillkeep.auditor.engines.python.functions import DECODERS
 from skillkeep.auditor.engines.python.parts import part_of
 from skillkeep.auditor.engines.python.scopes import CHOSEN, RAISED, Binding, Scope
-from skillkeep.auditor.engines.python.sources import adds_up, answers, argument, chosen_row, is_choice, is_column, known
+from skillkeep.auditor.engines.python.sources import adds_up, answers, argument, is_choice, known
 from skillkeep.auditor.engines.python.values import alternatives, texts_of
 from skillkeep.auditor.engines.python.variables import GETTERS, Puts, are_of_copies, copied, is_environment, key_of
 from skillkeep.auditor.engines.tables import KEPT_BY_AGENTS, secrets
@@ -147,10 +147,8 @@ class Flow:
 
     def _read_part(self, root: ast.AST, scope: Scope, into: _Summary, part: str) -> None:
         """`_read`, but of a copy of the environment only the variable that `part` names."""
-        key, table = key_of(part), chosen_row(root)
-        if key is not None and table is not None and is_column(self._folder.fold(table, scope), key):
-            root = table  # whoever chooses a row writes nothing of it
-        if key is None or not self._exact:
+        key = key_of(part) if self._exact else None
+        if key is None:
             self._read(root, scope, into)
             return
         stack: list[ast.AST] = [root]

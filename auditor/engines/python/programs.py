@@ -9,7 +9,7 @@ from typing import Final
 from skillkeep.auditor.engines.python.callers import arguments_for, functions_of
 from skillkeep.auditor.engines.python.flow import Flow
 from skillkeep.auditor.engines.python.inputs import is_interpreter, is_written
-from skillkeep.auditor.engines.python.scopes import CHOSEN, Binding, Scope
+from skillkeep.auditor.engines.python.scopes import Binding, Scope
 from skillkeep.auditor.engines.python.site import Site
 from skillkeep.auditor.engines.python.values import alternatives, is_whole
 from skillkeep.auditor.engines.tables import table
@@ -44,42 +44,31 @@ class _Lists:
         self._site = site
 
     def of(self, node: ast.expr, scope: Scope, seen: set[int]) -> list[Listed] | None:
-        """Their elements, more of unknown number under a star; None when not all of the lists are seen.
-
-        A list of which nothing is seen is all of unknown number: what flows into it is asked as of any element.
-        """
+        """Their elements, more of unknown number under a star; None when not all of the lists are seen."""
         if isinstance(node, ast.List | ast.Tuple):
             return [[(each, scope) for each in node.elts]]
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
             return _followed(self.of(node.left, scope, seen), [(_star(node.right), scope)])
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in _COPIES:
             return self.of(node.args[0], scope, seen) if len(node.args) == 1 and not node.keywords else None
-        if isinstance(node, ast.Call) and (functions := list(functions_of(self._site.names, node.func, scope))):
-            return self._answered(functions, seen)
-        if isinstance(node, ast.Attribute):
-            return self._kept(node, scope, seen)
+        if isinstance(node, ast.Call):
+            return self._answered(node, scope, seen)
         bound = scope.lookup(node.id) if isinstance(node, ast.Name) else None
-        if bound is None or not isinstance(node, ast.Name):
-            return [[(_star(node), scope)]]
-        return self._named(node.id, *bound, seen)
-
-    def _named(self, name: str, home: Scope, bindings: list[Binding], seen: set[int]) -> list[Listed] | None:
-        """The lists that a name stands for."""
-        if self._is_shifted(name, home):
+        if bound is None or not isinstance(node, ast.Name) or self._is_shifted(node.id, bound[0]):
             return None
         found: list[Listed] = []
-        added = [(_star(each), at) for _, each, at in home.fed.get(name, ())]
-        for item in bindings:
+        added = [(_star(each), home) for _, each, home in bound[0].fed.get(node.id, ())]
+        for item in bound[1]:
             if id(item) in seen:
                 continue  # the same ones again
             seen.add(id(item))
             if item.kind == "augment" and isinstance(item.node, ast.expr):
-                added.append((_star(item.node), home))
+                added.append((_star(item.node), bound[0]))
                 continue
-            given = self._given(item, home)
+            given = self._given(item, bound[0])
             if given is None:
                 return None
-            inner = [self.of(each, at, seen) for each, at in given[:_MOST]]
+            inner = [self.of(each, home, seen) for each, home in given[:_MOST]]
             if not inner or len(given) > _MOST or len(seen) > _MOST or None in inner:
                 return None
             found += [each for lists in inner for each in lists or ()]
@@ -95,9 +84,10 @@ class _Lists:
             return [(each, home) for each in binding.node.elts]
         return None
 
-    def _answered(self, functions: list[Scope | None], seen: set[int]) -> list[Listed] | None:
-        """The lists that functions of the program give."""
+    def _answered(self, node: ast.Call, scope: Scope, seen: set[int]) -> list[Listed] | None:
+        """The lists that a function of the program gives."""
         found: list[Listed] = []
+        functions = list(functions_of(self._site.names, node.func, scope))
         for inner in functions:
             if inner is None:
                 return None
@@ -109,24 +99,7 @@ class _Lists:
                 if lists is None:
                     return None
                 found += lists
-        return found
-
-    def _kept(self, node: ast.Attribute, scope: Scope, seen: set[int]) -> list[Listed] | None:
-        """The lists that the file sets an attribute of that name to, where nothing is put into them."""
-        stored = self._site.names.found(scope).attributes
-        bindings = stored.get(node.attr, ())
-        if not bindings or CHOSEN in stored or len(seen) > _MOST or any(each.kind != "value" for each, _ in bindings):
-            return None
-        found: list[Listed] = []
-        for binding, home in bindings:
-            if id(binding) in seen or not isinstance(binding.node, ast.expr):
-                continue
-            seen.add(id(binding))
-            lists = self.of(binding.node, home, seen)
-            if lists is None:
-                return None
-            found += lists
-        return found
+        return found if functions else None
 
     def _is_shifted(self, name: str, home: Scope) -> bool:
         """True where something is put before or into what a list already has, or its order is changed."""

@@ -10,7 +10,7 @@ from typing import Any, Final
 from skillkeep.auditor.engines.python.values import is_whole
 from skillkeep.auditor.engines.tables import table
 
-__all__ = ["Known", "adds_up", "answers", "argument", "chosen_row", "is_choice", "is_column", "known"]
+__all__ = ["Known", "adds_up", "answers", "argument", "is_choice", "known"]
 
 _WORD: Final = 3  # letters: of shorter texts a program could be put together
 _MOST_CHOICES: Final = 64
@@ -54,23 +54,6 @@ def is_choice(table: Any) -> bool:
     rows = table.values() if isinstance(table, dict) else table if isinstance(table, tuple) else ()
     told = [isinstance(row, tuple) or (isinstance(row, str) and len(row) > _WORD) for row in rows]
     return 0 < len(told) <= _MOST_CHOICES and all(told) and is_whole(table)
-
-
-def chosen_row(node: ast.AST) -> ast.expr | None:
-    """The table that ``TABLE.get(key)`` or ``TABLE[key]`` takes a row of; None for anything else."""
-    if isinstance(node, ast.Subscript):
-        return node.value
-    plain = isinstance(node, ast.Call) and len(node.args) == 1 and not node.keywords
-    named = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "get"
-    return node.func.value if plain and named else None  # type: ignore[attr-defined]
-
-
-def is_column(table: Any, key: str) -> bool:
-    """True where `key` of every row of a table is a whole command that is written down: see `is_choice`."""
-    rows = list(table.values()) if isinstance(table, dict) else []
-    if not rows or not all(isinstance(row, dict) and key in row for row in rows):
-        return False
-    return is_choice({at: row[key] for at, row in enumerate(rows)})
 
 
 def argument(call: ast.Call, where: list[int | str]) -> ast.expr | None:

@@ -1,4 +1,4 @@
-"""Where standard streams lead: to one object at a shell's both ends, as to a socket, or to nobody."""
+"""Whether a program that a call starts has one object as its input and its output, as a shell on a socket has."""
 
 from __future__ import annotations
 
@@ -6,10 +6,7 @@ import ast
 from collections.abc import Sequence
 from typing import Final
 
-from skillkeep.auditor.engines.python.scopes import CHOSEN, Scope
-from skillkeep.auditor.engines.python.site import Site
-
-__all__ = ["is_joined_shell", "is_silenced"]
+__all__ = ["is_joined_shell"]
 
 _SHELLS: Final = frozenset(
     {"sh", "bash", "dash", "zsh", "ksh", "cmd", "cmd.exe", "powershell", "powershell.exe", "pwsh"}
@@ -23,29 +20,3 @@ def is_joined_shell(call: ast.Call, words: Sequence[str] | None) -> bool:
     streams = {ast.dump(each.value) for each in call.keywords if each.arg in {"stdin", "stdout"}}
     both = {"stdin", "stdout"} <= {each.arg for each in call.keywords}
     return both and len(streams) == 1 and not streams.pop().startswith(("Constant", "Attribute"))
-
-
-def is_silenced(site: Site, call: ast.Call, scope: Scope) -> bool:
-    """True for ``os.dup2(fd, 1)`` where all that `fd` can be is the null device: a daemon lets its streams go."""
-    given = call.args[0] if call.args else None
-    if isinstance(given, ast.Call) and isinstance(given.func, ast.Attribute) and given.func.attr == "fileno":
-        given = given.func.value
-    bound = scope.lookup(given.id) if isinstance(given, ast.Name) else None
-    if not {"open", "devnull", CHOSEN}.isdisjoint(site.found.attributes) or _is_closed(site, given, call.lineno):
-        return False
-    opened = [each.node if each.kind == "value" else None for each in bound[1]] if bound else [given]
-    return all(isinstance(each, ast.Call) and _opens_null(site, each, bound[0] if bound else scope) for each in opened)
-
-
-def _is_closed(site: Site, given: ast.expr | None, line: int) -> bool:
-    """True where its number is given back before that line, so that what is opened next gets it."""
-    name = given.id if isinstance(given, ast.Name) else None
-    closing = (each for each, _ in site.found.callers.get("close", ()) if each.lineno <= line)
-    return any(isinstance(arg, ast.Name) and arg.id == name for each in closing for arg in each.args)
-
-
-def _opens_null(site: Site, call: ast.Call, scope: Scope) -> bool:
-    names = site.names.resolve(call.func, scope)
-    if names not in {("os.open",), ("builtins.open",)} or not call.args:
-        return False
-    return site.names.resolve(call.args[0], scope) == ("os.devnull",) or site.fold(call.args[0], scope) == "/dev/null"

@@ -71,19 +71,16 @@ def _all(found: Iterable[list[str] | None]) -> list[str] | None:
 
 
 def _split_again(node: ast.expr | None) -> ast.expr | None:
-    """The command that ``command.split()`` and ``shlex.split(command)`` only cut into words; else `node`."""
-    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute) or node.func.attr != "split":
-        return node
-    if node.keywords or len(node.args) > 1:
-        return node
-    if not node.args:
-        return node.func.value
-    return node.args[0] if ast.unparse(node.func) == "shlex.split" else node
+    """The command that ``command.split()`` only cuts into words; else `node`."""
+    plain = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "split"
+    return node.func.value if plain and not node.args and not node.keywords else node
 
 
 def _given_for(site: Site, home: Scope, bindings: list[Binding]) -> list[Given] | None:
     """What a parameter can be: what all its callers pass, and what it is set to; None where that is not all."""
     kinds = [each.kind for each in bindings]
+    if len(bindings) > 1 and any(isinstance(each, ast.Nonlocal) for each in ast.walk(home.owner)):
+        return None
     if kinds.count("param") != 1 or len(bindings) > _MOST or not {"param", "value"}.issuperset(kinds):
         return None
     found: list[Given] = []

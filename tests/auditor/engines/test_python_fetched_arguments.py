@@ -43,32 +43,7 @@ DATA: dict[str, str] = {
         "sh(f'open \"https://acme.invalid/?q={u}\"')\nsh('date')\n"
     ),
 }
-SERVERS = (
-    "import json, os, socket, subprocess\n\n"
-    "SERVERS = {'py': {'cmd': ['pyls', '--stdio'], 'id': 'p'}, 'c': {'cmd': ['clangd'], 'id': 'c'}}\n\n"
-    "def command(lang):\n    own = os.environ.get('SERVER')\n    if own:\n        return own.split()\n"
-    "    row = SERVERS.get(lang)\n    if not row:\n        return None\n    found = row['cmd']\n    return found\n\n"
-    "class Client:\n    def __init__(self, cmd):\n        self.cmd = cmd\n\n"
-    "    def start(self):\n        subprocess.Popen(self.cmd, stdin=subprocess.PIPE)\n\n"
-    "door = socket.socket(socket.AF_UNIX)\ndoor.listen(1)\n"
-    "asked = json.loads(door.accept()[0].recv(99).decode())\nClient(command(asked['lang'])).start()\n"
-)
-DATA["chosen row"] = SERVERS + "import requests\n\nrequests.get('https://api.acme.invalid/v1')\n"
 RUN: dict[str, str] = {
-    "chosen row, another column": SERVERS.replace("row['cmd']", "row['id']"),
-    "row that is fetched": SERVERS.replace("def command", "SERVERS['x'] = {'cmd': asked_before['cmd']}\ndef command")
-    + "asked_before = json.loads(door.accept()[0].recv(99).decode())\n",
-    "row put in": SERVERS + "SERVERS.update(json.loads(door.accept()[0].recv(99)))\n",
-    "the row's default": SERVERS.replace("SERVERS.get(lang)", "SERVERS.get('py', lang)"),
-    "attribute set again": SERVERS.replace("Client(command(asked['lang'])).start()", "c = Client(['date'])\n")
-    + "c.cmd = asked['cmd']\nc.start()\n",
-    "attribute put into": SERVERS.replace("Client(command(asked['lang'])).start()", "c = Client([])\n")
-    + "c.cmd.append(asked['cmd'])\nc.start()\n",
-    "attribute's item": SERVERS.replace("Client(command(asked['lang'])).start()", "c = Client(['date'])\n")
-    + "c.cmd[0] = asked['cmd']\nc.start()\n",
-    "by a name": SERVERS.replace("Client(command(asked['lang'])).start()", "c = Client(['date'])\n")
-    + "setattr(c, asked['n'], asked['cmd'])\nc.start()\n",
-    "read itself": SERVERS.replace("own.split()", "lang.split()"),
     "program": NEEDS + "run([x, '--version'])\nrun(['date'])\n",
     "code": NEEDS + "run(['sh', '-c', x])\nrun(['date'])\n",
     "python code": NEEDS + "run([sys.executable, '-c', x])\nrun(['date'])\n",

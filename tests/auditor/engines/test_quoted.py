@@ -85,9 +85,7 @@ def test_an_empty_pair_of_braces_is_a_word() -> None:
     assert not is_weakness(f"{{ {HOLE}; }}")
 
 
-@pytest.mark.parametrize(
-    "text", [f'browser open "{HOLE}" --wait', f"npm view {HOLE} version", f"pip list | grep {HOLE}"]
-)
+@pytest.mark.parametrize("text", [f"npm view {HOLE} version", f"pip list | grep {HOLE}"])
 def test_an_order_to_a_known_program_is_no_program(text: str) -> None:
     assert is_weakness(text)
 
@@ -96,12 +94,6 @@ def test_an_order_to_a_known_program_is_no_program(text: str) -> None:
     "text",
     [
         f"open {HOLE}",
-        f"sudo open {HOLE}",
-        f"if open {HOLE}; then date; fi",
-        f"caffeinate open {HOLE}",
-        f"timeout open {HOLE}",
-        f"start open {HOLE}",
-        f"browser open {HOLE} && open {HOLE}",
         f"npm view a; npm install {HOLE}",
         f"npm --prefix view install {HOLE}",
         f"yarn show {HOLE}",
