@@ -72,8 +72,9 @@ def _all(found: Iterable[list[str] | None]) -> list[str] | None:
 
 def _split_again(node: ast.expr | None) -> ast.expr | None:
     """The command that ``command.split()`` only cuts into words; else `node`."""
-    plain = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "split"
-    return node.func.value if plain and not node.args and not node.keywords else node
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute) or node.func.attr != "split":
+        return node
+    return node if node.args or node.keywords else node.func.value
 
 
 def _given_for(site: Site, home: Scope, bindings: list[Binding]) -> list[Given] | None:
