@@ -32,6 +32,12 @@ _BROUGHT = re.compile(
     r"|(?:curl|wget)[^\n]{0,200}(?:&&|;)[^\n]{0,60}\b(?:ba|z)?sh\b",
     re.IGNORECASE,
 )
+_CARRIES = lazily(  # a job that by itself brings code or carries something away
+    r"(?i)(?:(?:[*\d/,-]{1,20}[ \t]{1,4}){5}|@(?:reboot|hourly|daily|weekly|monthly)[ \t]|/tr\b)[^\n]{0,300}?"
+    r"(?:\bgit[ \t]+(?:-C[ \t]+\S+[ \t]+)?(?:pull|clone|fetch)\b|-(?:enc|EncodedCommand)\b"
+    r"|\b(?:npx|bunx|uvx|pipx|pip3?[ \t]+install|nc|ncat|netcat|socat|telnet|ssh|scp|rsync|rclone|iwr|irm"
+    r"|Invoke-WebRequest)\b|\b(?:perl|python3?|ruby|node|php)[ \t]+-\w*[ceEMr])"
+)
 _TOLD_HOOKS = lazily(
     r"(?i)\bcore\.hooksPath\b|\bgit[ -]hooks?\b|\b(?:pre|post)-(?:commit|push|merge)\b[^.]{0,40}\bhooks?\b"
 )
@@ -57,7 +63,8 @@ def told_schedules(
     `pages` are the tool's files of text, `text_of` a path; both are read when there is such a finding.
     """
     making = {(raw.finding.location.path, raw.finding.location.line) for raw in raws if raw.subject.lower() in JOBS}
-    if not making or any(_BROUGHT.search(_PRINTED.sub("", _around(text_of(path), path, at))) for path, at in making):
+    making_them = [_PRINTED.sub("", _around(text_of(path), path, at)) for path, at in making]
+    if not making or any(_BROUGHT.search(text) or _CARRIES.search(text) for text in making_them):
         return frozenset()
     if not any(_tells(page) for page in pages()):
         return frozenset()

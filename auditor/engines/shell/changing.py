@@ -151,7 +151,8 @@ class Changing:
         if on:
             message = "git is told to run a program of this tool's choice"
             severity = Severity.WARN if all(_is_inside(lowered, at) for at in on) else None
-            here = {"--global", "--system", "--worktree"}.isdisjoint(lowered) and "config" in lowered
+            here = {"--global", "--system", "--worktree", "-f"}.isdisjoint(lowered) and "config" in lowered
+            here = here and not any(word.startswith("--file") for word in lowered)
             subject = HOOKS if here and all("hookspath" in lowered[at] for at in on) else ""
             self._site.report("code-persistence", call.command, message, subject=subject, severity=severity)
         elif "config" in lowered:
