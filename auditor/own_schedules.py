@@ -63,12 +63,16 @@ def told_schedules(
     `pages` are the tool's files of text, `text_of` a path; both are read when there is such a finding.
     """
     making = {(raw.finding.location.path, raw.finding.location.line) for raw in raws if raw.subject.lower() in JOBS}
-    making_them = [_PRINTED.sub("", _around(text_of(path), path, at)) for path, at in making]
-    if not making or any(_BROUGHT.search(text) or _CARRIES.search(text) for text in making_them):
+    if not making or any(_brings(_around(text_of(path), path, at)) for path, at in making):
         return frozenset()
     if not any(_tells(page) for page in pages()):
         return frozenset()
     return frozenset(raw.subject for raw in raws if raw.subject.lower() in JOBS)
+
+
+def _brings(making: str) -> bool:
+    text = _PRINTED.sub("", making)
+    return _BROUGHT.search(text) is not None or _CARRIES.search(text) is not None
 
 
 def _around(text: str, path: str, number: int) -> str:

@@ -10,6 +10,7 @@ from collections import defaultdict
 from collections.abc import Callable, Sequence
 from typing import Final
 
+from skillkeep.auditor.engines.specimens import is_test
 from skillkeep.auditor.interface import Finding, Severity
 from skillkeep.auditor.lazily import lazily
 
@@ -17,7 +18,6 @@ __all__ = ["tried_texts"]
 
 _RULE: Final = "prose-override"
 _MOST: Final = 60
-_TEST: Final = lazily(r"(?i)(?:^|/)(?:test_[\w-]+|[\w-]+_test)\.py$|[\w-]\.(?:test|spec)\.[cm]?[jt]sx?$")
 _ADDRESS: Final = lazily(r"://|[\w.-]@")
 _ARGUMENT: Final = lazily(r"[(=,\[:][ \t]*[rbfu]?\Z")
 _SHOWS: Final = lazily(r"\b(?:print|console\.\w+|\w*write\w*|\w*log)\([ \t]*[rbfu]?\Z")  # to whoever runs the test
@@ -33,7 +33,7 @@ def tried_texts(found: Sequence[Finding], text_of: Callable[[str], str]) -> froz
     return frozenset(
         each
         for path, some in by_path.items()
-        if len(some) <= _MOST and any(each.rule == _RULE for each in some) and _TEST.search(path)
+        if len(some) <= _MOST and any(each.rule == _RULE for each in some) and is_test(path)
         for each in _in_test(some, text_of(path).split("\n"))
     )
 

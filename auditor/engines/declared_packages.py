@@ -172,8 +172,7 @@ def _lock(file: SourceFile, emit: Emitter) -> None:
 
 def _is_at_its_owners(name: str, host: str) -> bool:
     """True for ``@acme/tool`` at the registry that Acme runs for its own scope."""
-    scope = name.partition("/")[0].removeprefix("@") if name.startswith("@") else ""
-    return host in table("packages")["of_scopes"].get(scope, ())
+    return host in table("packages")["of_scopes"].get(_scope(name), ())
 
 
 def _is_mixed(packages: list[Taken]) -> bool:
@@ -206,9 +205,14 @@ def _is_popular(package: Named) -> bool:
 
 def _is_popular_name(ecosystem: Ecosystem, name: str) -> bool:
     names = table("popular")
-    scope = name.partition("/")[0].removeprefix("@") if name.startswith("@") else ""
+    scope = _scope(name)
     known = names["scopes"] if scope else names.get(str(ecosystem), ())
     return (scope or normal(ecosystem, name)) in known
+
+
+def _scope(name: str) -> str:
+    """``acme`` of ``@acme/tool``; empty for a name without one."""
+    return name.partition("/")[0].removeprefix("@") if name.startswith("@") else ""
 
 
 ENGINE = DependencyEngine()

@@ -7,7 +7,7 @@ from typing import Final
 from skillkeep.auditor.engines.interface import Context, Segment
 from skillkeep.auditor.lazily import lazily
 
-__all__ = ["is_listed_as_denied", "is_specimen"]
+__all__ = ["is_listed_as_denied", "is_specimen", "is_test"]
 
 _CODE: Final = frozenset({Context.PYTHON, Context.JAVASCRIPT, Context.TYPESCRIPT})
 _MOST_LINES: Final = 6
@@ -40,6 +40,11 @@ _HOST: Final = lazily(r"://|@|[\w-]\.[A-Za-z]{2,}")
 _ADDRESS: Final = lazily(r"https?://|[\w-]@\w|\bwebhook\b")
 
 
+def is_test(path: str) -> bool:
+    """True for a file that is a test by its name."""
+    return _TEST.search(path) is not None
+
+
 def is_specimen(segment: Segment, page: str, start: int, shown: str) -> bool:
     """True for what a block of code of `page` gives as a thing to be refused, or a test's text.
 
@@ -51,7 +56,7 @@ def is_specimen(segment: Segment, page: str, start: int, shown: str) -> bool:
         return bool(_CAUGHT.search(segment.text[first:at]) and _CLOSED.match(segment.text, end))
     if segment.context in _CODE and not segment.provenance:
         line = segment.text[segment.text.rfind("\n", 0, start) + 1 : start]
-        return _TEST.search(segment.path) is not None and _GIVEN.match(line) is not None
+        return is_test(segment.path) and _GIVEN.match(line) is not None
     if segment.context is not Context.FENCED or len(segment.provenance) != 1 or segment.member or segment.anchor:
         return False
     text = segment.text.strip("\n")
