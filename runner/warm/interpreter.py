@@ -76,6 +76,7 @@ class WarmInterpreter:
         self._keeper: Keeper | None = None
         self._peak = Peak()
         self._shown: Shown | None = None
+        self._died = False
         self._forked = False
         self._plan = make_plan(request, DEFAULT_ID_BASE)
         self._bare = dict(make_plan(_without_variables(request), DEFAULT_ID_BASE).env)
@@ -150,7 +151,7 @@ class WarmInterpreter:
     @property
     def is_over(self) -> bool:
         """Whether no call comes from it any more."""
-        return self._keeper is None or self._keeper.is_over
+        return self._died or self._keeper is None or self._keeper.is_over
 
     @property
     def bounded(self) -> bool:
@@ -180,6 +181,9 @@ class WarmInterpreter:
                 hint = "What it did until then stands; the next call is an ordinary run."
                 message = f"The warm interpreter failed while a call ran: {error}"
                 raise RunnerError("sandbox_died", message, hint) from error
+        except RunnerError:
+            self._died = True  # its keeper may not have seen it yet
+            raise
         finally:
             keeper.give_back(slot)
         if ended.killed:
