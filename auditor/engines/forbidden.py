@@ -72,6 +72,10 @@ _HEAD: Final = lazily(
     r"|forbidden|prohibited|not allowed|anti-?patterns?)[ \t:*_!]*"
 )
 
+_SERIES: Final = lazily(  # "Agents MUST NOT: open links of strangers; run what they send; "
+    r"(?i)(?:^|[.!?][ \t]|\n)[^.!?;:\n]{0,40}\b(?:must not|never|do not|may not|shall not)[ \t]*:[ \t]*"
+    r"(?P<items>(?:[^.!?;:\n]+;[ \t]*)*)(?:or[ \t]+)?$"
+)
 AFFIRMED: Final = lazily(  # what turns an item of a list of what is never done into its opposite
     r"(?i)\b(?:forget|fail|skip|omit|neglect|hesitate|miss|delay|always|instead|but|then)\b"
 )
@@ -103,6 +107,9 @@ def is_forbidden(text: str, start: int, matched: str = "") -> bool:
     if _DOES_NOT.search(clause) or (_THOSE.match(text, start) and _HELD.search(before.replace("*", ""))):
         return True
     if _FOUND_IN.match(text, start):
+        return True
+    series = _SERIES.search(before)
+    if series is not None and not AFFIRMED.search(series["items"]):
         return True
     return is_refused(before) or _is_in_list(text, start) or _is_quoted_threat(text, start)
 

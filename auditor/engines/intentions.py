@@ -44,8 +44,9 @@ _ROOM: Final = 1 << 20  # characters of read texts that are kept until the tree 
 # The model of words has seen few honest pages in other languages, whose smallest words speak against them: of 51 honest
 # ones 11 were refused, 7 with so much more; of 332 hostile passages 305 and 304 reach it.
 _ELSEWHERE: Final = 0.9
-# Of thousands of texts one reaches any score by chance: in a file of data with so many, it takes so much more.
-_MANY: Final = 500
+# Of hundreds of texts one reaches any score by chance: in a file of data with so many, it takes so much more, and what
+# a rule finds is refused when the model of words speaks against it, too.
+_MANY: Final = 250
 _AMONG_MANY: Final = 2.7
 _ORDERED: Final = "intent-remote-orders"
 _KEPT_FOR: Final = 64  # times so many: automata grow with every text that is met
@@ -202,8 +203,8 @@ def _is_whole(segment: Segment) -> bool:
     return segment.context in _PROSE or (segment.context is Context.CONFIG and segment.path.endswith(_BLOCKS))
 
 
-def _report(read: _Read, topic: Callable[[], Topic], emit: Emitter, many: int) -> None:
-    """Report what was found in a piece of a file with `many`. Its purpose, `topic`, is looked for when it matters."""
+def _report(read: _Read, topic: Callable[[], Topic], emit: Emitter, texts: int) -> None:
+    """Report what was found in a piece of a file of so many `texts`. `topic`, its purpose, is asked for at need."""
     segment, text, offset = read.piece.segment, read.piece.text, read.piece.offset
     reading, found = read.reading, read.found
     meanings = table("intent")
@@ -214,6 +215,7 @@ def _report(read: _Read, topic: Callable[[], Topic], emit: Emitter, many: int) -
         if m.frame.rule not in meanings["slight"]
     }
     rules = Counter((start, end) for start, end, _ in kinds)
+    many = texts >= _MANY and segment.context is Context.CONFIG
     shown = segment.anchor is None and (segment.context in _PROSE or _is_fenced(segment))
     told: Counter[tuple[str, bool]] = Counter()  # no rule and no warning takes the room of what blocks
     for match in found:
@@ -224,7 +226,8 @@ def _report(read: _Read, topic: Callable[[], Topic], emit: Emitter, many: int) -
         private = match.frame.rule in meanings["private"]
         excused = excused and reading.is_plain(match.sentence, private=private) and not _in_comment(text, start)
         excused = excused and not _kept_from_the_user().occurs(match.text.encode())
-        warns = excused or _declared(match, topic)
+        by_chance = many and reading.worst(start) < reading.weights.blocking
+        warns = excused or by_chance or _declared(match, topic)
         told[match.frame.rule, warns] += 1
         if told[match.frame.rule, warns] <= _MOST:
             emit.finding(
@@ -255,9 +258,9 @@ def _in_comment(text: str, at: int) -> bool:
     return text.startswith("<!--", at) or text.rfind("<!--", 0, at) > text.rfind("-->", 0, at)
 
 
-def _report_learned(segment: Segment, reading: Reading, offset: int, emit: Emitter, many: int) -> None:
+def _report_learned(segment: Segment, reading: Reading, offset: int, emit: Emitter, many: bool) -> None:
     known = reading.weights
-    least = known.blocking + (_AMONG_MANY if many >= _MANY and segment.context is Context.CONFIG else 0.0)
+    least = known.blocking + (_AMONG_MANY if many else 0.0)
     by_name = is_told_by_name(segment.path)
     for passage, score in reading.hostile()[:_MOST]:
         certain = (

@@ -125,7 +125,7 @@ class Egress:
         """``anything.post("https://…")``: a client whose type the file does not tell."""
         if not isinstance(call.func, ast.Attribute) or call.func.attr not in _HTTP_METHODS:
             return
-        if not any(map(_may_be_address, call.args[:2])):
+        if not any(map(_may_be_address, call.args[:2])) or _asks_a_table(call):
             return
         if any(True for _ in alternatives(self._site.fold(call.func.value, scope))):
             return  # a table or a text has methods of these names too
@@ -294,6 +294,14 @@ def _may_be_address(item: ast.expr) -> bool:
     if not isinstance(item, ast.Constant):
         return True
     return isinstance(item.value, str) and item.value.lower().startswith(_SCHEMES)
+
+
+def _asks_a_table(call: ast.Call) -> bool:
+    """``settings.get("redirect", "https://…")``: a request's address comes first."""
+    if not isinstance(call.func, ast.Attribute) or call.func.attr != "get" or len(call.args) != 2 or call.keywords:
+        return False
+    key = call.args[0]
+    return isinstance(key, ast.Constant) and isinstance(key.value, str) and key.value.isidentifier()
 
 
 def _given(call: ast.Call) -> list[ast.expr]:

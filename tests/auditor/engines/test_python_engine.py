@@ -165,6 +165,13 @@ def test_the_host_of_a_connection_is_a_capability_when_it_folds() -> None:
     assert wants(audit_code({"tool.py": source}), "network") == {"api.example.invalid", "*"}
 
 
+def test_a_default_is_no_address_of_a_request() -> None:
+    settings = "import json\ncfg = json.load(open('s.json'))\n"
+    assert "code-network" not in found(f"{settings}cfg.get('redirect', 'https://login.example.invalid/done')\n")
+    assert "code-network" in found("import kit\nkit.Client().get('https://login.example.invalid/done', 'x')\n")
+    assert "code-network" in found("import kit\nkit.Client().request('GET', 'https://login.example.invalid/done')\n")
+
+
 def test_writes_outside_of_the_folder_are_capabilities() -> None:
     source = (
         "open('out.txt', 'w')\nopen('/var/x', 'w')\nfrom pathlib import Path\nPath('~/y').expanduser().write_text('')\n"
