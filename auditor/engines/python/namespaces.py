@@ -26,6 +26,10 @@ _WAYS: Final = frozenset(  # words that lead to a table of a module's names, or 
         "__builtins__", "__getattribute__", "__globals__", "__main__", "__self__", "_getframe", "builtins",
         "exec_module", "f_globals", "f_locals", "func_globals", "get_code", "get_objects", "get_referrers", "getmodule",
         "globals", "load_module", "load_source", "module_from_spec", "resolve_name", "run_module", "run_path", "runpy",
+        # what finds an object by a dotted name, and what a copy or a format asks for by one
+        "EntryPoint", "_importer", "_resolve", "dottedname", "entry_points", "get_field", "import_by_path",
+        "import_class", "import_from_string", "import_object", "import_string", "load_object", "locate", "rlcompleter",
+        "symbol_by_name", "__reduce__", "__reduce_ex__",
     }
 )  # fmt: skip
 _NAMED: Final = frozenset(  # ways that need no import, some of them methods of many objects as well
@@ -80,6 +84,8 @@ class _File:
             return _WAYS.isdisjoint(node.name.split(".")) and node.name != "modules"
         if isinstance(node, ast.ImportFrom):
             return _WAYS.isdisjoint((node.module or "").split("."))
+        if isinstance(node, ast.FunctionDef):
+            return node.name not in _WAYS
         if isinstance(node, ast.Attribute):
             held = node.attr in _HOLDERS and id(node) not in self._bases
             modules = node.attr == "modules" and _last(node.value) in self._holders and id(node) not in self._tested
