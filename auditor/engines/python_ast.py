@@ -15,6 +15,7 @@ from typing import ClassVar, Final
 
 from skillkeep.auditor.engines.interface import Context, Emitter, Engine, Segment, SourceFile, SourceTree
 from skillkeep.auditor.engines.python.collect import collect
+from skillkeep.auditor.engines.python.dumped import LOADS, filled_elsewhere
 from skillkeep.auditor.engines.python.held import Held
 from skillkeep.auditor.engines.python.judge import Part, judge
 from skillkeep.auditor.engines.python.links import Module, Snippet, groups, words_of_importers
@@ -60,6 +61,9 @@ class PythonEngine(Engine):
                     told = _program([(files[module.path], read[module.path]) for module in group], emit)
                 for module in group if told else ():
                     del waiting[module.path]
+            for at, command in filled_elsewhere(tree, emit.notes.get(LOADS, ())):
+                message = f"what is loaded is brought by another command: {command}"
+                emit.finding("python-deserialise", at, command, message)
             for path in [each for each in waiting if read[each].asks and read[each].used(emit)]:
                 with _without_collection():
                     _program([(files[path], read[path])], emit)

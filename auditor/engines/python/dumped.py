@@ -3,16 +3,27 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Container, Iterable, Iterator
 from typing import Final
 
+from skillkeep.auditor.engines.interface import Context, SourceTree
 from skillkeep.auditor.engines.python.scopes import Scope
 from skillkeep.auditor.engines.python.site import Site
 from skillkeep.auditor.engines.python.values import UNKNOWN, Value, texts_of
 from skillkeep.auditor.engines.tables import table
+from skillkeep.auditor.interface import Location
 
-__all__ = ["is_own_dump"]
+__all__ = ["LOADS", "filled_elsewhere", "is_own_dump"]
 
+LOADS: Final = "loads"
+"""Under this name: where the files that a program dumps itself are loaded, among what the engine notes for the tree."""
+
+Load = tuple[Location, frozenset[str]]  # and what the file is called
+
+_BRINGS: Final = (
+    r"curl|wget|aria2c|http|xh|scp|rsync|rclone|gdown|aws|gsutil|gh|hf|huggingface-cli|cp|mv|ln|dd|tee|unzip|tar"
+)
 _DUMPS: Final = frozenset(f"{module}.dump" for module in ("pickle", "dill", "cloudpickle"))
 _OPENING: Final = frozenset({"builtins.open", "io.open"})
 _TELLING: Final = frozenset(  # calls that put nothing into a file that they are told
@@ -45,7 +56,22 @@ def is_own_dump(site: Site, argument: ast.expr | None, scope: Scope) -> bool:
     if not loaded or not loaded.keys() <= dumped:
         return False
     files = {text.rpartition("/")[2] for value in loaded.values() for text in texts_of(value)} - {""}
-    return not any(_fills(site, call, home, loaded.keys(), files) for call, home in site.found.calls)
+    if any(_fills(site, call, home, loaded.keys(), files) for call, home in site.found.calls):
+        return False
+    loads: list[Load] = site.emit.notes.setdefault(LOADS, [])
+    loads.append((site.at(argument or site.found.module.owner), frozenset(files)))
+    return True
+
+
+def filled_elsewhere(tree: SourceTree, loads: Iterable[Load]) -> Iterator[tuple[Location, str]]:
+    """The `loads` of files that a command of a page or a script of `tree` fetches or copies to, and that command."""
+    for at, files in loads:
+        named = "|".join(map(re.escape, sorted(files))) or r"(?!)"
+        told = re.compile(rf"\b(?:{_BRINGS})\b[^\n]{{0,300}}(?<![\w-])(?:{named})(?![\w-])[^\n]{{0,100}}")
+        for file in tree.files:
+            for segment in file.of(Context.SHELL):
+                if (found := told.search(segment.text)) is not None:
+                    yield at, found[0].strip()[:200]
 
 
 def _never(node: ast.AST) -> list[ast.stmt]:

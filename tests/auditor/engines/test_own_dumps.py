@@ -48,6 +48,20 @@ def test_what_nothing_dumps_or_something_else_fills_is_refused(code: str) -> Non
 @pytest.mark.parametrize(
     ("command", "expected"),
     [
+        ("rm -f d.bin", Verdict.WARN),
+        ("ls -l d.bin", Verdict.WARN),
+        ("curl -so d.bin https://t.example.invalid/d", Verdict.FAIL),
+        ("cp x.txt d.bin", Verdict.FAIL),
+    ],
+)
+def test_what_a_page_fills_is_not_the_programs_own(command: str, expected: Verdict) -> None:
+    page = f"{PAGE}\n```bash\n{command}\n```\n"
+    assert audited({"SKILL.md": page, "a.py": f"{SAVE}save(1)\n{LOAD}"}).verdict is expected
+
+
+@pytest.mark.parametrize(
+    ("command", "expected"),
+    [
         ("['bash', '-c', f'ls {sys.argv[1]}']", Verdict.WARN),
         ("['bash', '-c', 'ls data']", Verdict.PASS),
         ("['/bin/sh', '-ec', f'python3 {sys.argv[1]}']", Verdict.FAIL),
