@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import Any
@@ -30,6 +31,11 @@ class Raw:
     finding: Finding
     subject: str
     hosts: frozenset[str] | None = None
+
+    def reached(self, places: Mapping[tuple[str, int], set[str]]) -> set[str]:
+        """The hosts that get what is sent: those that are told, else those of its line (`places`), else any."""
+        told = {host for host in self.hosts or () if not host.startswith("$")}
+        return told or places.get((self.finding.location.path, self.finding.location.line), {"*"})
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from skillkeep.auditor.collect import Raw
 from skillkeep.auditor.engines.network import host_of
 from skillkeep.auditor.engines.tables import LOGIN_OF, table
 from skillkeep.auditor.interface import Capability
-from skillkeep.auditor.services import hosts_by_place, services
+from skillkeep.auditor.services import hosts_by_place, services, shared_at
 
 __all__ = ["kept_logins", "not_by_program", "own_logins"]
 
@@ -63,10 +63,9 @@ def not_by_program(raws: Sequence[Raw], capabilities: Iterable[Capability]) -> f
     places = hosts_by_place(capabilities)
     found = set(stores["stores_of_all"]) & stores["credential_stores"].keys()
     for raw in raws:
-        if raw.finding.rule == _SENT and raw.subject in services().logins:
-            reached = places.get((raw.finding.location.path, raw.finding.location.line), {"*"})
-            if not all(services().owns(raw.subject, host) for host in reached):
-                found.add(raw.subject)
+        sent = raw.finding.rule == _SENT and raw.subject in services().logins
+        if sent and not all(services().owns(raw.subject, host) for host in raw.reached(places)):
+            found.add(raw.subject)
     return frozenset(found)
 
 
@@ -83,8 +82,7 @@ def kept_logins(raws: Sequence[Raw], capabilities: Iterable[Capability], named: 
     for subject in {raw.subject for raw in raws if raw.subject.startswith(LOGIN_OF)}:
         service = subject.removeprefix(LOGIN_OF)
         sent = [raw for raw in raws if raw.subject == subject and raw.finding.rule == _SENT]
-        reached = [places.get((raw.finding.location.path, raw.finding.location.line), {"*"}) for raw in sent]
-        hosts = set().union(*reached) if sent else _hosts(capabilities)
+        hosts = set().union(*(raw.reached(places) for raw in sent)) if sent else _hosts(capabilities)
         if service == _MANY and hosts and all(_is_listed(host, named) for host in hosts):
             found.add(subject)
         words = [word for word in service.upper().split("_") if word]
@@ -118,4 +116,4 @@ def _is_of(variable: str, host: str, *, strict: bool) -> bool:
 def _hosts(capabilities: Iterable[Capability]) -> set[str]:
     """All hosts that are not this machine; one unknown at a place that also names one is that one."""
     away = ({host for host in named if not host_of(host).local} for named in hosts_by_place(capabilities).values())
-    return {host for named in away for host in (named - {"*"} or named)}
+    return {host for named in away for host in (named - {"*"} or named)} | shared_at(capabilities)

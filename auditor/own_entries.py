@@ -10,7 +10,7 @@ from skillkeep.auditor.engines.network import host_of
 from skillkeep.auditor.engines.tables import table
 from skillkeep.auditor.interface import Capability
 from skillkeep.auditor.lazily import lazily
-from skillkeep.auditor.services import hosts_by_place, hosts_in, services
+from skillkeep.auditor.services import hosts_by_place, hosts_in, services, shared_at
 
 __all__ = ["own_entries"]
 
@@ -83,7 +83,8 @@ def own_entries(
     """
     listed = list(capabilities)
     places = hosts_by_place(listed)
-    away = {each.value for each in listed if each.kind == "network" and not host_of(each.value).local}
+    shared = shared_at(listed)
+    away = {each.value for each in listed if each.kind == "network" and not host_of(each.value).local} | shared
     found = set()
     for store in _TOLD:
         reads = [raw for raw in raws if raw.finding.rule == _READ and raw.subject == store]
@@ -91,12 +92,11 @@ def own_entries(
             continue
         entries = {entry for raw in reads for entry in _entries(raw.finding.excerpt, store)}
         sent = [raw for raw in raws if raw.finding.rule == _SENT and _is_of(raw, store)]
-        reached = [places.get((raw.finding.location.path, raw.finding.location.line), {"*"}) for raw in sent]
-        hosts = set().union(*reached) if sent else away
+        hosts = set().union(*(raw.reached(places) for raw in sent)) if sent else away
         own = all(_is_own(entry, named, hosts) for entry in entries)
         files = {path: text_of(path) for path in {raw.finding.location.path for raw in reads}}
         own = own or all(_is_stored(raw, store, files[raw.finding.location.path]) for raw in reads)
-        one = not own and not sent and all(_asks_for_one(raw, store, files) for raw in reads)
+        one = not own and not sent and not shared and all(_asks_for_one(raw, store, files) for raw in reads)
         reaches = hosts | {host for text in files.values() for host in hosts_in(text)}
         if own or (one and _is_told(store, pages())) or _bears_name(entries, store, named, reaches, pages):
             found.add(store)

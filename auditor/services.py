@@ -12,7 +12,7 @@ from skillkeep.auditor.engines.network import host_of, registered_labels
 from skillkeep.auditor.engines.tables import table
 from skillkeep.auditor.interface import Capability
 
-__all__ = ["Services", "hosts_by_place", "hosts_in", "is_setting_of", "services", "stays_with"]
+__all__ = ["Services", "hosts_by_place", "hosts_in", "is_setting_of", "services", "shared_at", "stays_with"]
 
 _SHORTEST = 3
 _HOST = re.compile(r"//([\w-]{1,60}(?:\.[\w-]{1,60}){1,6})")
@@ -83,6 +83,16 @@ def hosts_by_place(capabilities: Iterable[Capability]) -> Mapping[tuple[str, int
         if item.kind == "network":
             places[item.evidence.path, item.evidence.line].add(item.value)
     return places
+
+
+def shared_at(capabilities: Iterable[Capability]) -> set[str]:
+    """The hosts of the programs among the capabilities that are there to show files to others: gists, drops, sites.
+
+    One part of a tool may fill the file that another one shows.
+    """
+    known = table("shell")["publishing"]
+    programs = {item.value for item in capabilities if item.kind == "binary"} & known.keys()
+    return {known[name]["host"] for name in programs if known[name].get("shows")}
 
 
 def hosts_in(text: str) -> set[str]:

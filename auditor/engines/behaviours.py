@@ -19,6 +19,7 @@ from skillkeep.auditor.engines.behaviour.configured import configured_channels, 
 from skillkeep.auditor.engines.behaviour.documents import Documents
 from skillkeep.auditor.engines.behaviour.drained import drained, may_drain
 from skillkeep.auditor.engines.behaviour.dropped import drops
+from skillkeep.auditor.engines.behaviour.given_settings import given_settings
 from skillkeep.auditor.engines.behaviour.guessable import ANNOUNCED as MADE_AGAIN
 from skillkeep.auditor.engines.behaviour.guessable import guessable
 from skillkeep.auditor.engines.behaviour.handed import handed_over
@@ -68,6 +69,7 @@ _OF_TREE = (  # what each finds in a tree and its documents
     ("undeclared-workflow", handed_workflows),
     ("undeclared-account", trusted),
     ("behaviour-data-to-stranger", typed_passwords),
+    ("code-environment-sent", given_settings),
 )
 _LIBRARY_SETTING = re.compile(r"\s*openai\.(?:api_(?:key|type|version)|organization)\s*=")
 _PASSWORDS = re.compile(r"\bgetpass\b")  # a function whose answer is a password

@@ -15,9 +15,10 @@ from typing import ClassVar, Final
 
 from skillkeep.auditor.engines.interface import Context, Emitter, Engine, Segment, SourceFile, SourceTree
 from skillkeep.auditor.engines.python.collect import collect
+from skillkeep.auditor.engines.python.dumped import LOADS, filled_elsewhere
 from skillkeep.auditor.engines.python.held import Held
 from skillkeep.auditor.engines.python.judge import Part, judge
-from skillkeep.auditor.engines.python.links import Module, groups
+from skillkeep.auditor.engines.python.links import Module, Snippet, groups, words_of_importers
 from skillkeep.auditor.engines.python.program import Source
 from skillkeep.auditor.engines.python.scopes import Collected
 from skillkeep.auditor.syntax.other_python import python_tree
@@ -60,6 +61,12 @@ class PythonEngine(Engine):
                     told = _program([(files[module.path], read[module.path]) for module in group], emit)
                 for module in group if told else ():
                     del waiting[module.path]
+            for at, command in filled_elsewhere(tree, emit.notes.get(LOADS, ())):
+                message = f"what is loaded is brought by another command: {command}"
+                emit.finding("python-deserialise", at, command, message)
+            for path in [each for each in waiting if read[each].asks and read[each].used(emit)]:
+                with _without_collection():
+                    _program([(files[path], read[path])], emit)
         finally:
             emit.notes.clear()  # the trees go now, not with the audit
             for held in waiting.values():
@@ -73,14 +80,20 @@ class _Read:
     module: Module
     held: Held
     found: Collected | None
+    asks: bool = False  # whether an answer rests on all callers of a function
+
+    def used(self, emit: Emitter) -> frozenset[str]:
+        """The words of the snippets of the tree that may import it."""
+        return words_of_importers(self.module, _reads(emit).snippets)
 
 
 @dataclass
 class _Reads:
-    """All such files of the tree by their paths, and the characters whose trees are kept."""
+    """All such files of the tree by their paths, the characters whose trees are kept, and snippets that import."""
 
     files: dict[str, _Read] = field(default_factory=dict)
     kept: int = 0
+    snippets: list[Snippet] = field(default_factory=list)
 
     def add(self, module: Module, held: Held, found: Collected) -> None:
         """Keep the tree while there is room, and where another file may want it."""
@@ -108,11 +121,16 @@ def _segment(segment: Segment, is_module: bool, emit: Emitter) -> None:
         module = Module.of(segment.path, text, found.imports)
         _reads(emit).add(module, held, found)
         target = held if module.foreign else emit
+    elif (snippet := Snippet.of(segment.path, text, found.imports)).foreign:
+        _reads(emit).snippets.append(snippet)
+    source = Source(segment.path, found)
     try:
-        exhausted = judge([Part(Source(segment.path, found), segment, target)])
+        exhausted = judge([Part(source, segment, target)])
     except RecursionError:
         emit.incomplete(segment.path, "its expressions are nested too deeply to be judged")
         return
+    if is_module:
+        _reads(emit).files[segment.path].asks = source.written is not None
     if exhausted:
         emit.incomplete(segment.path, "its constants are too costly to be folded")
     elif whole and text == segment.text:
@@ -171,7 +189,8 @@ def _program(group: Sequence[tuple[SourceFile, _Read]], emit: Emitter) -> bool:
         for segment in (each for each in file.of(Context.PYTHON) if _is_module(file, each)):
             with suppress(SyntaxError, ValueError, RecursionError, MemoryError):
                 found = known.found or collect(python_tree(segment.text)[0])
-                parts.append(Part(Source(segment.path, found, "sys.path" in segment.text), segment, emit))
+                source = Source(segment.path, found, "sys.path" in segment.text, used=known.used(emit))
+                parts.append(Part(source, segment, emit))
     try:
         exhausted = judge(parts)
     except RecursionError:

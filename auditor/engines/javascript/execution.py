@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING, Final
 from skillkeep.auditor.engines.examples import example_severity
 from skillkeep.auditor.engines.interface import Context
 from skillkeep.auditor.engines.javascript.inner import inner_nodes
+from skillkeep.auditor.engines.javascript.published import judge_published
 from skillkeep.auditor.engines.javascript.scopes import FUNCTIONS, Scope
 from skillkeep.auditor.engines.javascript.site import Site
 from skillkeep.auditor.engines.javascript.texts import HOLE
 from skillkeep.auditor.engines.javascript.values import UNKNOWN, Value
 from skillkeep.auditor.engines.javascript.words import Words
+from skillkeep.auditor.engines.publishing import words_of
 from skillkeep.auditor.engines.quoted import is_argument, is_known_program, is_weakness
 from skillkeep.auditor.engines.tables import subject_of
 from skillkeep.auditor.interface import Severity
@@ -200,6 +202,8 @@ class Execution:
                 self._site.report("javascript-decoded-execution", node, f"{path} runs a command that was hidden")
             self._site.derive(text.replace(HOLE, _UNKNOWN_WORD), Context.SHELL, node, path)
         self._sends(node, scope, argument, value)
+        for text in value.texts:
+            judge_published(self._site, self._words, node, scope, words_of(text), argument)
         if not unknown and self._is_listed_elsewhere(argument, scope):
             unknown = [HOLE]  # what is known of the list is not all that it holds
         if unknown:
@@ -269,6 +273,7 @@ class Execution:
         for text in known:
             command = shlex.quote(text.replace(HOLE, "NOT_KNOWN"))
             self._site.derive(" ".join((command, *words)), Context.SHELL, node, path)
+            judge_published(self._site, self._words, node, scope, [text, *map(_told, items)], *arguments[1:])
         if len(arguments) > 1:
             self._sends(node, scope, arguments[1], value)
 
@@ -379,6 +384,10 @@ def _runs_decoded(items: Sequence[Value]) -> bool:
     return any(
         item.decoded and any(_RUNS_NEXT.fullmatch(text) for text in before.texts) for before, item in pairwise(items)
     )
+
+
+def _told(item: Value) -> str:
+    return item.text or HOLE
 
 
 def _word(item: Value) -> str:

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from skillkeep.auditor.engines.javascript.inner import inner_nodes, saying
+from skillkeep.auditor.engines.javascript.namespaces import Ways
 from skillkeep.auditor.engines.javascript.scopes import ANY, INSIDE, Binding, Scope, is_getter
 from skillkeep.auditor.engines.javascript.settings import checked_member
 from skillkeep.auditor.engines.javascript.values import UNKNOWN, Value, joined, text_value, union
@@ -35,6 +36,7 @@ class Names:
         self._memo: dict[Key, Value] = {}
         self._stored: dict[str, Value] = {}
         self._calls: dict[str, dict[Scope | None, tuple[list[tuple[Node, Scope]], bool]]] = {}
+        self._ways = Ways(resolver.program)
         self._literals: dict[int, dict[str, list[Node]]] = {}
         self._members: dict[str, Value] = {}
         self._later: dict[str, list[Value]] = {}
@@ -348,7 +350,7 @@ class Names:
             calls = self._program.method_calls.get(method, []) if method else []
             return (calls, bool(method and method.startswith("#"))) if calls else None
         calls, closed = self._by_home(named[1]).get(named[0], ([], True))
-        return (calls, closed) if calls else None
+        return (calls, closed and not self._ways.reach(named[1], named[0])) if calls else None
 
     def _by_home(self, name: str) -> dict[Scope | None, tuple[list[tuple[Node, Scope]], bool]]:
         """The calls of `name` by the scope that binds it, and whether it occurs there only in calls."""

@@ -10,6 +10,7 @@ from typing import Final
 
 from skillkeep.auditor.engines.python.mentions import is_only_called
 from skillkeep.auditor.engines.python.names import Names
+from skillkeep.auditor.engines.python.namespaces import are_calls_written
 from skillkeep.auditor.engines.python.scopes import Binding, Scope
 
 __all__ = ["Given", "all_arguments_for", "arguments_for", "functions_of", "link_calls", "local_calls"]
@@ -57,6 +58,8 @@ def all_arguments_for(names: Names, binding: Binding, home: Scope) -> list[Given
     if _named(outer.owner)[function.name] != len(calls):
         return None
     if names.program.linked and not is_only_called(names.program, source, function.name, outside):
+        return None
+    if function.name in source.used or not are_calls_written(names, source, all_arguments_for):
         return None
     calls += outside
     passed = [list(_passed(call, binding, 0)) for call, _ in calls]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Hashable, Iterator
 from typing import Final
 
@@ -21,8 +22,21 @@ _SAME: Final = frozenset({"builtins.str", "os.fspath", "pathlib.Path", "os.path.
 _OPENING: Final = frozenset({"builtins.open", "io.open", "codecs.open", "os.fdopen", "aiofiles.open", "os.open"})
 _ALIKE: Final = _SAME | _OPENING
 _FETCHING: Final = frozenset({"urllib.request.urlretrieve", "urllib.urlretrieve", "wget.download"})
+_FILES: Final = frozenset(  # what makes one file of another: its data are the name of that
+    {
+        "shutil.copy",
+        "shutil.copy2",
+        "shutil.copyfile",
+        "shutil.move",
+        "os.rename",
+        "os.replace",
+        "os.link",
+        "os.symlink",
+    }
+)
 _COPYING: Final = frozenset({"shutil.copyfileobj", "os.write", *_FETCHING})
 _KEPT: Final = frozenset({"value", "item", "param"})
+_EVERYWHERE: Final = re.compile(r"[/~]|[a-zA-Z]:|\.env\b")  # no name below the working folder that is published with it
 _METHODS: Final = frozenset({"open", "resolve", "absolute", "expanduser", "as_posix", "__enter__"})
 _PARTS: Final = frozenset({"name", "buffer", "file"})
 
@@ -37,6 +51,7 @@ class Contents:
         self._names = folder.names
         self._written: dict[Hashable, list[Given]] | None = None
         self._put: dict[Hashable, list[Given]] | None = None
+        self._copied: dict[Hashable, list[Given]] | None = None
 
     def of(self, path: ast.AST | None, scope: Scope) -> list[Given]:
         """The data that the program writes to the file which `path`, or an open file, stands for."""
@@ -62,6 +77,31 @@ class Contents:
             return []
         origins = {path.removeprefix("./")} if isinstance(path, str) else self._origins(path, scope, 0)
         return [each for origin in origins for each in self._put.get(origin, ())]
+
+    def sources(self, path: ast.expr | str, scope: Scope) -> list[Given]:
+        """The names of the files that were copied to the file `path`."""
+        if self._copied is None:
+            self._copied = {}
+            for source in self._names.program.sources:
+                for call, home in source.found.calls:
+                    if len(call.args) > 1 and not _FILES.isdisjoint(self._names.resolve(call.func, home)):
+                        for origin in self._origins(call.args[1], home, 0):
+                            self._copied.setdefault(origin, []).append((call.args[0], home))
+        if not self._copied:
+            return []
+        origins = {path.removeprefix("./")} if isinstance(path, str) else self._origins(path, scope, 0)
+        return [each for origin in origins for each in self._copied.get(origin, ())]
+
+    def below(self, scope: Scope) -> list[Given]:
+        """The data in all files below the working folder, and the names of what was copied there."""
+        self.put("", scope), self.sources("", scope)
+        return [
+            each
+            for known in (self._put or {}, self._copied or {})
+            for origin, given in known.items()
+            if isinstance(origin, str) and not _EVERYWHERE.match(origin)
+            for each in given
+        ]
 
     def names(self, path: ast.expr, scope: Scope) -> list[str]:
         """The names of the file that an open file stands for."""

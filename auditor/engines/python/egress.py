@@ -11,9 +11,11 @@ from typing import Any, Final
 
 from skillkeep.auditor.engines.leaving import leaving
 from skillkeep.auditor.engines.network import Host, host_of, is_hidden
+from skillkeep.auditor.engines.publishing import published_by, words_of
 from skillkeep.auditor.engines.python.clients import based_on, service_of
 from skillkeep.auditor.engines.python.flow import Flow
 from skillkeep.auditor.engines.python.own_code import judge_replaced
+from skillkeep.auditor.engines.python.published import labels_of_files
 from skillkeep.auditor.engines.python.scopes import Scope
 from skillkeep.auditor.engines.python.site import Site
 from skillkeep.auditor.engines.python.stores import Stores
@@ -43,7 +45,7 @@ _SCHEMES: Final = ("http://", "https://", "ws://", "wss://", "ftp://", "tcp://")
 
 def names_that_send(sinks: dict[str, Any]) -> frozenset[str]:
     """The names of calls that `Egress.judge` has to see, besides the methods of `Egress.methods`."""
-    kinds = ("network", "send", "process", "write", "redirected")
+    kinds = ("network", "send", "process", "shell", "write", "redirected")
     return frozenset((*(name for kind in kinds for name in sinks[kind]), *_OPENERS, *_SOCKETS, _PRINT))
 
 
@@ -106,6 +108,8 @@ class Egress:
                 break
             if (where := self._table["process"].get(name)) is not None:
                 self._program(call, scope, self._site.argument(call, where))
+            elif (where := self._table["shell"].get(name)) is not None:
+                self._published(call, scope, self._site.argument(call, where))
         else:
             if self._environment.isdisjoint(names):  # ``os.environ.get(name, "https://…")`` is no request
                 self.url_method(call, scope)
@@ -198,14 +202,23 @@ class Egress:
 
     def _program(self, call: ast.Call, scope: Scope, command: ast.expr | None) -> None:
         """A program that connects is given a secret as an argument or as its input."""
-        if command is None:
-            return
-        value = self._site.fold(command, scope)
-        words = value if isinstance(value, tuple) else next(iter(texts_of(value)), "").split()
+        words = self._words(command, scope)
         program = words[0].rpartition("/")[2] if words and isinstance(words[0], str) else ""
         told = self._table["publishing"].get(program, ())
         if program in self._programs or any(each in told for each in words[1:4]):
             self._sent(call, scope, program)
+        self._published(call, scope, command)
+
+    def _published(self, call: ast.Call, scope: Scope, command: ast.expr | None) -> None:
+        """A program that publishes is given a file into which a secret was put."""
+        words = self._words(command, scope)
+        if command is not None and (publisher := published_by(words)) is not None:
+            labels = labels_of_files(self._site, self._flow, command, words, scope, whole=publisher.folder)
+            self._report(call, publisher.name, labels, (), frozenset({publisher.host}))
+
+    def _words(self, command: ast.expr | None, scope: Scope) -> Sequence[Any]:
+        value = self._site.fold(command, scope)
+        return value if isinstance(value, tuple) else words_of(next(iter(texts_of(value)), ""))
 
     def _host(self, call: ast.Call, name: str, host: Host) -> None:
         self._site.capability("network", host.name, call)
@@ -235,10 +248,17 @@ class Egress:
     def _carried(self, nodes: Iterable[ast.expr], scope: Scope) -> frozenset[str]:
         return frozenset[str]().union(*(self._flow.labels(item, scope) for item in nodes))
 
-    def _report(self, call: ast.Call, name: str, labels: frozenset[str], places: Sequence[Host]) -> None:
+    def _report(
+        self,
+        call: ast.Call,
+        name: str,
+        labels: frozenset[str],
+        places: Sequence[Host],
+        reached: frozenset[str] | None = None,
+    ) -> None:
         """Every secret among `labels` leaves. `places` are hosts of a store that the program itself names."""
         for rule, message, subject in leaving(labels, name, places):
-            self._site.report(rule, call, message, subject=subject)
+            self._site.report(rule, call, message, subject=subject, hosts=reached)
 
     def _writes(self, call: ast.Call, scope: Scope, names: tuple[str, ...]) -> None:
         for name in names:

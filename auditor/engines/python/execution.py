@@ -21,7 +21,7 @@ from skillkeep.auditor.engines.python.programs import runs_fetched
 from skillkeep.auditor.engines.python.scopes import Binding, Scope
 from skillkeep.auditor.engines.python.site import Site
 from skillkeep.auditor.engines.python.streams import is_joined_shell
-from skillkeep.auditor.engines.python.told import plain_texts, run_by_shell, told_texts
+from skillkeep.auditor.engines.python.told import plain_texts, run_by_shell, text_of_shell, told_texts
 from skillkeep.auditor.engines.python.values import HOLE, HOLE_WORD, alternatives, as_word, is_whole, texts_of
 from skillkeep.auditor.engines.python.wrapped import wrapped_commands
 from skillkeep.auditor.engines.tables import table
@@ -114,8 +114,7 @@ class Execution:
     def joined(self, *, connects: bool) -> None:
         """After every call: standard streams that are replaced where a socket connects."""
         if connects and self._duplicated is not None:
-            message = "standard streams are joined to a network connection"
-            self._site.report("python-reverse-shell", self._duplicated, message)
+            self._site.report("python-reverse-shell", self._duplicated, "standard streams are joined to a connection")
 
     def stored(self) -> None:
         """After every call: code put into a function, and objects that say what runs when they are loaded."""
@@ -136,8 +135,7 @@ class Execution:
             return
         for name in self._site.names.resolve(value.elts[0], scope):
             if name in self._handed or name in self._table["process"]:
-                message = f"loading the object calls {name}"
-                self._site.report("python-handed-execution", value, message)
+                self._site.report("python-handed-execution", value, f"loading the object calls {name}")
 
     def decorated(self, decorator: ast.expr, scope: Scope) -> None:
         """A decorator is called with what it decorates."""
@@ -244,9 +242,7 @@ class Execution:
             message = "whether a shell is used is decided at run time"
             self._site.report("python-shell-true", call, message, severity=Severity.WARN)
         if words is None:
-            if runs_fetched(self._site, self._flow, argument, scope):
-                self._site.report("python-downloaded-execution", call, f"{name} starts what came from the network")
-            self._site.capability("binary", "*", call)
+            self._not_known(call, scope, name, argument)
             return
         if words[0] == HOLE_WORD:  # a program that the file does not name, as in ``run([tool, "--help"])``
             self._site.capability("binary", "*", call)
@@ -257,7 +253,15 @@ class Execution:
             if not words:
                 return
         self._site.derive(" ".join(words), Context.SHELL, argument or call, name)
+        if (text := text_of_shell(self._site, argument, words, scope)) is not None:
+            self._shell(call, scope, name, text)
         self._made(call, scope, argument, words)
+
+    def _not_known(self, call: ast.Call, scope: Scope, name: str, argument: ast.expr | None) -> None:
+        """A program is started of which nothing is known."""
+        if runs_fetched(self._site, self._flow, argument, scope):
+            self._site.report("python-downloaded-execution", call, f"{name} starts what came from the network")
+        self._site.capability("binary", "*", call)
 
     def _made(self, call: ast.Call, scope: Scope, argument: ast.expr | None, words: list[str]) -> None:
         """A program is started that the program itself has written."""
@@ -313,8 +317,7 @@ class Execution:
         told = told_texts(self._site, argument, scope)
         if is_whole(value) or (told and HOLE not in "".join(told)):
             if layers:
-                message = f"the name of the imported module is hidden by {layers[0]}"
-                self._site.report("python-hidden-import", call, message)
+                self._site.report("python-hidden-import", call, f"the imported module's name is hidden by {layers[0]}")
             return
         labels = self._flow.labels(argument, scope)
         if "download" in labels:

@@ -7,11 +7,14 @@ import sys
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Self
 
-__all__ = ["Module", "groups"]
+__all__ = ["Module", "Snippet", "groups", "words_of_importers"]
 
-_LATE: Final = ("import_module", "__import__", "spec_from_file_location", "run_path", "run_module", "sys.modules")
+_LATE: Final = (
+    "import_module", "__import__", "spec_from_file_location", "run_path", "run_module", "sys.modules", "load_module",
+    "load_source", "exec_module", "resolve_name",
+)  # fmt: skip
 _WORD: Final = re.compile(r"\w+")
 _STANDARD: Final = sys.stdlib_module_names
 
@@ -26,11 +29,36 @@ class Module:
     foreign: bool  # whether it imports something that is not of the standard library, by name or at run time
 
     @classmethod
-    def of(cls, path: str, text: str, imports: Iterable[str]) -> Module:
+    def of(cls, path: str, text: str, imports: Iterable[str]) -> Self:
         """What a file imports (`Collected.imports`), and all its words when it imports late."""
         words, late = {part for name in imports for part in name.split(".")}, _imports_late(text)
         foreign = late or any(name.partition(".")[0] not in _STANDARD for name in imports)
         return cls(path, len(text), frozenset(words.union(_WORD.findall(text) if late else ())), foreign)
+
+    @property
+    def stem(self) -> str:
+        """What an import names it by: a package by its folder."""
+        *folders, name = self.path.split("/")
+        stem = name.partition(".")[0]
+        return folders[-1] if stem == "__init__" and folders else stem
+
+
+@dataclass(frozen=True)
+class Snippet(Module):
+    """Python that is no file: a block of a page, ``python3 -c``. `said` are all its words."""
+
+    said: frozenset[str] = frozenset()
+
+    @classmethod
+    def of(cls, path: str, text: str, imports: Iterable[str]) -> Self:
+        """As for a file."""
+        known = Module.of(path, text, imports)
+        return cls(path, known.size, known.words, known.foreign, frozenset(_WORD.findall(text)))
+
+
+def words_of_importers(module: Module, snippets: Iterable[Snippet]) -> frozenset[str]:
+    """The words of all `snippets` that may import `module`."""
+    return frozenset().union(*(each.said for each in snippets if module.stem in each.words))
 
 
 def _imports_late(text: str) -> bool:
@@ -41,9 +69,7 @@ def groups(modules: Sequence[Module]) -> list[list[Module]]:
     """The files that import each other directly or by way of others; single files are left out. Small groups first."""
     owners: dict[str, list[int]] = defaultdict(list)
     for number, module in enumerate(modules):
-        *folders, name = module.path.split("/")
-        stem = name.partition(".")[0]
-        owners[folders[-1] if stem == "__init__" and folders else stem].append(number)
+        owners[module.stem].append(number)
     parents = list(range(len(modules)))
 
     def root(number: int) -> int:

@@ -40,6 +40,8 @@ class Source:
     folder: tuple[str, ...] = ()
     handed: dict[str, list[tuple[ast.Call, int, Scope]]] | None = None
     outside: dict[int, list[tuple[ast.Call, Scope]]] = field(default_factory=lambda: defaultdict(list))
+    written: bool | None = None  # whether all calls of its functions are written down, once that was asked
+    used: frozenset[str] = frozenset()  # words of snippets elsewhere in the tool that import it
 
     def __post_init__(self) -> None:
         *folder, name = self.path.split("/")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import accumulate
 
 from skillkeep.auditor.engines.interface import Context, Emitter, Segment
@@ -64,16 +64,22 @@ class Site:
         return self.segment.text[start : min(end, start + _LONGEST_EXCERPT)]
 
     def report(
-        self, rule: str, node: ast.AST, message: str = "", *, subject: str = "", severity: Severity | None = None
+        self,
+        rule: str,
+        node: ast.AST,
+        message: str = "",
+        *,
+        subject: str = "",
+        severity: Severity | None = None,
+        hosts: frozenset[str] | None = None,
     ) -> None:
         """Report `rule` at `node`, once."""
         start, end = self.span(node)
         if (key := (rule, start, end, subject)) in self.reported:
             return
         self.reported.add(key)
-        self.emit.finding(
-            rule, self.at(node), self.excerpt(node), message, segment=self.segment, subject=subject, severity=severity
-        )
+        emit = partial(self.emit.finding, segment=self.segment, subject=subject, severity=severity, hosts=hosts)
+        emit(rule, self.at(node), self.excerpt(node), message)
 
     def capability(self, kind: str, value: str, node: ast.AST) -> None:
         """The code wants `value`."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterable, Sequence
 from typing import Final
 
@@ -17,14 +18,18 @@ from skillkeep.auditor.engines.python.values import (
     Value,
     alternatives,
     first_word,
+    is_whole,
     once_set,
 )
 from skillkeep.auditor.engines.quoted import is_argument, is_weakness
 
-__all__ = ["plain_texts", "run_by_shell", "told_texts"]
+__all__ = ["plain_texts", "run_by_shell", "text_of_shell", "told_texts"]
 
 _DEEPEST: Final = 3  # functions that hand a text on
 _MOST: Final = 8  # times that one sets its parameter
+_SHELLS: Final = re.compile(r"(?:.*/)?(?:(?:ba|z|da|k|a)?sh|cmd(?:\.exe)?)")
+_OPTION: Final = re.compile(r"-{1,2}[\w-]+|/[a-zA-Z]")
+_RUNS_NEXT: Final = re.compile(r"-\w*c|/[cCkK]")
 
 
 def run_by_shell(site: Site, node: ast.expr | None, scope: Scope) -> tuple[Value, tuple[str, ...]]:
@@ -105,3 +110,12 @@ def plain_texts(told: Sequence[str], value: Value) -> list[str]:
     known = [item for item in texts if isinstance(item, str)]
     plain = all((told and HOLE not in item) or is_argument(item) or is_weakness(item) for item in known)
     return known if shaped and plain and len(known) == len(texts) else []
+
+
+def text_of_shell(site: Site, argument: ast.expr | None, words: list[str], scope: Scope) -> ast.expr | None:
+    """The command in ``["bash", "-c", command]`` where that is not known whole: as with ``shell=True``."""
+    listed = argument.elts if isinstance(argument, ast.List | ast.Tuple) else []
+    at = next((at for at, word in enumerate(words[1:], 1) if not _OPTION.fullmatch(word)), 0)
+    if len(listed) != len(words) or not _SHELLS.fullmatch(words[0]) or not _RUNS_NEXT.fullmatch(words[at - 1]):
+        return None
+    return None if is_whole(site.fold(listed[at], scope)) else listed[at]

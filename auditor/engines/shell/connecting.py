@@ -75,7 +75,7 @@ class Connecting:
             self._host(call, host)
         self._hidden(call, hosts, fed)
         if not hosts or not all(host.local for host in hosts):
-            self._sent(call, labels, hosts)
+            self.sent(call, labels, hosts)
         if call.name in {"nc", "ncat", "netcat"} and call.has(*_JOINING):
             self._site.report("shell-reverse-shell", call.command, f"{call.name} joins a program to a connection")
         if call.name == "socat" and any(item.lower().startswith(("exec:", "system:")) for item in call.arguments):
@@ -135,7 +135,8 @@ class Connecting:
             where = "an address made at run time" if host.name == "*" else host.name
             self._site.report("code-network", call.command, f"{call.name} connects to {where}", subject=host.name)
 
-    def _sent(self, call: Call, labels: frozenset[str], hosts: list[Host]) -> None:
+    def sent(self, call: Call, labels: frozenset[str], hosts: list[Host]) -> None:
+        """Report every secret among `labels`, which `call` sends to `hosts`."""
         for label in sorted(labels):
             if label.startswith("secret:"):
                 what = label.partition(":")[2]

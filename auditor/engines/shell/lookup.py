@@ -14,7 +14,7 @@ __all__ = ["CHANGING", "WRITING", "Lookup", "lookup"]
 # What acts by the table's word, and what the engine itself knows.
 _TABLES: Final = (
     "interpreters", "sources", "network", "decoders", "credential_stores", "writers", "prefixes", "carriers",
-    "environment_dumps", "collecting",
+    "environment_dumps", "collecting", "publishing",
 )  # fmt: skip
 _ACTING: Final = (
     "interpreters",

@@ -7,12 +7,14 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from skillkeep.auditor.engines.interface import Context
+from skillkeep.auditor.engines.network import Host
 from skillkeep.auditor.engines.shell.changing import Changing
 from skillkeep.auditor.engines.shell.connecting import Connecting, first_url
 from skillkeep.auditor.engines.shell.evaluate import Known
 from skillkeep.auditor.engines.shell.lookup import lookup
 from skillkeep.auditor.engines.shell.model import Command, Word
 from skillkeep.auditor.engines.shell.probing import only_probes
+from skillkeep.auditor.engines.shell.publishing import Publishing
 from skillkeep.auditor.engines.shell.site import Call, ShellSite
 from skillkeep.auditor.engines.shell.taking import Taking
 from skillkeep.auditor.engines.shell.touching import Touching, is_network_device
@@ -38,6 +40,7 @@ class Reach:
         self._site = site
         self._touching = Touching(site, table)
         self._connecting = Connecting(site, table)
+        self._publishing = Publishing(site, table)
         self._taking = Taking(site, table)
         self._changing = Changing(site, table)
         self._dumps = lookup().dumps
@@ -56,8 +59,14 @@ class Reach:
             for file, word in _written(call):
                 self._site.files.filled(self._site.name(file, word), frozenset({"decoded"}))
         program = self._connecting.program(call)
-        if program is not None and self._site.files.private:
-            added |= self._private(call)
+        if name == "kubectl" and call.operands[:2] == ["config", "view"] and call.has("--raw"):
+            added |= {"secret:what kubectl shows of its login"}
+        own = frozenset(label for label in added if label.startswith("secret:"))
+        published, host = self._publishing.judge(call, own, labels | added)
+        if program is not None:
+            added |= self._publishing.of_files(call) | published
+        elif published:
+            self._connecting.sent(call, published, [Host(host)])
         if program is not None:
             added |= self._connecting.judge(call, program, labels | added, fed)
         elif self._site.files.labels:
@@ -70,15 +79,7 @@ class Reach:
         if (shown := self._taking.folder(call)) is not None:
             self._site.files.unpacked[shown[0]] = shown[1]
         self._changing.judge(call, labels | added)
-        return added
-
-    def _private(self, call: Call) -> frozenset[str]:
-        """Labels of the files that a connecting command is given, where the script has put what is the user's."""
-        labels = _NOTHING
-        for text, word in zip(call.arguments, call.words, strict=False):
-            name = self._site.name(text, word).rpartition("@")[2].removeprefix("./")
-            labels |= self._site.files.private.get(name, _NOTHING)
-        return labels
+        return added - own if call.has("--kubeconfig") and "config" not in call.operands else added
 
     def pipeline(self, calls: list[Call]) -> None:
         """Judge a pipeline as a whole."""
