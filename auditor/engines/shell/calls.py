@@ -128,8 +128,8 @@ def _split(words: list[Word], scope: Scope) -> list[Word]:
     first = words[0].literal
     if first is not None and first.startswith("{") and first.endswith("}") and "," in first and not words[0].quoted:
         return [*_words_at(words[0], first[1:-1].split(",")), *words[1:]]
-    spread = any(word.literal is not None and _is_braced(word) for word in words)
-    if not spread and all(word.literal is not None or (word.quoted and not _is_array(word)) for word in words):
+    spread = any(_is_braced(word) if word.literal is not None else not word.quoted or _is_list(word) for word in words)
+    if not spread:
         return words
     split: list[Word] = []
     for word in words:
@@ -146,20 +146,29 @@ def _split(words: list[Word], scope: Scope) -> list[Word]:
     return split
 
 
-def _is_array(word: Word) -> bool:
-    """``"${words[@]}"``."""
-    return isinstance(word.only, Variable) and not word.only.operator and word.only.name.endswith(("[@]", "[*]"))
+def _is_list(word: Word) -> bool:
+    """``"${words[@]}"``, ``"$@"`` or ``"${@:2}"``."""
+    return isinstance(word.only, Variable) and word.only.name.endswith(("[@]", "[*]", "@"))
 
 
 def _elements(word: Word, scope: Scope) -> list[Word] | None:
-    """The words of an array, where each of them is known."""
-    if not _is_array(word) or not isinstance(word.only, Variable):
+    """The words of an array, where each of them is known, or of the arguments, where the caller is."""
+    if not isinstance(word.only, Variable):
+        return None
+    if (given := scope.arguments(word)) is not None:
+        whole = word.quoted and word.only.name == "*"
+        return None if whole else _words_at(word, [part for text in given for part in _parts(text, word, scope)])
+    if not _is_list(word) or word.only.operator:
         return None
     name = word.only.name[:-3]
     texts: list[str] = []
     while (text := scope.texts.get(f"{name}[{len(texts)}]")) is not None and len(texts) < _MOST_EXECUTED:
         texts.append(text)
     return _words_at(word, texts) if texts and HOLE not in "".join(texts) else None
+
+
+def _parts(text: str, word: Word, scope: Scope) -> list[str]:
+    return [text] if word.quoted or HOLE in text else scope.split(text)
 
 
 def _is_braced(word: Word) -> bool:

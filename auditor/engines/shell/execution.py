@@ -198,15 +198,15 @@ class Execution:
             self._substituted(call, first, first.only)
         elif first.literal is None and isinstance(first.only, Variable):
             whole = first.only.name.partition("[")[0]
+            self._site.named_by(whole, known=HOLE not in call.name)
             held = self._site.scope.labels.get(whole, frozenset()) & {"download", "decoded"}
             if held and not call.prefixes:
                 self._running.unknown(call, held, "shell-dynamic-command", f"what ${first.only.name} holds is run")
             elif first.only.name == _UNKNOWN:
                 self._site.report("shell-dynamic-command", call.command, "the command is made at run time")
         name = call.name
-        if name in self._site.programs or name in self._builtins or name in self._site.functions:
-            return
-        if len(name) <= _LONGEST_NAME and _PROGRAM.fullmatch(name):
+        known = name in self._site.programs or name in self._builtins or name in self._site.functions
+        if not known and len(name) <= _LONGEST_NAME and _PROGRAM.fullmatch(name):
             self._site.programs.add(name)
             self._site.capability("binary", name, call.command)
 
@@ -234,8 +234,8 @@ class Execution:
         if alone and _NO_FILE.fullmatch(said):
             return
         plain = bool(_SHOWN_FILE.fullmatch(said)) or not _COMMAND_LIKE.search(f"`{said[2:]}")
-        named = alone and said[:2] == "$(" and plain  # a page tells what to write
-        severity = None if (said[:1] != "`" or told) and not named else Severity.WARN
+        shown = alone and said[:2] == "$(" and plain  # a page tells what to write
+        severity = None if (said[:1] != "`" or told) and not shown else Severity.WARN
         message = "the output of a command is run as a command"
         self._site.report("shell-substituted-command", call.command, message, severity=severity)
 

@@ -72,6 +72,7 @@ class ShellSite:
     hosts: set[str] = field(default_factory=set)
     reported: set[tuple[str, int, str]] = field(default_factory=set)
     defining: str = ""  # the function whose body is judged before anybody has called it
+    dispatches: bool = False  # the script's caller, or what it reads, names the command, which may be a function
     doubts: dict[str, list[Callable[[], None]]] = field(default_factory=dict)  # of such bodies, by function
     made: Made = field(init=False)
 
@@ -124,6 +125,13 @@ class ShellSite:
             self.doubts.setdefault(self.defining, []).append(report)
         else:
             report()
+
+    def named_by(self, variable: str, *, known: bool) -> None:
+        """A variable names the command; in a function's own body that is judged by what its callers give it."""
+        if self.defining:
+            self.doubts.setdefault(self.defining, [])
+        elif not known and self.scope.is_given(variable):
+            self.dispatches = True
 
     def capability(self, kind: str, value: str, thing: Command | Word) -> None:
         """The script wants `value`."""
