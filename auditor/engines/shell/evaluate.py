@@ -149,10 +149,10 @@ class Scope:
             text = self.texts.get(name, "") + text
         if appended or word.start in self.kept.setdefault(name, {}) or len(self.kept[name]) < _MOST_PLACES:
             self.kept[name][-1 if appended else word.start] = text
-        if any(isinstance(piece, Variable) and self.is_given(piece.name) for piece in word.pieces):
-            self.outside.add(name)
-        else:
+        first = word.pieces[0] if word.pieces else None
+        if not appended:
             self.outside.discard(name)
+            self.outside.update([name] if isinstance(first, Variable) and self.is_given(first.name) else ())
         self.own.add(name)
         self.several.pop(name, None)
         self.texts[name] = text if len(text) <= _MAX_TEXT else HOLE

@@ -39,6 +39,7 @@ _CONTEXTS: Final[dict[str, Context | None]] = {
     "text": Context.TEXT,
 }
 _WRITTEN_DOWN: Final = frozenset({Context.PYTHON, Context.JAVASCRIPT})  # its own engine sees what runs its input
+_BY_NAME: Final = frozenset({Context.SHELL, Context.POWERSHELL})  # a file's name starts it
 _KEYWORDS: Final = frozenset({"case", "do", "done", "elif", "else", "esac", "fi", "for", "if", "then", "while"})
 _STANDARD_INPUT: Final = frozenset({"-", "/dev/stdin", "/proc/self/fd/0", "/dev/fd/0"})
 _BLANK: Final = HOLE + " \t\n\"'"
@@ -75,6 +76,7 @@ class Execution:
         ):
             return
         self._commands(call, labels)
+        self._running.carried(call, self._table)
         if call.name in self._table["programmed"]:
             self._programmed(call, self._table["programmed"][call.name], labels, before, printed)
         if call.name == "eval":
@@ -137,8 +139,8 @@ class Execution:
             if not value:
                 continue
             named = True
-            if value in _STANDARD_INPUT and call.command.heredoc is not None:
-                self._code(call, call.command.heredoc, self._site.scope.text(call.command.heredoc), context, labels)
+            if value in _STANDARD_INPUT and (fed := call.command.heredoc) is not None:
+                self._code(call, fed, self._site.scope.text(fed), context, labels)
             elif value in _STANDARD_INPUT and before:
                 self._piped(call, context, labels, before, printed)
             elif isinstance(word.only, Substitution):
@@ -236,8 +238,8 @@ class Execution:
         plain = bool(_SHOWN_FILE.fullmatch(said)) or not _COMMAND_LIKE.search(f"`{said[2:]}")
         shown = alone and said[:2] == "$(" and plain  # a page tells what to write
         severity = None if (said[:1] != "`" or told) and not shown else Severity.WARN
-        message = "the output of a command is run as a command"
-        self._site.report("shell-substituted-command", call.command, message, severity=severity)
+        said = "the output of a command is run as a command"
+        self._site.report("shell-substituted-command", call.command, said, severity=severity)
 
     def _interpret(
         self,
@@ -277,9 +279,8 @@ class Execution:
             return
         decoded = word is not None and self._site.scope.was_decoded(word)
         if not text.strip(_BLANK):
-            self._running.unknown(
-                call, labels, "shell-dynamic-command", f"{call.name} runs text that is made at run time"
-            )
+            said = f"{call.name} runs text that is made at run time"
+            self._running.unknown(call, labels, "shell-dynamic-command", said)
             return
         made = word is not None and any(isinstance(piece, Substitution) for piece in word.pieces)
         reads_data = word is not None and not made and context in _WRITTEN_DOWN
@@ -288,7 +289,7 @@ class Execution:
         filled = word is not None and holds_download(self._site, word, text)
         if filled or ("download" in labels and made):
             self._running.downloaded(call)
-        elif context is Context.SHELL and self._site.files.labels:
+        elif context in _BY_NAME and self._site.files.labels:
             for name in _SEPARATORS.split(text):
                 self._running.run(call, name)
         if context is Context.PYTHON:
@@ -302,8 +303,7 @@ class Execution:
             if printed.decoded:
                 self._site.report("shell-decoded-execution", call.command, f"{call.name} runs a text that was hidden")
             self._hand_on(printed.text, context, call, f"| {call.name}")
-            return
-        if "download" in labels:
+        elif "download" in labels:
             self._running.downloaded(call, before)
         elif "decoded" in labels:
             self._site.report("shell-decoded-execution", call.command, f"a decoder's output is piped into {call.name}")
@@ -355,8 +355,8 @@ class Execution:
             self._site.derive(known.text, Context.SHELL, call.command, call.name)
             return
         labels = self._inner(piece.script)
-        known_lines = call.name in self._table["sources"] and self._settings.prints_dotenv(piece.script)
-        severity = Severity.WARN if known_lines or self._settings.prints(piece.script, labels) else None
+        lines = call.name in self._table["sources"] and self._settings.prints_dotenv(piece.script)
+        severity = Severity.WARN if lines or self._settings.prints(piece.script, labels) else None
         message = f"{call.name} runs a command's output"
         self._running.unknown(call, labels, "shell-dynamic-command", message, word, severity)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Final
 
@@ -26,7 +26,10 @@ from skillkeep.auditor.engines.shell.set_first import set_first
 from skillkeep.auditor.engines.shell.site import Call, ShellSite
 from skillkeep.auditor.engines.tables import secrets, subject_of
 
-__all__ = ["Judge"]
+__all__ = ["Judge", "Told"]
+
+Told = tuple[str, str, Sequence[Callable[[], None]]]
+"""A function that its own script calls: the script's path, its name, and the ways to report what else it could do."""
 
 _NOTHING: Final[frozenset[str]] = frozenset()
 _LONGEST_EVALUATED: Final = 32  # commands whose output is worked out; longer pipelines are followed by labels
@@ -72,12 +75,14 @@ class Judge:
             if not self._callers.are_told(name):
                 for report in reports:
                     report()
+            elif reports and self._site.segment.anchor is None:
+                self._site.emit.notes.setdefault("told", []).append((self._site.segment.path, name, reports))
         self._site.made.finish()
 
     def _again(self, name: str) -> None:
         """A function that somebody may still call (``trap``), with what the variables hold in the end."""
         outer, self._site.defining = self._site.defining, name
-        with self._site.scope.called_with(None), self._callers.inside(name):
+        with self._site.scope.called_with(None), self._callers.inside(name), self._site.files.tried():
             self.script(self._site.functions[name])
         self._site.defining = outer
 
@@ -152,6 +157,10 @@ class Judge:
             for each in ways(call, self._site.scope):
                 own |= self._function(each, flowing, before)
             return own
+        for word in call.command.words if "env" in call.prefixes or "sudo" in call.prefixes else ():
+            name, _, value = self._site.scope.text(word).partition("=")
+            if value and word is not call.program:
+                self._loads(call.command, name, value, self._labels(word))
         printed = self._site.scope.printed(feeding) if feeding is not None else None
         for each in ways(call, self._site.scope) if call.name in self._evaluating else (call,):
             self._execution.judge(each, flowing | own, before, printed)
@@ -274,7 +283,7 @@ class Judge:
             return
         only, self._site.only = self._site.only, self._site.only & _RUNNING or _RUNNING
         for moving in [(1, 0), *((at, count) for at in range(shifts + 1) for count in range(1, len(arguments)))]:
-            with self._site.scope.called_with(arguments, moving):
+            with self._site.scope.called_with(arguments, moving), self._site.files.tried():
                 self.script(self._site.functions[name], flowing)
         self._site.only = only
 
@@ -339,9 +348,14 @@ class Judge:
                 scope.forget(name, labels)  # stands for another variable
                 continue
             scope.assign(name, value, labels, appended=appended)
-            self._reach.preloaded(command, name, scope.text(value), labels)
-            if name in self._run_later:
-                self._site.derive(scope.text(value).replace(HOLE, OWN_VARIABLE), Context.SHELL, command, name)
+            self._site.keep_name(name, value)
+            self._loads(command, name, scope.text(value), labels)
+
+    def _loads(self, command: Command, name: str, value: str, labels: frozenset[str]) -> None:
+        """``PAGER=./show man ls``: what the variable `name` has programs run or take in."""
+        self._reach.preloaded(command, name, value, labels)
+        if name in self._run_later:
+            self._site.derive(value.replace(HOLE, OWN_VARIABLE), Context.SHELL, command, name)
 
     def _passing(self, command: Command) -> list[str]:
         """Names of secrets that are set for one command alone (``TOKEN=x true``): behind it they are the user's."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Final
 
@@ -14,6 +15,7 @@ from skillkeep.auditor.engines.shell.site import Call, ShellSite
 __all__ = ["remember"]
 
 _NOTHING: Final[frozenset[str]] = frozenset()
+_NAMED_OPTION: Final = re.compile(r"[-+][a-zA-Z]{0,20}o")  # ``-euo pipefail``
 _SETTING: Final = frozenset({"read", "mapfile", "readarray", "printf", "ARG", "local"})
 
 
@@ -65,7 +67,10 @@ def _literal(text: str, start: int = 0) -> Word:
 def _set_arguments(call: Call, labels: Sequence[frozenset[str]]) -> list[Given] | None:
     """What ``set -- first second`` makes of the positional parameters; None for ``set -e``."""
     given = list(zip(call.arguments, labels, strict=False))
-    at = next((index for index, (text, _) in enumerate(given) if not text.startswith(("-", "+")) or text == "--"), None)
-    if at is None or given[at - 1 if at else 0][0] in {"-o", "+o"}:
+    texts = [text for text, _ in given]
+    at = next((index for index, text in enumerate(texts) if text == "--"), None)
+    if at is None:
+        at = next((index for index, text in enumerate(texts) if not text.startswith(("-", "+"))), None)
+    if at is None or _NAMED_OPTION.fullmatch(texts[at - 1] if at else ""):
         return None
     return given[at + (given[at][0] == "--") :]

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from typing import Final
+from typing import Any, Final
 
 from skillkeep.auditor.engines.installers import is_installer
 from skillkeep.auditor.engines.interface import Context
 from skillkeep.auditor.engines.network import host_of
+from skillkeep.auditor.engines.shell.calls import carried
 from skillkeep.auditor.engines.shell.evaluate import HOLE
 from skillkeep.auditor.engines.shell.model import Command, Word
 from skillkeep.auditor.engines.shell.site import Call, ShellSite
@@ -26,6 +27,9 @@ _READ_IN: Final = re.compile(  # and run, by code that is given to Python
 _RUNS_LINES: Final = re.compile(  # awk's programs that do so
     r"\bsystem\s{0,20}\(\s{0,20}[$a-z]|"
     r"\$\w+\s{0,20}\|&?\s{0,20}(?:getline|\"\s{0,20}(?:/\w+)*/?(?:ba|da|z|k)?sh\b)"
+)
+_REWRITING: Final = frozenset(  # what they print is no longer what the vendor wrote
+    {"sed", "gsed", "awk", "gawk", "mawk", "nawk", "perl", "python", "python3", "ruby", "node", "envsubst"}
 )
 _MOST_FOLDERS: Final = 20  # of the search path
 _MOST_REQUESTS: Final = 200  # the newest, among which a pipeline's own are
@@ -53,6 +57,11 @@ class Running:
         for text, word in zip(call.arguments, call.words, strict=False):
             if _OPENED.search(text.lower()):
                 self.filled(call, word)
+
+    def carried(self, call: Call, table: dict[str, Any]) -> None:
+        """``flock lock ./tool``: a program that starts another one is given a file that the script has filled."""
+        for word in carried(call, table):
+            self.filled(call, word)
 
     def unknown(
         self,
@@ -121,7 +130,8 @@ class Running:
         for first, last, asked in reversed(self._site.requests[-_MOST_REQUESTS:]):
             urls[:0] = asked if start <= first and last <= span.end else ()
         files = [key for name in (file, *call.arguments) if (key := self._site.files.find(name)) is not None]
-        urls += [url for name in files if (url := self._site.files.urls.get(name))]
+        urls += [url for name in files for url in self._site.files.urls.get(name, "").split(" ") if url]
+        urls += [HOLE for each in before or () if each.name in _REWRITING]
         named = {word for each in before or () for word in each.arguments if not word.startswith("-")}
         if named and not urls and named <= _ELLIPSES:
             return
