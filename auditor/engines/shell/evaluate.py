@@ -24,6 +24,7 @@ _MAX_TEXT: Final = 1 << 18
 _MAX_STEPS: Final = 200_000
 _MOST_PIPELINES: Final = 32
 _MOST_ARGUMENTS: Final = 64
+_READ: Final = -2  # stands for the places that read a variable
 _MOST_PLACES: Final = 12  # that set one variable
 _ESCAPED: Final = re.compile(r"(?:\\x[2-7][0-9a-fA-F]|\\0?[01][0-7]{2}){4}")  # of letters, which need none
 _SET: Final = {"IFS": " ", "SHELL": "/bin/sh", "BASH": "/bin/bash"}
@@ -181,8 +182,10 @@ class Scope:
         """A variable set by ``read`` or a loop with `several` values; `labels` of what it can hold."""
         self.own.add(name)
         self.several.pop(name, None)
-        self.outside.update([name] if not several else ())
-        if several:
+        if not several:
+            self.outside.add(name)
+            self.kept.setdefault(name, {})[_READ] = HOLE
+        else:
             self.several[name] = tuple(several[:_MOST_ARGUMENTS])
         self.texts[name] = HOLE
         if labels:
