@@ -90,7 +90,7 @@ class ShellEngine(Engine):
             for name, secret in taken.items():
                 site.scope.labels[name] = frozenset({f"secret:{secret}"})
         Judge(site, table("shell")).whole(reading.script)
-        if site.files.labels or site.files.unpacked or site.files.hidden:
+        if site.files.any:
             emit.notes.setdefault("filled", []).append((_span(segment), site.files))
         _bombs(segment, emit)
         if site.scope.exhausted:

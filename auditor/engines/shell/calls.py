@@ -14,7 +14,7 @@ from skillkeep.auditor.engines.shell.lookup import lookup
 from skillkeep.auditor.engines.shell.model import Command, Substitution, Variable, Word
 from skillkeep.auditor.engines.shell.site import Call
 
-__all__ = ["calls_of", "carried", "program_name"]
+__all__ = ["calls_of", "carried", "elements", "program_name"]
 
 _COMPOUND = re.compile(r"[|;&<>$`(\"']")
 _DIRECTIVES = frozenset({"RUN", "CMD", "ENTRYPOINT", "SHELL"})
@@ -162,13 +162,18 @@ def _elements(word: Word, scope: Scope) -> list[Word] | None:
     if (given := scope.arguments(word)) is not None:
         whole = word.quoted and word.only.name == "*"
         return None if whole else _words_at(word, [part for text in given for part in _parts(text, word, scope)])
-    if not _is_list(word) or word.only.operator:
-        return None
-    name = word.only.name[:-3]
-    texts: list[str] = []
-    while (text := scope.texts.get(f"{name}[{len(texts)}]")) is not None and len(texts) < _MOST_EXECUTED:
-        texts.append(text)
+    texts = elements(word, scope)
     return _words_at(word, texts) if texts and HOLE not in "".join(texts) else None
+
+
+def elements(word: Word, scope: Scope) -> list[str]:
+    """The texts in an array that makes up the word, as far as they follow each other."""
+    texts: list[str] = []
+    if isinstance(word.only, Variable) and _is_list(word) and not word.only.operator:
+        name = word.only.name[:-3]
+        while (text := scope.texts.get(f"{name}[{len(texts)}]")) is not None and len(texts) < _MOST_EXECUTED:
+            texts.append(text)
+    return texts
 
 
 def _parts(text: str, word: Word, scope: Scope) -> list[str]:

@@ -25,6 +25,9 @@ _MAX_STEPS: Final = 200_000
 _MOST_PIPELINES: Final = 32
 _MOST_ARGUMENTS: Final = 64
 _READ: Final = -2  # stands for the places that read a variable
+_READING: Final = frozenset(
+    {"awk", "cat", "compgen", "cut", "declare", "grep", "head", "jq", "sed", "shuf", "tail", "tr"}
+)
 _MOST_PLACES: Final = 12  # that set one variable
 _ESCAPED: Final = re.compile(r"(?:\\x[2-7][0-9a-fA-F]|\\0?[01][0-7]{2}){4}")  # of letters, which need none
 _SET: Final = {"IFS": " ", "SHELL": "/bin/sh", "BASH": "/bin/bash"}
@@ -153,7 +156,8 @@ class Scope:
         first = word.pieces[0] if word.pieces else None
         if not appended:
             self.outside.discard(name)
-            self.outside.update([name] if isinstance(first, Variable) and self.is_given(first.name) else ())
+            given = self.is_given(first.name) if isinstance(first, Variable) else _is_read(first)
+            self.outside.update([name] if given else ())
         self.own.add(name)
         self.several.pop(name, None)
         self.texts[name] = text if len(text) <= _MAX_TEXT else HOLE
@@ -310,3 +314,11 @@ class Scope:
         if text is None:
             return None
         return Known(text, known.decoded or (name in DECODING and text.strip() != known.text.strip()))
+
+
+def _is_read(piece: str | Variable | Substitution | None) -> bool:
+    """True for ``$(sed -n 2p names.txt)``: what stands in a file, or among the shell's own names."""
+    if not isinstance(piece, Substitution):
+        return False
+    commands = [command for pipeline in piece.script.pipelines for command in pipeline.commands]
+    return any(command.words and command.words[0].literal in _READING for command in commands)

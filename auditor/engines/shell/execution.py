@@ -46,7 +46,7 @@ _BLANK: Final = HOLE + " \t\n\"'"
 _ORIGINS: Final = frozenset({"download", "decoded"})
 _INSTALLING: Final = frozenset({"dpkg", "rpm", "installer", "msiexec", "apt", "apt-get", "dnf", "yum"})
 _PUBLIC_KEY: Final = re.compile(r"(?:~|/home/[\w.-]+|/root|/Users/[\w.-]+)/\.ssh/[\w*.-]+\.pub")
-_UNKNOWN: Final = "NOT_KNOWN"  # the variable that stands for what is not known in a text handed back
+_UNKNOWN: Final = "NOT_KNOWN"  # stands for what is not known in a text handed back
 _PROGRAM: Final = re.compile(r"[^\W_][\w.+-]*|[\w+-][\w.+-]*[^\W_][\w.+-]*")
 _LONGEST_NAME: Final = 255  # of a file; the pattern is quadratic
 _COMMANDS: Final = re.compile(r"^[^\w\n]*\w[^\n]*[|;&]|\$\(|`", re.MULTILINE)
@@ -188,7 +188,8 @@ class Execution:
 
     def fed_function(self, call: Call, labels: frozenset[str], before: list[Call]) -> None:
         """A function of the script that is fed something, where the script holds a shell that runs its input."""
-        if before and self._site.bare_interpreter and labels & {"download", "decoded"}:
+        unread = labels & {"download", "decoded"} or any(map(data_files, before))
+        if before and self._site.bare_interpreter and unread:
             self._running.unknown(call, labels, "shell-dynamic-command", f"{call.name} runs what it is fed")
 
     def _program(self, call: Call) -> None:
@@ -216,7 +217,7 @@ class Execution:
         commands = [command for pipeline in piece.script.pipelines for command in pipeline.commands]
         names = [self._site.scope.text(command.words[0]) for command in commands if command.words]
         marked = self._site.segment.text[first.start - 1 : first.start] == "!"  # an agent's command, judged inside
-        marked = marked or is_in_prose(self._site.segment.text, first.start)
+        marked |= is_in_prose(self._site.segment.text, first.start)
         marked = marked or _LEFT_OUT.match(self._site.segment.text, first.start) is not None
         marked = marked or is_sum(self._site.segment.text, first.start, first.end, call.command.end)
         if marked or (names and names[0] in self._table["safe_command"]):
@@ -227,8 +228,8 @@ class Execution:
         if known is not None:
             if known.decoded:
                 self._site.report("shell-decoded-execution", call.command, "the name of the command is hidden")
-            rest = self._site.segment.text[first.end : call.command.end]
-            self._site.derive(known.text.rstrip("\n") + rest, Context.SHELL, call.command, "substitution")
+            whole = known.text.rstrip("\n") + self._site.segment.text[first.end : call.command.end]
+            self._site.derive(whole, Context.SHELL, call.command, "substitution")
             return
         said = self._site.segment.text[first.start : first.end]
         told = _COMMAND_LIKE.search(said) and not _PLACEHOLDERS.fullmatch(said)
@@ -256,8 +257,8 @@ class Execution:
             if given == "-" and before and context is Context.POWERSHELL:
                 self._piped(call, context, labels, before, printed)
                 return
-            head = interpreter.get("head", "")
-            self._code(call, call.words[code] if code < len(call.words) else None, head + given, context, labels)
+            word = call.words[code] if code < len(call.words) else None
+            self._code(call, word, interpreter.get("head", "") + given, context, labels)
             return
         if call.has("-EncodedCommand", "-enc", "-e") and interpreter["language"] == "powershell":
             self._site.report("shell-decoded-execution", call.command, f"{call.name} runs an encoded command")
@@ -388,9 +389,8 @@ class Execution:
         if HOLE in text:
             known = self._settings.is_printed(call, labels) or self._settings.is_weak(call, text)
             severity = Severity.WARN if known else None
-            self._running.unknown(
-                call, labels, "shell-eval", "eval runs text that is made at run time", severity=severity
-            )
+            said = "eval runs text that is made at run time"
+            self._running.unknown(call, labels, "shell-eval", said, severity=severity)
 
 
 def _is_own_public_key(before: Sequence[Call]) -> bool:

@@ -24,7 +24,8 @@ class Files:
     `folders` are those the script changes into, so that ``cd /tmp`` makes ``a`` and ``/tmp/a`` the same. `unpacked` are
     folders with the content of a downloaded archive, and its address, `hidden` those of a decoded one; `programs` are
     copies of interpreters under other names; `private` are the labels of files that hold what is the user's; `handed`
-    are those of open descriptors; `unasked` are downloads of functions that nobody has called yet.
+    are those of open descriptors; `unasked` are downloads of functions that nobody has called yet;
+    `cut` are files that hold a part of another one, which is no program by its name.
     """
 
     urls: dict[str, str] = field(default_factory=dict)
@@ -36,6 +37,12 @@ class Files:
     private: dict[str, frozenset[str]] = field(default_factory=dict)
     handed: frozenset[str] = _NOTHING
     unasked: set[str] = field(default_factory=set)
+    cut: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def any(self) -> bool:
+        """Whether the script has filled a file at all."""
+        return bool(self.labels or self.unpacked or self.hidden or self.cut)
 
     def known(self, others: Iterable[Files]) -> None:
         """Take on what scripts have filled of which this text is a part."""
@@ -46,6 +53,7 @@ class Files:
             self.unpacked |= other.unpacked
             self.hidden |= other.hidden
             self.programs |= other.programs
+            self.cut |= other.cut
 
     @contextmanager
     def tried(self) -> Iterator[None]:

@@ -83,8 +83,12 @@ class Running:
     def filled(self, call: Call, word: Word) -> None:
         """Run the file that `word` names, if the script has filled it from elsewhere."""
         files = self._site.files
+        name = self._site.name(self._site.scope.text(word), word) if files.any else ""
         if files.labels or files.unpacked or files.hidden:
-            self.run(call, self._site.name(self._site.scope.text(word), word))
+            self.run(call, name)
+        if (key := files.same(name.removeprefix("./"), files.cut) if files.cut else None) is not None:
+            message = f"{name[:80]} holds what was taken from {files.cut[key][:80]}, and is run"
+            self._site.report("shell-dynamic-command", call.command, message)
 
     def installed(self, call: Call) -> None:
         """A package, whose scripts run as root, that came from an address without a name."""

@@ -95,3 +95,17 @@ def test_a_variable_has_any_of_its_texts(code: str) -> None:
 )
 def test_texts_that_are_all_known_or_another_function_s_are_not_unknown(code: str) -> None:
     assert verdict(code) is not Verdict.FAIL
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        f'run() {{ eval "$2"; }}\nA=(x {UNKNOWN})\nrun "${{A[@]}}"',
+        f'runner() {{ eval "$1"; }}\nrunner "echo x"\nN=$(cat name.txt)\n$N {UNKNOWN}',
+        f'runner() {{ eval "$1"; }}\nrunner "echo x"\nfor N in $(declare -F | cut -d" " -f3); do $N {UNKNOWN}; done',
+        'read -r C < notes.md\n[ -n "$C" ] || C="echo none"\neval "$C"',
+        "run() { bash; }\ntail -n 1 notes.md | run",
+    ],
+)
+def test_other_ways_to_give_a_function_something_are_seen(code: str) -> None:
+    assert verdict(code) is Verdict.FAIL

@@ -143,3 +143,28 @@ def test_functions_that_another_script_calls_are_called_with_what_that_gives() -
     unknown = '. ./lib.sh\nrun "$(tail -n 1 notes.md)"'
     assert verdict(unknown, **{"lib.sh": LIBRARY}) is Verdict.FAIL
     assert verdict('. ./lib.sh\nrun "git status"', **{"lib.sh": LIBRARY}) is not Verdict.FAIL
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "tail -n 1 notes.md > /tmp/x.sh\nbash /tmp/x.sh",
+        "sed -n 5,9p notes.md | tr a b > /tmp/x.sh\nbash /tmp/x.sh",
+        "cp notes.md /tmp/x.sh\nbash /tmp/x.sh",
+        "cat notes.md | tee /tmp/x.sh\n. /tmp/x.sh",
+    ],
+)
+def test_a_part_of_a_document_is_no_script(code: str) -> None:
+    assert verdict(code) is Verdict.FAIL
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "cp .env.example .env\n. ./.env",
+        "cat head.sh tail.sh > all.sh\nbash all.sh",
+        "cp notes.md copy.md\nbash view.sh copy.md",
+    ],
+)
+def test_scripts_that_are_copied_and_documents_that_are_read_are_none(code: str) -> None:
+    assert verdict(code, **{"view.sh": 'cat "$1"\n', "head.sh": "echo a\n"}) is not Verdict.FAIL
