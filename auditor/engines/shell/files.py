@@ -14,6 +14,8 @@ __all__ = ["Files"]
 _NOTHING: frozenset[str] = frozenset()
 _ORIGINS = frozenset({"download", "decoded"})
 _SCRIPT = re.compile(r"/|\.(?:sh|bash|py|js|mjs|pl|rb|php|lua|ps1|exe|bin|run)$")  # and no program's bare name
+_SHARED = frozenset({"/", "/usr", "/usr/local"})  # hold more than one archive's programs
+_RELATIVE = re.compile(r"(?!\.\.)[\w.@-][\w./@-]{0,250}")  # and no data behind a script's end
 _BELOW_HERE = re.compile(r"\.?[\w-][\w.-]*/|\./")
 
 
@@ -50,7 +52,7 @@ class Files:
             self.labels |= other.labels
             self.urls |= other.urls
             self.folders += other.folders
-            self.unpacked |= other.unpacked
+            self.unpacked |= {folder: url for folder, url in other.unpacked.items() if folder not in _SHARED}
             self.hidden |= other.hidden
             self.programs |= other.programs
             self.cut |= other.cut
@@ -119,7 +121,7 @@ class Files:
 
     def _called(self, name: str) -> list[str]:
         """The file as it is called from here, and from where the script was before it changed into a folder."""
-        if not _SCRIPT.search(name) or name.startswith(("/", "~", "$", "..")):
+        if not _SCRIPT.search(name) or not _RELATIVE.fullmatch(name):
             return [name]
         return [name, *(f"{folder}/{name.removeprefix('./')}" for folder in self.folders)]
 

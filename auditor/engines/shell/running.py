@@ -31,6 +31,9 @@ _RUNS_LINES: Final = re.compile(  # awk's programs that do so
 _REWRITING: Final = frozenset(  # what they print is no longer what the vendor wrote
     {"sed", "gsed", "awk", "gawk", "mawk", "nawk", "perl", "python", "python3", "ruby", "node", "envsubst"}
 )
+_SYSTEM: Final = re.compile(
+    r"(?:/usr)?(?:/local)?/s?bin/?|/opt/homebrew/bin/?"
+)  # hold more than one archive's programs
 _MOST_FOLDERS: Final = 20  # of the search path
 _MOST_REQUESTS: Final = 200  # the newest, among which a pipeline's own are
 
@@ -49,8 +52,9 @@ class Running:
             for path in self._site.made.called(name):
                 self._site.made.run(path, None)
             for folder in self._site.scope.texts.get("PATH", "").split(":")[:_MOST_FOLDERS]:
-                if folder and HOLE not in folder:
-                    self.run(call, f"{folder.rstrip('/')}/{name}")
+                path = f"{folder.rstrip('/')}/{name}"
+                if folder and HOLE not in folder and (not _SYSTEM.fullmatch(folder) or self._site.files.of(path)):
+                    self.run(call, path)
 
     def opened(self, call: Call) -> None:
         """``open Tool.app``, ``java -jar tool.jar``: a program that was fetched is started by another one."""
