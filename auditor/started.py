@@ -27,7 +27,7 @@ _PROGRAMS: Final[dict[str, Context]] = {
     "tsx": Context.TYPESCRIPT, "ts-node": Context.TYPESCRIPT, "process.execPath": Context.TYPESCRIPT,
     "require": Context.TYPESCRIPT, "fork": Context.TYPESCRIPT,
     "bash": Context.SHELL, "sh": Context.SHELL, "zsh": Context.SHELL, "dash": Context.SHELL, "ksh": Context.SHELL,
-    "source": Context.SHELL, "chmod": Context.SHELL, "make": Context.SHELL,
+    "source": Context.SHELL, ".": Context.SHELL, "chmod": Context.SHELL, "make": Context.SHELL,
     "pwsh": Context.POWERSHELL, "powershell": Context.POWERSHELL, "ruby": Context.RUBY, "jruby": Context.RUBY,
 }  # fmt: skip
 _NAMED: Final = "|".join(re.escape(name) for name in sorted(_PROGRAMS, key=len, reverse=True))
@@ -35,11 +35,15 @@ _START: Final = (
     rf"(?:^|[^\w.-])(?:{_NAMED})[\d.]*(?:\.exe)?(?:[\"'\x60,\])]*[ \t]+|[\"'\x60]?[(,]+[ \t]*)[\"'\x60<$@~./\\\w({{%+-]"
 )
 _INTO: Final = rf"\|[ \t]*(?:sudo[ \t]+)?(?:{_NAMED})[\d.]*\b"
-_PROGRAM: Final = re.compile(rf"\b(?:{_NAMED})")
+_PROGRAM: Final = re.compile(rf"(?<!\w)(?:{_NAMED})")
 _MADE_PROGRAM: Final = re.compile(r"[ \t]+(?:-R[ \t]+)?(?:[ugoa]*\+[rwst]*x|[0-7]*[1357][0-7]*[ \t])")
+_PATH: Final = re.compile(r"[ \t]+[\"']?(?:\$|[\w.~-]*/)")  # ``. ./settings``, and no end of a sentence
+_SUBSTITUTED: Final = re.compile(r"\$\((?:[^()\n]|\([^()\n]*\))*\)")  # ``"$(dirname "$0")/settings"``
+_VARIABLE: Final = re.compile(r"\$\{?([A-Za-z_]\w{0,60})\}?")
 _WORD: Final = re.compile(r"[^\s\"'`,;|&()<>\[\]]+|[;|&\n]")
 _REACH: Final = 300  # bytes of a line behind the program's name
 _MOST_WORDS: Final = 12
+_MOST_VARIABLES: Final = 50
 _ENDS: Final = frozenset({";", "|", "&", "\n"})
 _GIVEN: Final = frozenset({"-c", "-e", "-m", "-p", "--eval", "--print", "-Command", "-EncodedCommand", "-lc", "-ec"})
 _VERBS: Final = frozenset({"run", "exec", "watch", "test", "serve"})
@@ -63,6 +67,8 @@ class Started:
             line = data[max(data.rfind(b"\n", 0, start) + 1, start - _REACH) : end].decode(errors="replace")
             for name, context in _piped(line):
                 self.languages[name].add(context)
+        for name, value in _held([name for name in self.languages if _VARIABLE.fullmatch(name)], text):
+            self.languages[value] |= self.languages[name]
 
     def more(self, file: SourceFile) -> SourceFile | None:
         """`file` in the languages that it is started in and was not cut as, or None."""
@@ -82,13 +88,12 @@ class Started:
 def _cut(path: str, context: Context, text: str, known: set[Context]) -> Segment | None:
     """The text in one more language, when it can be a program in it.
 
-    Of a program in another language a shell reads what are commands by themselves: documents err.
+    Of a program in another language, and of prose, a shell reads what are commands by themselves: the rest errs.
     """
     if context in {Context.SHELL, Context.POWERSHELL}:
-        if any(reads_as(each, text) for each in known - {Context.SHELL, Context.POWERSHELL}):
+        other = any(reads_as(each, text) for each in known - {Context.SHELL, Context.POWERSHELL})
+        if other or (not known and not begins_as(context, text)):
             text = command_lines(text) if context is Context.SHELL else ""
-        elif not known and not begins_as(context, text):
-            return None
     elif not reads_as(context, text):
         return None
     return Segment(path, context, text) if text.strip() else None
@@ -96,12 +101,14 @@ def _cut(path: str, context: Context, text: str, known: set[Context]) -> Segment
 
 def _handed(line: str) -> Iterator[tuple[str, Context]]:
     """The file that the program at the start of `line` runs: the first word that belongs to no option."""
-    found = _PROGRAM.match(line, 0 if line[:1].isalpha() else 1)
+    found = _PROGRAM.match(line) or _PROGRAM.match(line, 1)
     if found is None:
         return
     program, behind_option = found[0], False
     context = _PROGRAMS[program]
-    behind = line[found.end() :]
+    behind = _SUBSTITUTED.sub("_", line[found.end() :])
+    if program == "." and not _PATH.match(behind):
+        return
     if program == "chmod" and not _MADE_PROGRAM.match(behind):
         return
     for number, word in enumerate(_WORD.findall(behind.split("\n")[0])):
@@ -118,6 +125,17 @@ def _handed(line: str) -> Iterator[tuple[str, Context]]:
         if not (behind_option or word in _VERBS or program in _IN_CODE or (program == "chmod" and number == 0)):
             return
         behind_option = False
+
+
+def _held(names: list[str], text: str) -> Iterator[tuple[str, str]]:
+    """The files that variables hold somewhere in `text`: ``CONF="$HERE/settings"; source "$CONF"``."""
+    variables = {name.strip("${}"): name for name in names[:_MOST_VARIABLES]}
+    if not variables:
+        return
+    values = rf"\b({'|'.join(variables)})=([^\s;&|\"]{{1,200}}|\"[^\"\n]{{1,200}}\")"
+    for variable, value in re.findall(values, _SUBSTITUTED.sub("_", text)):
+        if last := re.split(r"[/\\]", value.strip("\"'{}"))[-1]:
+            yield variables[variable], last
 
 
 def _piped(line: str) -> Iterator[tuple[str, Context]]:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
+from itertools import pairwise
 from typing import Final
 
 from skillkeep.auditor.engines.tables import table
@@ -13,24 +15,8 @@ from skillkeep.auditor.lazily import lazily
 
 __all__ = ["is_argument", "is_known_program", "is_own_command", "is_weakness"]
 
-_RUNNING: Final = frozenset(  # besides interpreters: they run what they are given
-    {
-        "cmd",
-        "cmd.exe",
-        "eval",
-        "env",
-        "xargs",
-        "ssh",
-        "osascript",
-        "awk",
-        "gawk",
-        "mawk",
-        "parallel",
-        "watch",
-        "at",
-        "batch",
-    }
-    | {"su", "runuser", "script", "expect", "nsenter", "chroot", "crontab", "make"}
+_RUNNING: Final = frozenset(  # besides those of the shell's table: they run what they are given
+    {"eval", "env", "xargs", "ssh", "awk", "gawk", "mawk", "nawk", "crontab", "make", "gmake", "cmd", "cmd.exe"}
 )
 _STARTS: Final = re.compile(  # it names a program that the one before it starts
     rf"(?:(?<![\w-])(?:exec|sudo|nohup|time|then|do|else)|-exec(?:dir)?|-ok)\s+[\"']?[^\s\"';&]*{HOLE}"
@@ -82,9 +68,14 @@ _INSTALLED: Final = lazily(rf"[\"']?[^\s\"'|;&]*{HOLE}[^\s\"'|;&]*/(?:bin|Script
 _SETTING: Final = re.compile(r"(?P<name>\w+)=")
 _LOADING: Final = lazily(
     r"LD_\w+|DYLD_\w+|\w*PATH|\w*OPTIONS|\w*OPT|\w*FLAGS|\w*STARTUP|BASH_ENV|ENV|IFS|\w*SHELL|\w*PAGER|\w*EDITOR"
-    r"|GIT_\w+|\w*COMMAND|PERL\w+|RUBY\w+"
+    r"|GIT_\w+|\w*COMMAND|LESSOPEN|LESSCLOSE|BROWSER|\w*_?RSH|RUSTC_WRAPPER|PERL\w+|RUBY\w+"
 )
 _SOURCING: Final = frozenset({"source", "."})
+_OPTIONS: Final = {  # their values name what is run, among others
+    "git": frozenset({"-c", "--config-env", "--exec-path"}),
+    "vim": frozenset({"-c", "--cmd"}),
+}
+_COUNTED: Final = frozenset({"timeout"})  # a number stands before the command
 _LOOKUPS: Final = frozenset({"which", "where", "whereis"})
 _PYTHONS: Final = frozenset({"python", "python3"})
 _MODULES: Final = frozenset({"http.server", "json.tool", "venv"})  # they run nothing that they are given
@@ -179,13 +170,83 @@ def _handing() -> frozenset[str]:
     return _STARTERS.union(table("javascript")["sending_programs"])
 
 
+@dataclass(frozen=True)
+class _Starting:
+    """Programs that start others. `running`: nothing that they are given may be unknown.
+
+    `prefixes`: they lead to the command that counts, with the options that take a value. `behind`: the command follows
+    one of these words, whose options `valued` take a value. What one of `options` is given, or what stands beside one
+    of `words`, is run.
+    """
+
+    running: frozenset[str]
+    prefixes: Mapping[str, Sequence[str]]
+    behind: Mapping[str, Sequence[str]]
+    valued: Mapping[str, Sequence[str]]
+    options: Mapping[str, frozenset[str]]
+    words: Mapping[str, frozenset[str]]
+
+
+@cache
+def _starting() -> _Starting:
+    """What the shell's table says of it."""
+    shell = table("shell")
+    carriers = shell["carriers"]
+    behind = {name: how["behind"] for name, how in carriers.items() if "behind" in how}
+    given = [(name, how) for how in shell["commanding"] for name in how["programs"]]
+    words = {name: frozenset(how["words"]) for name, how in given if "words" in how}
+    texts = {name for name, how in given if (how.get("joined") or how.get("quoted")) and name not in words}
+    here = {name for name, how in carriers.items() if not how.keys() & {"behind", "elsewhere"} and name not in words}
+    options = {name: frozenset(how["options"]) for name, how in shell["programmed"].items()}
+    for name, how in given:
+        options[name] = (
+            options.get(name, frozenset()) | frozenset(how.get("after", ())) | _OPTIONS.get(name, frozenset())
+        )
+    return _Starting(
+        shell["interpreters"].keys() | here | texts | _RUNNING,
+        {name: valued for name, valued in shell["prefixes"].items() if name not in _RUNNING},
+        behind,
+        {name: carriers[name].get("valued", ()) for name in behind},
+        options,
+        words,
+    )
+
+
+def _started_by(words: list[str], name: str) -> list[str] | None:
+    """What a prefix such as ``timeout 5``, or ``uv run``, starts; None for other programs."""
+    known = _starting()
+    if name in known.behind:
+        at = next((at for at, word in enumerate(words) if word in known.behind[name]), None)
+        return None if at is None else _from_operand(words[at:], known.valued[name])
+    if name not in known.prefixes or name in known.running:
+        return None
+    return _from_operand(words, known.prefixes[name])[name in _COUNTED :]
+
+
+def _from_operand(words: list[str], valued: Sequence[str]) -> list[str]:
+    at = 1
+    while at < len(words) and (words[at].startswith("-") or _SETTING.match(words[at])):
+        at += 1 + (words[at] in valued)
+    return words[at:]
+
+
+def _hands_over(words: list[str], name: str) -> bool:
+    """``git -c "${setting}"``, ``rsync -e "${how}"``: something unknown is told to be run."""
+    known = _starting()
+    if name in known.words and not known.words[name].isdisjoint(words):
+        return any(HOLE in word for word in words[1:])
+    options = known.options.get(name, frozenset())
+    given = (after for option, after in pairwise(words) if option in options)
+    glued = (word for word in words if word.strip("\"'").partition("=")[0] in options)
+    return any(HOLE in word for word in (*given, *glued))
+
+
 def _is_plain(words: list[str], *, fed: bool) -> bool:
     """True for a command whose program is written down and runs nothing that it is given, but a script by its name."""
     while len(words) > 1 and (setting := _SETTING.match(words[0])):
         if HOLE in words[0] and _LOADING.fullmatch(setting["name"]):
             return False
         words = words[1:]
-    running = table("shell")["interpreters"].keys() | _RUNNING
     if HOLE in words[0]:
         installed = _INSTALLED.fullmatch(words[0])
         if not installed or len(words) < 2 or fed:
@@ -196,16 +257,20 @@ def _is_plain(words: list[str], *, fed: bool) -> bool:
     if words[0] in _SOURCING:
         return not fed and len(words) > 1 and HOLE not in words[1]
     names = [word.strip("\"'").rpartition("/")[2] for word in words]
-    skipped = 2 if names[:2] == ["start", "/b"] or names[:2] == ["start", "b"] else 1 if names[0] == "nohup" else 0
+    skipped = 2 if names[:2] == ["start", "/b"] or names[:2] == ["start", "b"] else 0
     if 0 < skipped < len(words):
         return _is_plain(words[skipped:], fed=fed)
+    if (inner := _started_by(words, names[0])) is not None:
+        return not inner or _is_plain(inner, fed=fed)
+    if _hands_over(words, names[0]):
+        return False
     flags = _FLAGS.get(names[0], frozenset())
     given = next((word for word in words[1:] if word not in flags), "")
     if not fed and names[0] in _RUNNERS and _RUN_SCRIPT.fullmatch(given):
         return True
     if not fed and names[0] in _PYTHONS and len(words) > 2 and words[1] == "-m" and words[2] in _MODULES:
         return True
-    return not any(name in running for name in names)
+    return _starting().running.isdisjoint(names)
 
 
 def _commands(text: str, *, bare: bool = False) -> list[_Command] | None:

@@ -44,6 +44,9 @@ def _audited(line: str, name: str, text: str) -> Report:
         ('require("./a.data")', "a.data", Context.TYPESCRIPT),
         ("bash a.py", "a.py", Context.SHELL),
         ("source lib/a.conf", "a.conf", Context.SHELL),
+        (". ./a.conf", "a.conf", Context.SHELL),
+        ('. "$(dirname "$0")/a.conf"', "a.conf", Context.SHELL),
+        ('CONF="$(cd "$(dirname "$0")" && pwd)/a.conf"\nsource "$CONF"', "a.conf", Context.SHELL),
         ("chmod +x bin/a.txt && bin/a.txt", "a.txt", Context.SHELL),
         ("powershell.exe -ExecutionPolicy Bypass -File scripts\\a.txt", "a.txt", Context.POWERSHELL),
         ("ruby a.txt", "a.txt", Context.RUBY),
@@ -56,6 +59,7 @@ def test_what_a_page_or_script_starts_is_known_by_name(text: str, name: str, con
 @pytest.mark.parametrize(
     ("text", "name"),
     [
+        ("See the end . data.json is next.", "data.json"), ('CONF=a/data.json\ncat "$CONF"', "data.json"),
         ("python3 a.py data.json", "data.json"), ("python3 -c 'print(1)' data.json", "data.json"),
         ("python3 -m http.server data.json", "data.json"), ("a.sh; data.json", "data.json"),
         ("node x.js | tee data.json", "data.json"), ("source .env", ".env"),
@@ -83,6 +87,13 @@ def test_a_file_is_judged_as_what_it_is_started_as(line: str, name: str, text: s
     assert str(report.verdict) == "FAIL", sorted({finding.rule for finding in report.findings})
 
 
+def test_prose_that_a_shell_reads_is_read_for_its_commands() -> None:
+    prose = "Notes on the settings.\n\nThey say nothing else.\n"
+    for line in (". ./settings.txt", "bash settings.txt"):
+        assert str(_audited(line, "settings.txt", f'{prose}C="$(tail -n 1 a)"\neval "$C"\n').verdict) == "FAIL"
+        assert str(_audited(line, "settings.txt", prose).verdict) != "FAIL"
+
+
 def test_its_findings_stand_on_their_own_lines() -> None:
     report = _audited("bash scripts/a.py", "scripts/a.py", f"# a\n\n{SHELL}")
     lines = {f.location.line for f in report.findings if f.rule == "shell-download-execution"}
@@ -104,7 +115,10 @@ def test_what_a_page_starts_by_mistake_is_not_refused(line: str, name: str, text
     assert "audit-incomplete" not in rules
 
 
-@pytest.mark.parametrize("unit", ["sh a ", "python3 -a ", "cat a|sh\n", "node\t", "bash ((((", "require('", "|"])
+@pytest.mark.parametrize(
+    "unit",
+    ["sh a ", "python3 -a ", "cat a|sh\n", "node\t", "bash ((((", "require('", "|", ". $a\n", "source $a ", ". $(a "],
+)
 def test_hostile_text_is_searched_in_linear_time(unit: str) -> None:
     before = time.process_time()
     _started(unit * (200_000 // len(unit)))

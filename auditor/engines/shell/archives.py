@@ -28,10 +28,12 @@ def unpack(call: Call, labels: frozenset[str], before: list[Call], site: ShellSi
     if call.name.endswith("tar") and not any(_extracts(text) for text in call.arguments[:2]):
         return
     folder = _folder(call, site).rstrip("/") or "/"
+    folders = {folder, *files.folders[-1:]} if folder == "." else {folder}
     if not fetched:
-        files.hidden.add(folder)
+        files.hidden |= folders
         return
-    files.unpacked[folder] = files.urls.get(keys[0], "") if keys else next(filter(None, map(first_url, before)), "")
+    url = files.urls.get(keys[0], "") if keys else next(filter(None, map(first_url, before)), "")
+    files.unpacked |= dict.fromkeys(folders, url)
 
 
 def _is_hidden(call: Call, labels: frozenset[str], before: list[Call], site: ShellSite) -> bool:

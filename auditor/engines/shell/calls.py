@@ -10,10 +10,11 @@ from typing import Any
 
 from skillkeep.auditor.engines.shell.braces import braced
 from skillkeep.auditor.engines.shell.evaluate import HOLE, Scope
+from skillkeep.auditor.engines.shell.lookup import lookup
 from skillkeep.auditor.engines.shell.model import Command, Substitution, Variable, Word
 from skillkeep.auditor.engines.shell.site import Call
 
-__all__ = ["calls_of", "program_name"]
+__all__ = ["calls_of", "carried", "elements", "program_name"]
 
 _COMPOUND = re.compile(r"[|;&<>$`(\"']")
 _DIRECTIVES = frozenset({"RUN", "CMD", "ENTRYPOINT", "SHELL"})
@@ -22,6 +23,9 @@ _EXECUTING = frozenset({"-exec", "-execdir", "-ok", "-okdir", "-x", "-X", "--exe
 _MOST_PREFIXES = 64
 _LOOKS_UP = re.compile(r"-p?[vV]")  # ``command -v bash`` prints a path and runs nothing
 _MOST_EXECUTED = 64
+_DATA = re.compile(
+    r"(?i)\.(?:json|csv|tsv|xml|html?|md|txt|png|jpe?g|gif|svg|pdf|ya?ml|toml|log|sql|db|zip|gz|tgz|tar|mp[34]|wav)$"
+)
 
 
 def program_name(text: str) -> str:
@@ -128,8 +132,8 @@ def _split(words: list[Word], scope: Scope) -> list[Word]:
     first = words[0].literal
     if first is not None and first.startswith("{") and first.endswith("}") and "," in first and not words[0].quoted:
         return [*_words_at(words[0], first[1:-1].split(",")), *words[1:]]
-    spread = any(word.literal is not None and _is_braced(word) for word in words)
-    if not spread and all(word.literal is not None or (word.quoted and not _is_array(word)) for word in words):
+    spread = any(_is_braced(word) if word.literal is not None else not word.quoted or _is_list(word) for word in words)
+    if not spread:
         return words
     split: list[Word] = []
     for word in words:
@@ -146,20 +150,34 @@ def _split(words: list[Word], scope: Scope) -> list[Word]:
     return split
 
 
-def _is_array(word: Word) -> bool:
-    """``"${words[@]}"``."""
-    return isinstance(word.only, Variable) and not word.only.operator and word.only.name.endswith(("[@]", "[*]"))
+def _is_list(word: Word) -> bool:
+    """``"${words[@]}"``, ``"$@"`` or ``"${@:2}"``."""
+    return isinstance(word.only, Variable) and word.only.name.endswith(("[@]", "[*]", "@"))
 
 
 def _elements(word: Word, scope: Scope) -> list[Word] | None:
-    """The words of an array, where each of them is known."""
-    if not _is_array(word) or not isinstance(word.only, Variable):
+    """The words of an array, where each of them is known, or of the arguments, where the caller is."""
+    if not isinstance(word.only, Variable):
         return None
-    name = word.only.name[:-3]
-    texts: list[str] = []
-    while (text := scope.texts.get(f"{name}[{len(texts)}]")) is not None and len(texts) < _MOST_EXECUTED:
-        texts.append(text)
+    if (given := scope.arguments(word)) is not None:
+        whole = word.quoted and word.only.name == "*"
+        return None if whole else _words_at(word, [part for text in given for part in _parts(text, word, scope)])
+    texts = elements(word, scope)
     return _words_at(word, texts) if texts and HOLE not in "".join(texts) else None
+
+
+def elements(word: Word, scope: Scope) -> list[str]:
+    """The texts in an array that makes up the word, as far as they follow each other."""
+    texts: list[str] = []
+    if isinstance(word.only, Variable) and _is_list(word) and not word.only.operator:
+        name = word.only.name[:-3]
+        while (text := scope.texts.get(f"{name}[{len(texts)}]")) is not None and len(texts) < _MOST_EXECUTED:
+            texts.append(text)
+    return texts
+
+
+def _parts(text: str, word: Word, scope: Scope) -> list[str]:
+    return [text] if word.quoted or HOLE in text else scope.split(text)
 
 
 def _is_braced(word: Word) -> bool:
@@ -167,13 +185,40 @@ def _is_braced(word: Word) -> bool:
 
 
 def _carried(call: Call, table: dict[str, Any]) -> Iterator[Call]:
-    """``docker run image sh -c …``: the interpreter among the arguments, and what follows it."""
-    for index, argument in enumerate(call.arguments):
+    """``docker run image sh -c …``: the interpreter among the arguments, and what follows it.
+
+    Of a program that starts another one on this machine, any program that does something by its name.
+    """
+    how = table["carriers"][call.name]
+    here = "elsewhere" not in how
+    for index, argument in enumerate(call.arguments[: len(call.words)]):
         name = program_name(argument)
-        if name in table["interpreters"] and index < len(call.words):
+        if name in table["interpreters"] or (here and name in lookup().carried and name == argument):
             words = call.words[index:]
             yield Call(name, call.arguments[index + 1 :], words[1:], call.command, (call.name,), words[0])
             return
+
+
+def carried(call: Call, table: dict[str, Any]) -> Iterator[Word]:
+    """The arguments of `call` that may be the path of a program of this machine that it starts.
+
+    A word behind an option may be its value or the program, so that what follows may be data of that program.
+    """
+    how: dict[str, Any] | None = table["carriers"].get(call.name)
+    if how is None or "elsewhere" in how:
+        return
+    words = how.get("behind")
+    begins = next((at + 1 for at, text in enumerate(call.arguments) if text in words), None) if words else 0
+    left, doubtful, before = how.get("operands", 0), False, ""
+    for text, word in zip(call.arguments[begins:], call.words[begins:], strict=False) if begins is not None else ():
+        if not text.startswith(("-", "+")):
+            if ("/" in text or "bare" in how) and not (doubtful and _DATA.search(text) and not text.startswith("./")):
+                yield word
+            doubtful = doubtful or before.startswith("-")
+            left -= not before.startswith("-")
+            if left < 0:
+                return
+        before = text
 
 
 def _words_at(place: Word, texts: list[str]) -> list[Word]:

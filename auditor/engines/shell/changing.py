@@ -59,7 +59,9 @@ class Changing:
                     if item.startswith("of="):
                         self._site.files.filled(item[3:], labels)
             elif name == "cd" and call.operands and len(self._site.files.folders) < _MOST_FOLDERS:
-                self._site.files.folders.append(call.operands[0].rstrip("/"))
+                given = zip(call.arguments, call.words, strict=False)
+                folder = next((self._site.name(text, word) for text, word in given if text == call.operands[0]), "")
+                self._site.files.folders.append(folder.rstrip("/"))
 
     def written(self, command: Command, word: Word, text: str) -> None:
         """Judge a file that `command` writes."""

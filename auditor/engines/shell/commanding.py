@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Any, Final
 
-from skillkeep.auditor.engines.shell.evaluate import Scope
+from skillkeep.auditor.engines.shell.evaluate import HOLE, Scope
 from skillkeep.auditor.engines.shell.outputs import is_own
 from skillkeep.auditor.engines.shell.site import Call
 from skillkeep.auditor.engines.tables import table
@@ -89,7 +89,7 @@ def is_printing(name: str) -> bool:
 
 
 def _by(how: _How, arguments: list[str]) -> Iterator[str]:
-    if how.joined and any(map(_is_command, arguments)):
+    if how.joined and (any(map(_is_command, arguments)) or arguments[:1] == [HOLE]):
         yield " ".join(arguments)
     if how.quoted and (not how.words or not how.words.isdisjoint(arguments)):
         yield from filter(_is_command, arguments)

@@ -19,6 +19,11 @@ _NOTHING: Final[frozenset[str]] = frozenset()
 _METADATA: Final = "the cloud's metadata service"  # of rules/tables/secrets.yaml
 _REMOTE_PATH: Final = re.compile(r"^(?:[\w.-]+@)?((?:[\w-]+\.)+[\w-]+):")
 _MISLEADING: Final = ("-x", "-K", "-k", "--proxy", "--config", "--insecure", "--resolve", "--connect-to", "--url", "-e")
+_MISLEADING_WGET: Final = (*_MISLEADING[2:], "-i", "--input-file", "-B", "--base")
+_PLAIN: Final = re.compile(
+    r"-[fsSLqkvgnNc46]+|--(?:silent|fail|location|show-error|quiet|compressed|insecure|no-verbose)|-qO-|-O-"
+)
+_NAME: Final = re.compile(r"[\w.]{0,40}|[|&;<>].*")  # no address; what the grammar took for one
 _ASKING_VERSION: Final = frozenset({("--version",), ("-V",), ("--help",), ("-h",)})
 _OBJECT: Final = re.compile(r"\s*[\[{][\s\[{]*\"")  # JSON to be sent; no program takes an address that begins so
 _QUIET: Final = frozenset({"-s", "-S", "-sS", "-f", "-L", "-fsSL", "-sL", "-i", "-v"})
@@ -81,9 +86,10 @@ class Connecting:
         if call.name == "socat" and any(item.lower().startswith(("exec:", "system:")) for item in call.arguments):
             self._site.report("shell-reverse-shell", call.command, "socat joins a program to a connection")
         self._remember_output(call, program)
-        asked = [item for item in call.operands if "://" in item or HOLE in item or host_of(item, HOLE).name != "*"]
-        misled = [item for item in call.arguments if item.startswith(_MISLEADING)]
-        self._site.requests.append((call.command.start, call.command.end, tuple(asked + misled)))
+        asked = _addresses(call, program)
+        misleading = _MISLEADING_WGET if call.name.startswith("wget") else _MISLEADING
+        misled = [item for item in call.arguments if item.startswith(misleading)]
+        self._site.requests.append((call.command.start, call.command.end, (*asked, *misled)))
         return frozenset({"download"}) if program.get("download") else _NOTHING
 
     def _hidden(self, call: Call, hosts: list[Host], fed: Known | None) -> None:
@@ -160,25 +166,44 @@ class Connecting:
         )
 
     def _remember_output(self, call: Call, program: dict[str, Any]) -> None:
-        url = first_url(call)
+        urls = _addresses(call, program) or [""]
+        url = urls[0]
         at = call.after("--output-dir")
         folder = f"{call.arguments[at].rstrip('/')}/" if at is not None else ""
         joined = _CLUSTERS.get(call.name)  # ``-fsSLo file``
         clusters = [item for item in call.arguments if joined and joined.fullmatch(item)]
         for option in (*program.get("output", ()), *clusters):
             if (at := call.after(option)) is not None and call.arguments[at] != "-" and at < len(call.words):
-                self._site.files.downloaded(folder + self._site.name(call.arguments[at], call.words[at]), url)
+                self._downloaded(folder + self._site.name(call.arguments[at], call.words[at]), url)
         for argument in call.arguments:
             for option in program.get("output", ()):
                 glued = option + ("=" if option.startswith("--") else "")
                 if argument.startswith(glued) and len(argument) > len(glued):
-                    self._site.files.downloaded(folder + argument[len(glued) :], url)
+                    self._downloaded(folder + argument[len(glued) :], url)
         if program.get("target") and call.operands:
-            self._site.files.downloaded(call.operands[-1], url)
+            self._downloaded(call.operands[-1], url)
         named = call.name == "wget" or any(map(_REMOTE_NAME.fullmatch, call.arguments))
-        name = url.partition("?")[0].rpartition("/")[2] if named else ""
-        if name and folder + name not in self._site.files.urls:
-            self._site.files.downloaded(folder + name, url)
+        for url in urls if named else ():
+            name = url.partition("?")[0].rpartition("/")[2]
+            if name and folder + name not in self._site.files.urls:
+                self._downloaded(folder + name, url)
+
+    def _downloaded(self, name: str, url: str) -> None:
+        self._site.files.downloaded(name, url, asked=not self._site.defining)
+
+
+def _addresses(call: Call, program: dict[str, Any]) -> list[str]:
+    """What is asked for: every operand that is an address, also one that only stands where an address does."""
+    fetches = call.name in {"curl", "wget", "wget2"}
+    outputs, joined = program.get("output", ()), _CLUSTERS.get(call.name)
+    found: list[str] = []
+    for before, item in pairwise(("-s", *call.arguments)):
+        if item.startswith("-") or before in outputs or (joined and joined.fullmatch(before)):
+            continue
+        here = fetches and (not before.startswith("-") or _PLAIN.fullmatch(before)) and not _NAME.fullmatch(item)
+        if "://" in item or HOLE in item or host_of(item, HOLE).name != "*" or (here and found):
+            found.append(item)
+    return found
 
 
 def _is_cut_off(call: Call) -> bool:

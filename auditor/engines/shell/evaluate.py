@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Final
 
 from skillkeep.auditor.engines.shell.expansions import expanded
 from skillkeep.auditor.engines.shell.model import Command, Pipeline, Script, Substitution, Variable, Word
+from skillkeep.auditor.engines.shell.parameters import ALL_PARAMETERS, Given, Parameters
 from skillkeep.auditor.engines.shell.printing import DECODING, echoed, filtered
 from skillkeep.auditor.engines.tables import secrets
 from skillkeep.auditor.engines.values import HOLE
@@ -23,9 +24,13 @@ _MAX_TEXT: Final = 1 << 18
 _MAX_STEPS: Final = 200_000
 _MOST_PIPELINES: Final = 32
 _MOST_ARGUMENTS: Final = 64
+_READ: Final = -2  # stands for the places that read a variable
+_READING: Final = frozenset(
+    {"awk", "cat", "compgen", "cut", "declare", "grep", "head", "jq", "sed", "shuf", "tail", "tr"}
+)
+_MOST_PLACES: Final = 12  # that set one variable
 _ESCAPED: Final = re.compile(r"(?:\\x[2-7][0-9a-fA-F]|\\0?[01][0-7]{2}){4}")  # of letters, which need none
 _SET: Final = {"IFS": " ", "SHELL": "/bin/sh", "BASH": "/bin/bash"}
-_FIRST_NINE: Final = "123456789"
 _SILENT: Final = frozenset({"exit", "return", "true", "false", ":"})
 _HOMES: Final = frozenset({"HOME", "USERPROFILE"})
 
@@ -51,7 +56,10 @@ class Scope:
     aliases: dict[str, str] = field(default_factory=dict)
     steps: int = 0
     content: Callable[[str, Word], str | None] | None = None  # of a file, by its name
-    _positional: dict[str, tuple[str, frozenset[str]]] = field(default_factory=dict)
+    kept: dict[str, dict[int, str]] = field(default_factory=dict)  # each variable's last text by the place that sets it
+    outside: set[str] = field(default_factory=set)  # variables that hold what the script's caller gives, or reads
+    body: tuple[int, int] = (0, 0)  # of the function that is judged
+    parameters: Parameters = field(default_factory=Parameters)
 
     @property
     def exhausted(self) -> bool:
@@ -97,6 +105,8 @@ class Scope:
             value = self.texts.get(name[:-3])
         if variable.operator:
             return self._changed(variable, value)
+        if value == "" and variable.default is not None and name in self.own:
+            return self.text(variable.default)
         if value is not None:
             return value
         if name in _HOMES:
@@ -108,6 +118,8 @@ class Scope:
     def _changed(self, variable: Variable, value: str | None) -> str:
         if variable.operator == "!":
             return self.texts.get(value, HOLE) if value is not None else HOLE
+        if variable.name in ALL_PARAMETERS:
+            return self._slice(variable)
         if value is None:
             value = "/" if variable.name in {"PATH", "HOME", "PWD", "SHELL"} and self._is_first(variable) else None
             return value or HOLE
@@ -116,6 +128,19 @@ class Scope:
         operands = [self.text(operand) for operand in variable.operands]
         changed = expanded(value, variable.operator, operands) if HOLE not in "".join(operands) else None
         return HOLE if changed is None else changed
+
+    def _slice(self, variable: Variable) -> str:
+        """``${@:2}``."""
+        part = self.parameters.part(variable.operator, [self.text(each) for each in variable.operands])
+        return HOLE if part is None else " ".join(text for text, _ in part)
+
+    def arguments(self, word: Word) -> list[str] | None:
+        """The words that ``"$@"`` or ``"${@:2}"`` becomes where the caller is known."""
+        piece = word.only
+        if not isinstance(piece, Variable) or piece.name not in ALL_PARAMETERS or piece.default is not None:
+            return None
+        part = self.parameters.part(piece.operator, [self.text(each) for each in piece.operands])
+        return None if part is None else [text for text, _ in part]
 
     def _is_first(self, variable: Variable) -> bool:
         """``${PATH:0:1}``: a slash on every machine."""
@@ -126,6 +151,13 @@ class Scope:
         text = self.text(word)
         if appended:
             text = self.texts.get(name, "") + text
+        if appended or word.start in self.kept.setdefault(name, {}) or len(self.kept[name]) < _MOST_PLACES:
+            self.kept[name][-1 if appended else word.start] = text
+        first = word.pieces[0] if word.pieces else None
+        if not appended:
+            self.outside.discard(name)
+            given = self.is_given(first.name) if isinstance(first, Variable) else _is_read(first)
+            self.outside.update([name] if given else ())
         self.own.add(name)
         self.several.pop(name, None)
         self.texts[name] = text if len(text) <= _MAX_TEXT else HOLE
@@ -134,36 +166,67 @@ class Scope:
         if word.literal is None and self.was_decoded(word):
             self.decoded.add(name)
 
+    def local(self, name: str) -> None:
+        """A function's own variable: what stands outside of its body sets another one."""
+        first, last = self.body
+        kept = self.kept.get(name, {})
+        self.kept[name] = {place: text for place, text in kept.items() if first <= place < last}
+
+    def earlier(self, name: str) -> list[str]:
+        """The other texts of a variable, by the places that set it: it depends on conditions which one was last."""
+        last = self.texts.get(name)
+        return list(dict.fromkeys(text for text in self.kept.get(name, {}).values() if text != last))
+
+    def is_given(self, name: str) -> bool:
+        """True for a variable whose text the script's caller gives, or that is read from somewhere."""
+        positional = name.isdecimal() or name in ALL_PARAMETERS
+        return name in self.outside or (positional and name != "0" and self.parameters.given is None)
+
     def forget(self, name: str, labels: frozenset[str] = _NOTHING, several: Sequence[str] = ()) -> None:
         """A variable set by ``read`` or a loop with `several` values; `labels` of what it can hold."""
         self.own.add(name)
         self.several.pop(name, None)
-        if several:
+        if not several:
+            self.outside.add(name)
+            self.kept.setdefault(name, {})[_READ] = HOLE
+        else:
             self.several[name] = tuple(several[:_MOST_ARGUMENTS])
         self.texts[name] = HOLE
         if labels:
             self.labels[name] = self.labels.get(name, _NOTHING) | labels
 
     @contextmanager
-    def called_with(self, arguments: list[tuple[str, frozenset[str]]]) -> Iterator[None]:
-        """``$1``, ``$2`` … are `arguments` (texts with their labels) inside."""
-        given = {str(number): each for number, each in enumerate(arguments[:_MOST_ARGUMENTS], 1)}
-        joined = " ".join(text for text, _ in arguments[:_MOST_ARGUMENTS])
-        flowing = _NOTHING.union(*(labels for _, labels in arguments))
-        given["@"] = given["*"] = (joined, flowing)
-        before = self._positional
-        self._bind(before, dict.fromkeys(_FIRST_NINE, ("", _NOTHING)) | given)
+    def called_with(self, arguments: Sequence[Given] | None, moving: tuple[int, int] | None = None) -> Iterator[None]:
+        """``$1``, ``$2`` … are `arguments` inside, or nobody knows; see `Parameters` for `moving`."""
+        before, self.parameters = self.parameters, Parameters(moving=moving)
+        kept = {name: self.kept.pop(name) for name in before.named() if name in self.kept}
+        self._bind(before.named(), self.parameters.bound(arguments))
         yield
-        self._bind(self._positional, before)
+        for name in self.parameters.named():
+            self.kept.pop(name, None)
+        self._bind(self.parameters.named(), before.named())
+        self.kept |= kept
+        self.parameters = before
 
-    def _bind(self, old: dict[str, tuple[str, frozenset[str]]], new: dict[str, tuple[str, frozenset[str]]]) -> None:
+    def set_arguments(self, arguments: Sequence[Given]) -> None:
+        """``set -- …``; by what stood there before where that is not always reached."""
+        before = self.parameters.named()
+        self._bind(before, self.parameters.bound(arguments))
+        for name in self.parameters.named():
+            self.kept.setdefault(name, {})[0] = before[name][0] if name in before else HOLE
+
+    def shift(self, count: str) -> None:
+        """``shift 2``."""
+        before = self.parameters.named()
+        self._bind(before, self.parameters.shifted(count))
+
+    def _bind(self, old: Mapping[str, Given], new: Mapping[str, Given]) -> None:
         for name in old.keys() - new.keys():
             del self.texts[name], self.labels[name]
             self.own.discard(name)
         for name, (text, labels) in new.items():
             self.texts[name], self.labels[name] = text, labels
             self.own.add(name)
-        self._positional = new
 
     def split(self, text: str) -> list[str]:
         """The words that an unquoted expansion to `text` becomes."""
@@ -251,3 +314,11 @@ class Scope:
         if text is None:
             return None
         return Known(text, known.decoded or (name in DECODING and text.strip() != known.text.strip()))
+
+
+def _is_read(piece: str | Variable | Substitution | None) -> bool:
+    """True for ``$(sed -n 2p names.txt)``: what stands in a file, or among the shell's own names."""
+    if not isinstance(piece, Substitution):
+        return False
+    commands = [command for pipeline in piece.script.pipelines for command in pipeline.commands]
+    return any(command.words and command.words[0].literal in _READING for command in commands)

@@ -39,13 +39,14 @@ _CONTEXTS: Final[dict[str, Context | None]] = {
     "text": Context.TEXT,
 }
 _WRITTEN_DOWN: Final = frozenset({Context.PYTHON, Context.JAVASCRIPT})  # its own engine sees what runs its input
+_BY_NAME: Final = frozenset({Context.SHELL, Context.POWERSHELL})  # a file's name starts it
 _KEYWORDS: Final = frozenset({"case", "do", "done", "elif", "else", "esac", "fi", "for", "if", "then", "while"})
 _STANDARD_INPUT: Final = frozenset({"-", "/dev/stdin", "/proc/self/fd/0", "/dev/fd/0"})
 _BLANK: Final = HOLE + " \t\n\"'"
 _ORIGINS: Final = frozenset({"download", "decoded"})
 _INSTALLING: Final = frozenset({"dpkg", "rpm", "installer", "msiexec", "apt", "apt-get", "dnf", "yum"})
 _PUBLIC_KEY: Final = re.compile(r"(?:~|/home/[\w.-]+|/root|/Users/[\w.-]+)/\.ssh/[\w*.-]+\.pub")
-_UNKNOWN: Final = "NOT_KNOWN"  # the variable that stands for what is not known in a text handed back
+_UNKNOWN: Final = "NOT_KNOWN"  # stands for what is not known in a text handed back
 _PROGRAM: Final = re.compile(r"[^\W_][\w.+-]*|[\w+-][\w.+-]*[^\W_][\w.+-]*")
 _LONGEST_NAME: Final = 255  # of a file; the pattern is quadratic
 _COMMANDS: Final = re.compile(r"^[^\w\n]*\w[^\n]*[|;&]|\$\(|`", re.MULTILINE)
@@ -75,6 +76,7 @@ class Execution:
         ):
             return
         self._commands(call, labels)
+        self._running.carried(call, self._table)
         if call.name in self._table["programmed"]:
             self._programmed(call, self._table["programmed"][call.name], labels, before, printed)
         if call.name == "eval":
@@ -137,8 +139,8 @@ class Execution:
             if not value:
                 continue
             named = True
-            if value in _STANDARD_INPUT and call.command.heredoc is not None:
-                self._code(call, call.command.heredoc, self._site.scope.text(call.command.heredoc), context, labels)
+            if value in _STANDARD_INPUT and (fed := call.command.heredoc) is not None:
+                self._code(call, fed, self._site.scope.text(fed), context, labels)
             elif value in _STANDARD_INPUT and before:
                 self._piped(call, context, labels, before, printed)
             elif isinstance(word.only, Substitution):
@@ -186,7 +188,8 @@ class Execution:
 
     def fed_function(self, call: Call, labels: frozenset[str], before: list[Call]) -> None:
         """A function of the script that is fed something, where the script holds a shell that runs its input."""
-        if before and self._site.bare_interpreter and labels & {"download", "decoded"}:
+        unread = labels & {"download", "decoded"} or any(map(data_files, before))
+        if before and self._site.bare_interpreter and unread:
             self._running.unknown(call, labels, "shell-dynamic-command", f"{call.name} runs what it is fed")
 
     def _program(self, call: Call) -> None:
@@ -198,15 +201,15 @@ class Execution:
             self._substituted(call, first, first.only)
         elif first.literal is None and isinstance(first.only, Variable):
             whole = first.only.name.partition("[")[0]
+            self._site.named_by(whole, known=HOLE not in call.name)
             held = self._site.scope.labels.get(whole, frozenset()) & {"download", "decoded"}
             if held and not call.prefixes:
                 self._running.unknown(call, held, "shell-dynamic-command", f"what ${first.only.name} holds is run")
             elif first.only.name == _UNKNOWN:
                 self._site.report("shell-dynamic-command", call.command, "the command is made at run time")
         name = call.name
-        if name in self._site.programs or name in self._builtins or name in self._site.functions:
-            return
-        if len(name) <= _LONGEST_NAME and _PROGRAM.fullmatch(name):
+        known = name in self._site.programs or name in self._builtins or name in self._site.functions
+        if not known and len(name) <= _LONGEST_NAME and _PROGRAM.fullmatch(name):
             self._site.programs.add(name)
             self._site.capability("binary", name, call.command)
 
@@ -214,7 +217,7 @@ class Execution:
         commands = [command for pipeline in piece.script.pipelines for command in pipeline.commands]
         names = [self._site.scope.text(command.words[0]) for command in commands if command.words]
         marked = self._site.segment.text[first.start - 1 : first.start] == "!"  # an agent's command, judged inside
-        marked = marked or is_in_prose(self._site.segment.text, first.start)
+        marked |= is_in_prose(self._site.segment.text, first.start)
         marked = marked or _LEFT_OUT.match(self._site.segment.text, first.start) is not None
         marked = marked or is_sum(self._site.segment.text, first.start, first.end, call.command.end)
         if marked or (names and names[0] in self._table["safe_command"]):
@@ -225,8 +228,8 @@ class Execution:
         if known is not None:
             if known.decoded:
                 self._site.report("shell-decoded-execution", call.command, "the name of the command is hidden")
-            rest = self._site.segment.text[first.end : call.command.end]
-            self._site.derive(known.text.rstrip("\n") + rest, Context.SHELL, call.command, "substitution")
+            whole = known.text.rstrip("\n") + self._site.segment.text[first.end : call.command.end]
+            self._site.derive(whole, Context.SHELL, call.command, "substitution")
             return
         said = self._site.segment.text[first.start : first.end]
         told = _COMMAND_LIKE.search(said) and not _PLACEHOLDERS.fullmatch(said)
@@ -234,10 +237,10 @@ class Execution:
         if alone and _NO_FILE.fullmatch(said):
             return
         plain = bool(_SHOWN_FILE.fullmatch(said)) or not _COMMAND_LIKE.search(f"`{said[2:]}")
-        named = alone and said[:2] == "$(" and plain  # a page tells what to write
-        severity = None if (said[:1] != "`" or told) and not named else Severity.WARN
-        message = "the output of a command is run as a command"
-        self._site.report("shell-substituted-command", call.command, message, severity=severity)
+        shown = alone and said[:2] == "$(" and plain  # a page tells what to write
+        severity = None if (said[:1] != "`" or told) and not shown else Severity.WARN
+        said = "the output of a command is run as a command"
+        self._site.report("shell-substituted-command", call.command, said, severity=severity)
 
     def _interpret(
         self,
@@ -254,8 +257,8 @@ class Execution:
             if given == "-" and before and context is Context.POWERSHELL:
                 self._piped(call, context, labels, before, printed)
                 return
-            head = interpreter.get("head", "")
-            self._code(call, call.words[code] if code < len(call.words) else None, head + given, context, labels)
+            word = call.words[code] if code < len(call.words) else None
+            self._code(call, word, interpreter.get("head", "") + given, context, labels)
             return
         if call.has("-EncodedCommand", "-enc", "-e") and interpreter["language"] == "powershell":
             self._site.report("shell-decoded-execution", call.command, f"{call.name} runs an encoded command")
@@ -277,9 +280,8 @@ class Execution:
             return
         decoded = word is not None and self._site.scope.was_decoded(word)
         if not text.strip(_BLANK):
-            self._running.unknown(
-                call, labels, "shell-dynamic-command", f"{call.name} runs text that is made at run time"
-            )
+            said = f"{call.name} runs text that is made at run time"
+            self._running.unknown(call, labels, "shell-dynamic-command", said)
             return
         made = word is not None and any(isinstance(piece, Substitution) for piece in word.pieces)
         reads_data = word is not None and not made and context in _WRITTEN_DOWN
@@ -288,7 +290,7 @@ class Execution:
         filled = word is not None and holds_download(self._site, word, text)
         if filled or ("download" in labels and made):
             self._running.downloaded(call)
-        elif context is Context.SHELL and self._site.files.labels:
+        elif context in _BY_NAME and self._site.files.labels:
             for name in _SEPARATORS.split(text):
                 self._running.run(call, name)
         if context is Context.PYTHON:
@@ -302,8 +304,7 @@ class Execution:
             if printed.decoded:
                 self._site.report("shell-decoded-execution", call.command, f"{call.name} runs a text that was hidden")
             self._hand_on(printed.text, context, call, f"| {call.name}")
-            return
-        if "download" in labels:
+        elif "download" in labels:
             self._running.downloaded(call, before)
         elif "decoded" in labels:
             self._site.report("shell-decoded-execution", call.command, f"a decoder's output is piped into {call.name}")
@@ -355,8 +356,8 @@ class Execution:
             self._site.derive(known.text, Context.SHELL, call.command, call.name)
             return
         labels = self._inner(piece.script)
-        known_lines = call.name in self._table["sources"] and self._settings.prints_dotenv(piece.script)
-        severity = Severity.WARN if known_lines or self._settings.prints(piece.script, labels) else None
+        lines = call.name in self._table["sources"] and self._settings.prints_dotenv(piece.script)
+        severity = Severity.WARN if lines or self._settings.prints(piece.script, labels) else None
         message = f"{call.name} runs a command's output"
         self._running.unknown(call, labels, "shell-dynamic-command", message, word, severity)
 
@@ -388,9 +389,8 @@ class Execution:
         if HOLE in text:
             known = self._settings.is_printed(call, labels) or self._settings.is_weak(call, text)
             severity = Severity.WARN if known else None
-            self._running.unknown(
-                call, labels, "shell-eval", "eval runs text that is made at run time", severity=severity
-            )
+            said = "eval runs text that is made at run time"
+            self._running.unknown(call, labels, "shell-eval", said, severity=severity)
 
 
 def _is_own_public_key(before: Sequence[Call]) -> bool:

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Container
+from collections.abc import Container, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+
+from skillkeep.auditor.engines.values import HOLE
 
 __all__ = ["Files"]
 
 _NOTHING: frozenset[str] = frozenset()
 _ORIGINS = frozenset({"download", "decoded"})
+_SCRIPT = re.compile(r"/|\.(?:sh|bash|py|js|mjs|pl|rb|php|lua|ps1|exe|bin|run)$")  # and no program's bare name
+_SHARED = frozenset({"/", "/usr", "/usr/local"})  # hold more than one archive's programs
+_RELATIVE = re.compile(r"(?!\.\.)[\w.@-][\w./@-]{0,250}")  # and no data behind a script's end
 _BELOW_HERE = re.compile(r"\.?[\w-][\w.-]*/|\./")
 
 
@@ -20,7 +26,8 @@ class Files:
     `folders` are those the script changes into, so that ``cd /tmp`` makes ``a`` and ``/tmp/a`` the same. `unpacked` are
     folders with the content of a downloaded archive, and its address, `hidden` those of a decoded one; `programs` are
     copies of interpreters under other names; `private` are the labels of files that hold what is the user's; `handed`
-    are those of open descriptors.
+    are those of open descriptors; `unasked` are downloads of functions that nobody has called yet;
+    `cut` are files that hold a part of another one, which is no program by its name.
     """
 
     urls: dict[str, str] = field(default_factory=dict)
@@ -31,9 +38,40 @@ class Files:
     programs: dict[str, str] = field(default_factory=dict)
     private: dict[str, frozenset[str]] = field(default_factory=dict)
     handed: frozenset[str] = _NOTHING
+    unasked: set[str] = field(default_factory=set)
+    cut: dict[str, str] = field(default_factory=dict)
 
-    def downloaded(self, name: str, url: str) -> None:
-        """`name` now holds what `url` answered."""
+    @property
+    def any(self) -> bool:
+        """Whether the script has filled a file at all."""
+        return bool(self.labels or self.unpacked or self.hidden or self.cut)
+
+    def known(self, others: Iterable[Files]) -> None:
+        """Take on what scripts have filled of which this text is a part."""
+        for other in others:
+            self.labels |= other.labels
+            self.urls |= other.urls
+            self.folders += other.folders
+            self.unpacked |= {folder: url for folder, url in other.unpacked.items() if folder not in _SHARED}
+            self.hidden |= other.hidden
+            self.programs |= other.programs
+            self.cut |= other.cut
+
+    @contextmanager
+    def tried(self) -> Iterator[None]:
+        """What is filled inside only may be, and is forgotten behind it."""
+        urls, labels, unasked = dict(self.urls), dict(self.labels), set(self.unasked)
+        self.unasked.update(urls)
+        yield
+        self.urls, self.labels, self.unasked = urls, labels, unasked
+
+    def downloaded(self, name: str, url: str, *, asked: bool = True) -> None:
+        """`name` now holds what `url` answered, or what an earlier one did; not `asked` in a body nobody has called."""
+        key = name.removeprefix("./")
+        earlier = "" if key in self.unasked else self.urls.get(key, "")
+        (self.unasked.discard if asked else self.unasked.add)(key)
+        if earlier and url not in earlier.split(" "):
+            url = f"{earlier} {url or HOLE}"  # one of them, whichever answered
         self.filled(name, frozenset({"download"}), url)
 
     def filled(self, name: str, labels: frozenset[str], url: str = "") -> None:
@@ -72,11 +110,20 @@ class Files:
 
     def unpacked_in(self, name: str) -> str | None:
         """The address of the archive that the file called `name` came out of, or None."""
-        return next((url for folder, url in self.unpacked.items() if _is_below(folder, name)), None)
+        names = self._called(name)
+        return next(
+            (url for folder, url in self.unpacked.items() if any(_is_below(folder, each) for each in names)), None
+        )
 
     def hidden_in(self, name: str) -> bool:
         """Whether the file called `name` came out of an archive that a decoder made."""
-        return any(_is_below(folder, name) for folder in self.hidden)
+        return any(_is_below(folder, each) for folder in self.hidden for each in self._called(name))
+
+    def _called(self, name: str) -> list[str]:
+        """The file as it is called from here, and from where the script was before it changed into a folder."""
+        if not _SCRIPT.search(name) or not _RELATIVE.fullmatch(name):
+            return [name]
+        return [name, *(f"{folder}/{name.removeprefix('./')}" for folder in self.folders)]
 
     def of(self, name: str) -> frozenset[str]:
         """The labels of the file's content."""

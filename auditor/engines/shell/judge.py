@@ -3,35 +3,47 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Final
 
 from skillkeep.auditor.engines.interface import Context
 from skillkeep.auditor.engines.shell.acting import Acting, only_looks
 from skillkeep.auditor.engines.shell.braces import braced
-from skillkeep.auditor.engines.shell.calls import calls_of, program_name
+from skillkeep.auditor.engines.shell.callers import Callers
+from skillkeep.auditor.engines.shell.calls import calls_of, elements, program_name
+from skillkeep.auditor.engines.shell.earlier import ways
 from skillkeep.auditor.engines.shell.evaluate import HOLE, OWN_VARIABLE
 from skillkeep.auditor.engines.shell.execution import Execution
 from skillkeep.auditor.engines.shell.lookup import lookup
 from skillkeep.auditor.engines.shell.model import Command, Pipeline, Script, Substitution, Variable, Word
 from skillkeep.auditor.engines.shell.narrowing import narrows, takes_jobs_out
+from skillkeep.auditor.engines.shell.parameters import Given
 from skillkeep.auditor.engines.shell.putting import puts
 from skillkeep.auditor.engines.shell.reach import Reach
+from skillkeep.auditor.engines.shell.remembering import remember
 from skillkeep.auditor.engines.shell.set_first import set_first
 from skillkeep.auditor.engines.shell.site import Call, ShellSite
 from skillkeep.auditor.engines.tables import secrets, subject_of
 
-__all__ = ["Judge"]
+__all__ = ["Judge", "Told"]
+
+Told = tuple[str, str, Sequence[Callable[[], None]]]
+"""A function that its own script calls: the script's path, its name, and the ways to report what else it could do."""
 
 _NOTHING: Final[frozenset[str]] = frozenset()
-_POSITIONAL: Final = ("@", "*", "1", "2", "3")
 _LONGEST_EVALUATED: Final = 32  # commands whose output is worked out; longer pipelines are followed by labels
 _DECLARING: Final = frozenset({"declare", "export", "local", "readonly", "typeset"})
+_LOCAL: Final = frozenset({"declare", "local", "typeset"})
 _MOST_CALLS: Final = 300  # of the script's own functions, judged again with their arguments
 _DEEPEST_CALL: Final = 4
+_MOST_SHIFTS: Final = 3
+_MOST_SHIFTED: Final = 9
+_RUNNING: Final = frozenset(
+    {"shell-eval", "shell-dynamic-command", "shell-decoded-execution", "shell-download-execution"}
+)
 _NO_PATH: Final = re.compile(r"[\w:+,%-]{0,60}")
-_PRINTING: Final = frozenset({"echo", "printf", "test", "[", "exit", "return", "shift", "local", "break", "continue"})
+_PRINTING: Final = frozenset({"echo", "printf", "test", "[", "exit", "return", "break", "continue"})
 _TELLING: Final = re.compile(r"[/|$;`~]|[A-Za-z0-9+=]{12}")  # a path, an address, a command or a payload
 
 
@@ -45,11 +57,11 @@ class Judge:
         self._reach = Reach(site, table)
         self._run_later = lookup().run_later
         self._telling = lookup().telling
+        self._evaluating = {"eval", *table["interpreters"]}
         self._reading = {*table["interpreters"], *table["sources"], *table["prefixes"], "cat", "tee"}
         self._acting = Acting(site.functions)
         self._called: dict[tuple[object, ...], frozenset[str]] = {}
-        self._untold: set[str] = set()  # functions of which a call was not judged
-        self._called_at: dict[str, set[int]] = {}
+        self._callers = Callers(site)
         self._depth = 0
         self._set_first: frozenset[str] = _NOTHING
 
@@ -57,17 +69,22 @@ class Judge:
         """Judge a script to its end: what its functions do with their arguments is told by those who call them."""
         self._set_first = set_first(script, self._site.segment.text)
         self.script(script)
+        for name in list(filter(self._acting.acts, self._callers.late())):
+            self._again(name)
         for name, reports in self._site.doubts.items():
-            if name in self._untold or not self._is_told(name):
+            if not self._callers.are_told(name):
                 for report in reports:
                     report()
+            elif reports and self._site.segment.anchor is None:
+                self._site.emit.notes.setdefault("told", []).append((self._site.segment.path, name, reports))
         self._site.made.finish()
 
-    def _is_told(self, name: str) -> bool:
-        """True when a function is named where it is defined, once, and where it is called, and nowhere else."""
-        places = self._called_at.get(name, ())
-        named = re.findall(rf"(?<![\w-]){re.escape(name)}(?![\w-])", self._site.segment.text)
-        return bool(places) and len(named) == 1 + len(places)
+    def _again(self, name: str) -> None:
+        """A function that somebody may still call (``trap``), with what the variables hold in the end."""
+        outer, self._site.defining = self._site.defining, name
+        with self._site.scope.called_with(None), self._callers.inside(name), self._site.files.tried():
+            self.script(self._site.functions[name])
+        self._site.defining = outer
 
     def script(self, script: Script, flowing: frozenset[str] = _NOTHING, before: Sequence[Call] = ()) -> frozenset[str]:
         """Judge every pipeline, fed with `flowing` by the calls `before`; the labels of what the script prints."""
@@ -124,20 +141,32 @@ class Judge:
         if not calls:
             return own | self._without_call(command, flowing, own)
         for call in calls:
-            if call.name in self._site.functions:
-                self._execution.fed_function(call, flowing | own, before)
-                own |= self._function(call, flowing, before)
-                continue
-            printed = self._site.scope.printed(feeding) if feeding is not None else None
-            self._execution.judge(call, flowing | own, before, printed)
-            own |= self._reach.judge(call, flowing | own, printed)
-            self._remember(call, flowing | own)
+            own |= self._call(call, flowing, own, before, feeding)
         self._site.scope.own.difference_update(passing)
         before.extend(calls)
         if command.redirects:
             self._fed(command, flowing | own, before)
             own |= self._reach.redirects(command, calls[0], flowing | own)
         return flowing | own
+
+    def _call(
+        self, call: Call, flowing: frozenset[str], own: frozenset[str], before: list[Call], feeding: Pipeline | None
+    ) -> frozenset[str]:
+        if call.name in self._site.functions:
+            self._execution.fed_function(call, flowing | own, before)
+            for each in ways(call, self._site.scope):
+                own |= self._function(each, flowing, before)
+            return own
+        for word in call.command.words if "env" in call.prefixes or "sudo" in call.prefixes else ():
+            name, _, value = self._site.scope.text(word).partition("=")
+            if value and word is not call.program:
+                self._loads(call.command, name, value, self._labels(word))
+        printed = self._site.scope.printed(feeding) if feeding is not None else None
+        for each in ways(call, self._site.scope) if call.name in self._evaluating else (call,):
+            self._execution.judge(each, flowing | own, before, printed)
+        own |= self._reach.judge(call, flowing | own, printed)
+        remember(call, self._site, flowing | own, [self._labels(word) for word in call.words])
+        return own
 
     def _without_call(self, command: Command, flowing: frozenset[str], own: frozenset[str]) -> frozenset[str]:
         if own and any(operator == "<" for operator, _ in command.redirects):
@@ -177,8 +206,10 @@ class Judge:
             outer, self._site.defining = self._site.defining, command.function
             early = self._set_first - self._site.scope.own
             self._site.scope.own |= early
-            self._site.printed_by[command.function] |= self.script(command.body)
+            with self._site.scope.called_with(None), self._callers.inside(command.function, command):
+                self._site.printed_by[command.function] |= self.script(command.body)
             self._site.scope.own -= early
+            self._callers.look(command.function)
             self._site.defining = outer
             return _NOTHING
         own = self._words(command, flowing, before)
@@ -217,32 +248,52 @@ class Judge:
     def _function(self, call: Call, flowing: frozenset[str], before: list[Call]) -> frozenset[str]:
         """A function of the script: judged again with these arguments when they tell something."""
         known = self._site.printed_by.get(call.name)
-        self._called_at.setdefault(call.name, set()).add(call.command.start)
-        arguments = [(text, self._labels(word)) for text, word in zip(call.arguments, call.words, strict=False)]
+        self._callers.met(call)
+        arguments: list[Given] = []
+        for text, word in zip(call.arguments, call.words, strict=False):
+            texts = elements(word, self._site.scope) or [text]
+            arguments += [(each, self._labels(word)) for each in texts]
         given, body = call.command.heredoc, self._site.functions[call.name]
-        key = (call.name, flowing, given.start if given is not None else -1, *arguments)
+        changed = self._callers.changed(call.name)
+        key = (call.name, flowing, given.start if given is not None else -1, changed, *arguments)
         telling = known is None or given is not None or call.name in self._site.doubts
         telling = telling or self._tells(call.name, flowing, arguments)
         if key in self._called or not telling:
             return self._called.get(key) or known or _NOTHING
         if self._depth >= _DEEPEST_CALL or len(self._called) >= _MOST_CALLS:
-            self._untold.add(call.name)
+            self._callers.untold.add(call.name)
             return known or _NOTHING
         self._called[key] = known or _NOTHING
         self._depth += 1
         outer, self._site.defining = self._site.defining, ""
-        with self._site.scope.called_with(arguments), self._handed_down(body, given):
-            printed = self.script(body, flowing, before)
+        with self._handed_down(body, given), self._callers.inside(call.name):
+            with self._site.scope.called_with(arguments):
+                printed = self.script(body, flowing, before)
+                shifts = self._site.scope.parameters.shifts
+            if shifts and call.name in self._site.doubts:
+                self._moved(call.name, arguments, shifts, flowing)
         self._site.defining = outer
         self._depth -= 1
         self._site.printed_by[call.name] = (known or _NOTHING) | (printed - flowing)
         self._called[key] = printed
         return printed
 
+    def _moved(self, name: str, arguments: list[Given], shifts: int, flowing: frozenset[str]) -> None:
+        """What the function runs when one `shift` of it is made as often as it can be, or none: see `Parameters`."""
+        if shifts > _MOST_SHIFTS or len(arguments) > _MOST_SHIFTED:
+            self._callers.untold.add(name)
+            return
+        only, self._site.only = self._site.only, self._site.only & _RUNNING or _RUNNING
+        for moving in [(1, 0), *((at, count) for at in range(shifts + 1) for count in range(1, len(arguments)))]:
+            with self._site.scope.called_with(arguments, moving), self._site.files.tried():
+                self.script(self._site.functions[name], flowing)
+        self._site.only = only
+
     def _tells(self, name: str, flowing: frozenset[str], arguments: list[tuple[str, frozenset[str]]]) -> bool:
         """True when what the function is given can change what it does."""
-        given = flowing or any(labels or _TELLING.search(text) for text, labels in arguments)
-        return bool(given) and self._acting.acts(name)
+        find = self._site.files.find
+        given = flowing or any(labels or _TELLING.search(text) or find(text) for text, labels in arguments)
+        return bool(given or self._callers.changed(name)) and self._acting.acts(name)
 
     def _words(self, command: Command, flowing: frozenset[str], before: list[Call]) -> frozenset[str]:
         labels = _NOTHING
@@ -275,6 +326,8 @@ class Judge:
         scope = self._site.scope
         name = variable.name
         inner = self._word(variable.default) if variable.default is not None else _NOTHING
+        if variable.default is not None and variable.assigns and name in scope.own and not scope.texts.get(name):
+            scope.assign(name, variable.default, inner, appended=False)
         for operand in variable.operands:
             inner |= self._word(operand)
         whole = name.partition("[")[0]
@@ -288,12 +341,23 @@ class Judge:
 
     def _assignments(self, command: Command) -> None:
         scope = self._site.scope
+        local = bool(command.words) and command.words[0].literal in _LOCAL
         for name, value, appended in command.assignments:
+            if local:
+                scope.local(name)
             labels = self._word(value)
+            if local and any(word.literal == "-n" for word in command.words):
+                scope.forget(name, labels)  # stands for another variable
+                continue
             scope.assign(name, value, labels, appended=appended)
-            self._reach.preloaded(command, name, scope.text(value), labels)
-            if name in self._run_later:
-                self._site.derive(scope.text(value).replace(HOLE, OWN_VARIABLE), Context.SHELL, command, name)
+            self._site.keep_name(name, value)
+            self._loads(command, name, scope.text(value), labels)
+
+    def _loads(self, command: Command, name: str, value: str, labels: frozenset[str]) -> None:
+        """``PAGER=./show man ls``: what the variable `name` has programs run or take in."""
+        self._reach.preloaded(command, name, value, labels)
+        if name in self._run_later:
+            self._site.derive(value.replace(HOLE, OWN_VARIABLE), Context.SHELL, command, name)
 
     def _passing(self, command: Command) -> list[str]:
         """Names of secrets that are set for one command alone (``TOKEN=x true``): behind it they are the user's."""
@@ -302,41 +366,16 @@ class Judge:
         own = self._site.scope.own
         return [name for name, *_ in command.assignments if secrets().variable(name) and name not in own]
 
-    def _remember(self, call: Call, flowing: frozenset[str]) -> None:
-        """What a builtin leaves behind: variables read, names for commands, commands for later."""
-        scope = self._site.scope
-        if "coproc" in call.prefixes:
-            self._site.files.handed |= flowing
-        if names := _set_by(call, flowing):
-            for name in names:
-                scope.forget(name, flowing)
-        elif call.name == "printf" and call.arguments[:1] == ("-v",) and len(call.arguments) > 2:
-            known = scope.printed(
-                Pipeline([Command(0, 0, [Word(0, 0, ["printf"], literal="printf"), *call.words[2:]])])
-            )
-            text = known.text if known is not None else HOLE
-            scope.assign(call.arguments[1], Word(0, 0, [text], literal=text), _NOTHING, appended=False)
-        elif call.name == "ARG":  # of a Dockerfile, with its default
-            for argument in call.arguments:
-                name, sign, value = argument.partition("=")
-                if sign and name.isidentifier():
-                    scope.assign(name, Word(0, 0, [value], literal=value), _NOTHING, appended=False)
-        elif call.name == "alias":
-            for argument in call.arguments:
-                name, _, value = argument.partition("=")
-                if value and HOLE not in value:
-                    scope.aliases[name] = value
-                    self._site.derive(value, Context.SHELL, call.command, "alias")
-        elif call.name == "trap" and call.arguments and " " in call.arguments[0]:
-            self._site.derive(call.arguments[0], Context.SHELL, call.command, "trap")
-
     def _loop(self, command: Command) -> None:
         loop = command.loop
         assert loop
         labels = _NOTHING
         for value in loop.values:
             labels |= self._word(value)
-        if len(loop.values) == 1 and "{" not in (loop.values[0].literal or ""):
+        given = [text for value in loop.values for text in self._site.scope.arguments(value) or ()]
+        if len(given) > 1:
+            self._site.scope.forget(loop.name, labels, given)
+        elif len(loop.values) == 1 and "{" not in (loop.values[0].literal or ""):
             self._site.scope.assign(loop.name, loop.values[0], labels, appended=False)
         else:
             self._site.scope.forget(loop.name, labels, [self._site.scope.text(value) for value in loop.values])
@@ -350,10 +389,3 @@ class Judge:
                 self._site.report(
                     "code-credential-file", value, message, subject=subject_of(what), severity=secrets().reading(what)
                 )
-
-
-def _set_by(call: Call, flowing: frozenset[str]) -> Sequence[str]:
-    """The variables that ``read`` and its like fill, or that ``set --`` fills from elsewhere."""
-    if call.name in {"read", "mapfile", "readarray"}:
-        return call.operands
-    return _POSITIONAL if flowing and call.name == "set" and "--" in call.arguments else ()

@@ -36,9 +36,13 @@ _MORE: Final = frozenset({"eval", "rm", "crontab", "launchctl", "alias", "trap",
 
 @dataclass(frozen=True)
 class Lookup:
-    """`telling`: commands that are judged one by one. `acting`: those whose arguments make a function matter."""
+    """`telling`: commands that are judged one by one. `acting`: those whose arguments make a function matter.
+
+    `carried`: those looked for behind a program that starts another one.
+    """
 
     telling: frozenset[str]
+    carried: frozenset[str]
     acting: frozenset[str]
     path_only: frozenset[str]
     collecting: frozenset[str]
@@ -57,6 +61,7 @@ def lookup() -> Lookup:
     data: dict[str, Any] = table("shell")
     return Lookup(
         telling=(_BUILTINS | CHANGING).union(*(data[kind] for kind in _TABLES)),
+        carried=frozenset().union(*(data[kind] for kind in ("network", "decoders", "credential_stores"))),
         acting=_MORE.union(*(data[kind] for kind in _ACTING)) - WRITING,
         path_only=frozenset(data["path_only"]),
         collecting=frozenset(data["collecting"]),

@@ -11,13 +11,14 @@ __all__ = ["Command", "Loop", "Pipeline", "Script", "Substitution", "Variable", 
 class Variable:
     """``$name`` or ``${name…}``. `default`: of ``${name:-default}``; else `operator` changes the value by `operands`.
 
-    An operator that is not followed is ``?``.
+    An operator that is not followed is ``?``. `assigns`: the default is kept in the variable (``:=``).
     """
 
     name: str
     operator: str = ""
     operands: tuple[Word, ...] = ()
     default: Word | None = None
+    assigns: bool = False
 
 
 @dataclass(slots=True)

@@ -10,7 +10,7 @@ from skillkeep.auditor.engines.shell.evaluate import HOLE
 from skillkeep.auditor.engines.shell.printing import PLAIN_NAME
 from skillkeep.auditor.engines.shell.site import Call
 
-__all__ = ["data_files", "is_completion", "is_in_prose", "is_own", "is_setting", "is_sum"]
+__all__ = ["cut_from", "data_files", "is_completion", "is_in_prose", "is_own", "is_setting", "is_sum"]
 
 _READERS: Final = frozenset({"cat", "head", "tail", "tac", "sed", "awk", "tr", "rev", "base64", "xxd", "strings", "dd"})
 _RUNNERS: Final = frozenset({"bash", "sh", "python", "python3", "node", "ruby"})
@@ -53,9 +53,14 @@ _SUM: Final = re.compile(r"[\s\d+*/%-]+\)\)")
 
 def data_files(call: Call) -> list[str]:
     """Files that hold no program by their names, of which `call` prints a part."""
-    if call.name not in _CUTTERS:
+    return cut_from([call.name, *call.operands])
+
+
+def cut_from(words: Sequence[str], copying: frozenset[str] = frozenset()) -> list[str]:
+    """The same of a command's words; programs of `copying` take them whole."""
+    if not words or (words[0] not in _CUTTERS and words[0] not in copying):
         return []
-    return [item for item in call.operands if _DATA_FILE.match(item)]
+    return [item for item in words[1:] if _DATA_FILE.match(item)]
 
 
 def is_setting(words: Sequence[str]) -> bool:

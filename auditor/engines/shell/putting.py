@@ -7,6 +7,7 @@ from typing import Final
 
 from skillkeep.auditor.engines.shell.evaluate import Scope
 from skillkeep.auditor.engines.shell.model import Command, Pipeline
+from skillkeep.auditor.engines.shell.outputs import cut_from
 from skillkeep.auditor.engines.shell.printing import echoed
 from skillkeep.auditor.engines.shell.site import Call, ShellSite
 
@@ -16,6 +17,7 @@ _PASSING: Final = frozenset({"cat", "tee", "sponge", "dd", "envsubst", "unexpand
 _TEES: Final = frozenset({"tee", "sponge"})
 _COPYING: Final = frozenset({"cp", "install"})
 _INPUT: Final = frozenset({"-", "/dev/stdin", "/proc/self/fd/0", "/dev/fd/0"})
+_MOVING: Final = frozenset({"cp", "mv", "ln", "install"})
 _MOST_COMMANDS: Final = 500
 
 
@@ -25,6 +27,7 @@ def puts(site: ShellSite, command: Command, calls: Sequence[Call], feeding: Pipe
                for operator, word in command.redirects if ">" in operator and not operator.endswith("&")
                for each in site.scope.each(word)]  # fmt: skip
     text = _printed(command, calls, feeding, site.scope) if targets else None
+    _cut(site, command, [name for name, _ in targets], calls, feeding)
     given = None
     for call in calls:
         named = _written_by(call, site)
@@ -37,6 +40,23 @@ def puts(site: ShellSite, command: Command, calls: Sequence[Call], feeding: Pipe
         return
     for name, appended in targets:
         site.made.put(name, text, command, appended=appended)
+
+
+def _cut(
+    site: ShellSite, command: Command, targets: Sequence[str], calls: Sequence[Call], feeding: Pipeline | None
+) -> None:
+    """``tail -n 1 notes.md > run.sh``, ``cp notes.md run.sh``: a part of a file that holds no program."""
+    for call in calls:
+        if call.name in _MOVING and len(call.operands) > 1 and call.words:
+            for item in cut_from([call.name, *call.operands[:-1]], _MOVING):
+                site.files.cut[site.name(call.operands[-1], call.words[-1]).removeprefix("./")] = item
+    named = [*targets, *(name for call in calls for name in _written_by(call, site))]
+    if not named:
+        return
+    commands = [*(feeding.commands if feeding is not None else ()), command]
+    data = [item for each in commands for item in cut_from([site.scope.text(word) for word in each.words])]
+    for name in named if data else ():
+        site.files.cut[name.removeprefix("./")] = data[0]
 
 
 def _written_by(call: Call, site: ShellSite) -> list[str]:

@@ -26,6 +26,7 @@ __all__ = ["Reach"]
 _NOTHING: Final[frozenset[str]] = frozenset()
 _ORIGINS: Final = frozenset({"download", "decoded"})
 _DECODING: Final = re.compile(r"\bdecode_base64\b|\bunpack\b")
+_FILES: Final = re.compile(r"[\s:=,]+|(?:^|(?<=\s))-r")  # ``-r./tool.js``, ``-javaagent:tool.jar``
 _OUT: Final = ("-out", "-o", "--output")
 _EXPORTED: Final = lazily(
     r"\b(?:export|declare|typeset|readonly|local)\b(?:\\\n|[^\n]){0,200}\bENV\b|\bset\b[^\n]{0,40}(?:-\w*a|allexport)"
@@ -95,7 +96,8 @@ class Reach:
         if name not in self._preloads or (name == "ENV" and not self._is_handed_on(command)):
             return
         self._site.made.run(value, Context.SHELL)
-        if value.startswith(self._passing) or self._site.files.of(value) or not labels.isdisjoint(_ORIGINS):
+        filled = any(each.startswith(self._passing) or self._site.files.of(each) for each in _FILES.split(value))
+        if filled or not labels.isdisjoint(_ORIGINS):
             self._site.report("code-persistence", command, f"{name} makes every program run {value[:80]}")
 
     def _is_handed_on(self, command: Command) -> bool:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from typing import Final
+from typing import Any, Final
 
 from skillkeep.auditor.engines.installers import is_installer
 from skillkeep.auditor.engines.interface import Context
 from skillkeep.auditor.engines.network import host_of
+from skillkeep.auditor.engines.shell.calls import carried
 from skillkeep.auditor.engines.shell.evaluate import HOLE
 from skillkeep.auditor.engines.shell.model import Command, Word
 from skillkeep.auditor.engines.shell.site import Call, ShellSite
@@ -27,6 +28,12 @@ _RUNS_LINES: Final = re.compile(  # awk's programs that do so
     r"\bsystem\s{0,20}\(\s{0,20}[$a-z]|"
     r"\$\w+\s{0,20}\|&?\s{0,20}(?:getline|\"\s{0,20}(?:/\w+)*/?(?:ba|da|z|k)?sh\b)"
 )
+_REWRITING: Final = frozenset(  # what they print is no longer what the vendor wrote
+    {"sed", "gsed", "awk", "gawk", "mawk", "nawk", "perl", "python", "python3", "ruby", "node", "envsubst"}
+)
+_SYSTEM: Final = re.compile(
+    r"(?:/usr)?(?:/local)?/s?bin/?|/opt/homebrew/bin/?"
+)  # hold more than one archive's programs
 _MOST_FOLDERS: Final = 20  # of the search path
 _MOST_REQUESTS: Final = 200  # the newest, among which a pipeline's own are
 
@@ -45,14 +52,20 @@ class Running:
             for path in self._site.made.called(name):
                 self._site.made.run(path, None)
             for folder in self._site.scope.texts.get("PATH", "").split(":")[:_MOST_FOLDERS]:
-                if folder and HOLE not in folder:
-                    self.run(call, f"{folder.rstrip('/')}/{name}")
+                path = f"{folder.rstrip('/')}/{name}"
+                if folder and HOLE not in folder and (not _SYSTEM.fullmatch(folder) or self._site.files.of(path)):
+                    self.run(call, path)
 
     def opened(self, call: Call) -> None:
         """``open Tool.app``, ``java -jar tool.jar``: a program that was fetched is started by another one."""
         for text, word in zip(call.arguments, call.words, strict=False):
             if _OPENED.search(text.lower()):
                 self.filled(call, word)
+
+    def carried(self, call: Call, table: dict[str, Any]) -> None:
+        """``flock lock ./tool``: a program that starts another one is given a file that the script has filled."""
+        for word in carried(call, table):
+            self.filled(call, word)
 
     def unknown(
         self,
@@ -74,8 +87,12 @@ class Running:
     def filled(self, call: Call, word: Word) -> None:
         """Run the file that `word` names, if the script has filled it from elsewhere."""
         files = self._site.files
+        name = self._site.name(self._site.scope.text(word), word) if files.any else ""
         if files.labels or files.unpacked or files.hidden:
-            self.run(call, self._site.name(self._site.scope.text(word), word))
+            self.run(call, name)
+        if (key := files.same(name.removeprefix("./"), files.cut) if files.cut else None) is not None:
+            message = f"{name[:80]} holds what was taken from {files.cut[key][:80]}, and is run"
+            self._site.report("shell-dynamic-command", call.command, message)
 
     def installed(self, call: Call) -> None:
         """A package, whose scripts run as root, that came from an address without a name."""
@@ -121,7 +138,8 @@ class Running:
         for first, last, asked in reversed(self._site.requests[-_MOST_REQUESTS:]):
             urls[:0] = asked if start <= first and last <= span.end else ()
         files = [key for name in (file, *call.arguments) if (key := self._site.files.find(name)) is not None]
-        urls += [url for name in files if (url := self._site.files.urls.get(name))]
+        urls += [url for name in files for url in self._site.files.urls.get(name, "").split(" ") if url]
+        urls += [HOLE for each in before or () if each.name in _REWRITING]
         named = {word for each in before or () for word in each.arguments if not word.startswith("-")}
         if named and not urls and named <= _ELLIPSES:
             return

@@ -11,7 +11,7 @@ from skillkeep.auditor.engines.interface import Context, Emitter, Segment
 from skillkeep.auditor.engines.shell.evaluate import HOLE, Scope
 from skillkeep.auditor.engines.shell.files import Files
 from skillkeep.auditor.engines.shell.made import Made
-from skillkeep.auditor.engines.shell.model import Command, Script, Word
+from skillkeep.auditor.engines.shell.model import Command, Script, Substitution, Word
 from skillkeep.auditor.interface import Location, Severity
 
 __all__ = ["FED_PUBLIC_KEY", "Call", "ShellSite"]
@@ -19,6 +19,8 @@ __all__ = ["FED_PUBLIC_KEY", "Call", "ShellSite"]
 FED_PUBLIC_KEY = "ssh, given the user's public key"  # how a text was reached that reads such a key from its input
 
 _LONGEST_EXCERPT = 300
+_LONGEST_NAME = 1000
+_VARIABLE = re.compile(r"\$(\w+)")
 _QUOTING = re.compile(r"[\"'{}]")
 
 
@@ -72,7 +74,9 @@ class ShellSite:
     hosts: set[str] = field(default_factory=set)
     reported: set[tuple[str, int, str]] = field(default_factory=set)
     defining: str = ""  # the function whose body is judged before anybody has called it
+    dispatches: bool = False  # the script's caller, or what it reads, names the command, which may be a function
     doubts: dict[str, list[Callable[[], None]]] = field(default_factory=dict)  # of such bodies, by function
+    names: dict[str, str] = field(default_factory=dict)  # of files, by the variables that hold them
     made: Made = field(init=False)
 
     def __post_init__(self) -> None:
@@ -92,7 +96,15 @@ class ShellSite:
         """What a file is called: its text, or the variable it is in when that is not known."""
         if HOLE not in text:
             return text
-        return _QUOTING.sub("", self.segment.text[word.start : word.end]) or text
+        said = _QUOTING.sub("", self.segment.text[word.start : word.end]) or text
+        return _VARIABLE.sub(lambda found: self.names.get(found[1], found[0]), said)[:_LONGEST_NAME]
+
+    def keep_name(self, variable: str, word: Word) -> None:
+        """``tool="$folder/tool"``: what is called ``$tool`` later is called ``$folder/tool`` as well."""
+        self.names.pop(variable, None)
+        text = self.scope.text(word)
+        if HOLE in text and "/" in text and not any(isinstance(piece, Substitution) for piece in word.pieces):
+            self.names[variable] = self.name(text, word)
 
     def at(self, start: int, end: int) -> Location:
         """The place of a span of the segment."""
@@ -124,6 +136,13 @@ class ShellSite:
             self.doubts.setdefault(self.defining, []).append(report)
         else:
             report()
+
+    def named_by(self, variable: str, *, known: bool) -> None:
+        """A variable names the command; in a function's own body that is judged by what its callers give it."""
+        if self.defining:
+            self.doubts.setdefault(self.defining, [])
+        elif not known and self.scope.is_given(variable):
+            self.dispatches = True
 
     def capability(self, kind: str, value: str, thing: Command | Word) -> None:
         """The script wants `value`."""

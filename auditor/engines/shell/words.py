@@ -251,7 +251,8 @@ class Words:
             return Variable(name, "?", (said,)) if said is not None and runs else Variable(name)
         operator = rest[0].type
         if operator in _DEFAULTS:
-            return Variable(name, default=self.mixed(rest[1:], rest[0].end_byte, end))
+            default = self.mixed(rest[1:], rest[0].end_byte, end)
+            return Variable(name, default=default, assigns=operator.endswith("="))
         operands: list[Word] = []
         start = rest[0].end_byte
         for index, child in enumerate(rest[1:], 1):

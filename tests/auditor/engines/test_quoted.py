@@ -102,3 +102,41 @@ def test_an_order_to_a_known_program_is_no_program(text: str) -> None:
 )
 def test_an_order_to_a_program_that_runs_it_is_one(text: str) -> None:
     assert not is_weakness(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f'timeout 5 "{HOLE}"',
+        f'flock /tmp/lock "{HOLE}"',
+        f'systemd-run --user "{HOLE}"',
+        f'uv run "{HOLE}"',
+        f'conda run -n boxes "{HOLE}"',
+        f'git -c "{HOLE}" status',
+        f'tar --to-command="{HOLE}" -xf a.tar',
+        f'rsync -e "{HOLE}" a b',
+        f'vim -c "{HOLE}" a',
+        f'ssh-keygen -D "{HOLE}"',
+        f'tmux send-keys -t boxes "{HOLE}" Enter',
+        f'LESSOPEN="{HOLE}" less a',
+    ],
+)
+def test_what_a_program_starts_is_no_argument(text: str) -> None:
+    assert not is_argument(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f'timeout 5 ls "{HOLE}"',
+        f'timeout 5 python3 a.py "{HOLE}"',
+        f'sudo docker build -t "{HOLE}" .',
+        f'uv run a.py "{HOLE}"',
+        f'git -C "{HOLE}" status',
+        f'tar -xf "{HOLE}"',
+        f'rsync -a "{HOLE}" b',
+        f'tmux kill-session -t "{HOLE}"',
+    ],
+)
+def test_what_a_started_program_is_given_is_an_argument(text: str) -> None:
+    assert is_argument(text)
