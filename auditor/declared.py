@@ -72,8 +72,8 @@ def named_services(files: Iterable[SourceFile]) -> frozenset[str]:
 
     All that prose names count; words of its own name and description (front matter or package) are marked by ``=``,
     services whose key prose asks for ("an OpenAI API key") by ``+``: that declares it as the variable's name would;
-    words of its author by ``@``, its whole name by ``#`` and the host of its homepage by ``~``: they say whose
-    installer a page may show.
+    its whole name (of a ``SKILL.md``) by ``#`` and the host of its homepage by ``~``: they say whose installer a page
+    may show.
 
     A key that everybody has (`Services.is_shared`) is implied by the marked words alone: prose names OpenAI, Claude or
     GitHub for many reasons.
@@ -91,8 +91,8 @@ def named_services(files: Iterable[SourceFile]) -> frozenset[str]:
             front = parse_frontmatter(file.text)
             joined = "".join(_WORD.findall(front.name))  # private-connect has privateconnect.co
             names.update(f"={word.upper()}" for word in _WORD.findall(f"{front.name} {front.description} {joined}"))
-            names.update(f"@{word.upper()}" for word in _WORD.findall(front.author))
-            names.add(f"#{front.name}")
+            if file.path.rpartition("/")[2].lower() == "skill.md":
+                names.add(f"#{front.name}")
             if file.path.lower() == "skill.md" and (home := _HOMEPAGE.fullmatch(front.homepage)):
                 names.add(f"~{home['host'].lower()}")
         if file.path.rpartition("/")[2] in _PACKAGES:
