@@ -23,7 +23,7 @@ from skillkeep.auditor.lazily import lazily
 
 __all__ = ["Handed", "handed_over"]
 
-_MOST: Final = 40
+_MOST: Final = 400
 _LONGEST: Final = 400_000  # characters of a text
 _ABOVE: Final = 300  # characters of a setting in several lines
 _BEHIND: Final = 80
@@ -115,29 +115,41 @@ class _Saved:
         direct = path if self.kind == "folder" else rf"{_FOLDER}(?<=[/\\]){name}{end}"
         return re.compile(rf"{_LATER}{_BEFORE}(?:{_INTERPRETER}[\"']?{path}|{direct})|{launched}", re.MULTILINE)
 
+    def called(self) -> re.Pattern[str]:
+        """What starts such a file at once, in a program of any language."""
+        path = rf"{_FOLDER}{re.escape(self.name)}(?![\w/-]|\.\w)"
+        return re.compile(rf"{_CALLED}[\"']{path}[\"']")
+
     def now(self) -> re.Pattern[str]:
-        """What starts such a file at once."""
+        """What starts such a file at once, in a script of a shell or a page."""
         path = rf"{_FOLDER}{re.escape(self.name)}(?![\w/-]|\.\w)"
         direct = rf"{_FOLDER}(?<=[/\\]){re.escape(self.name)}(?![\w/-]|\.\w)"
         starts = rf"{_INTERPRETER}[\"']?{path}" + ("" if _is_data(self.name) else f"|{direct}")
-        return re.compile(rf"(?:{_NOW}{_BEFORE}(?:{starts})|{_CALLED}[\"']{path}[\"'])", re.MULTILINE)
+        return re.compile(rf"{_NOW}{_BEFORE}(?:{starts})", re.MULTILINE)
 
 
 def handed_over(tree: SourceTree) -> Iterator[Handed]:
-    """Every file that some place of the tree fetches and that another one starts, once each."""
+    """Every file that some place of the tree fetches and that another one starts, each once, and a known one last."""
     texts = {file.path: _spelled(file) for file in tree.files if file.text is not None and len(file.text) < _LONGEST}
-    saved = [each for path, text in texts.items() if _FETCHED.search(text) for each in _saved(path, text)][:_MOST]
-    for each in {(one.name, one.kind): one for one in saved}.values():
-        for path, text in texts.items():
-            if each.name.replace("_", "-") not in text.replace("_", "-"):
-                continue
-            if (at := _started(each, path, text, tree)) is None:
-                continue
-            line = text.count("\n", 0, at) + 1
-            shown = text.split("\n")[line - 1].strip()
-            known = is_installer(each.url) or _is_own(each, path, shown, tree)
-            yield Handed(Location(path, line), shown, each.name, each.by, known)
-            break
+    saved = (each for path, text in texts.items() if _FETCHED.search(text) for each in _saved(path, text))
+    for each in islice(dict.fromkeys(saved), _MOST):
+        name = each.name.replace("_", "-")
+        places = (
+            _handed(each, path, text, found, tree)
+            for path, text in texts.items()
+            if name in text.replace("_", "-")
+            for found in _starts(each, path, text, tree)
+        )
+        found = list(islice(places, _MOST))
+        yield from sorted(found, key=lambda one: one.known)[:1]
+
+
+def _handed(saved: _Saved, path: str, text: str, found: re.Match[str], tree: SourceTree) -> Handed:
+    line = text.count("\n", 0, found.end() - 1) + 1
+    shown = text.split("\n")[line - 1].strip()
+    urls = saved.url.split(" ")
+    known = all(urls) and all(map(is_installer, urls))
+    return Handed(Location(path, line), shown, saved.name, saved.by, known or _is_own(saved, path, found[0], tree))
 
 
 def _spelled(file: SourceFile) -> str:
@@ -151,9 +163,9 @@ def _saved(path: str, text: str) -> Iterator[_Saved]:
         told = found["to"].rstrip(".,)").replace("\\", "/")
         name = _told(told, text).rpartition("/")[2]
         line = text[text.rfind("\n", 0, found.start()) + 1 : (text.find("\n", found.end()) + 1 or len(text))]
-        address = _ADDRESS.search(line)
+        urls = " ".join(_ADDRESS.findall(line))
         if "://" not in told and "/dev/" not in told and re.search(r"^[A-Za-z_.][\w.-]+$", name):
-            yield _Saved(name, "file", address[0] if address else "", path, found.start())
+            yield _Saved(name, "file", urls, path, found.start())
     for found in _CLONED.finditer(text):
         name = (found["to"] or found["repo"]).rstrip("/").rpartition("/")[2]
         theirs = not re.search(r"(?i)your|[<{$]", found["url"])
@@ -170,19 +182,21 @@ def _told(name: str, text: str) -> str:
     return value[1] if value else name
 
 
-def _started(saved: _Saved, path: str, text: str, tree: SourceTree) -> int | None:
+def _starts(saved: _Saved, path: str, text: str, tree: SourceTree) -> Iterator[re.Match[str]]:
     """Where `text` starts what was saved: later, or at once in another block or file."""
-    later, now = saved.later(), saved.now()
     page = path.lower().endswith(_PAGES)
-    at_once = saved.kind == "file" and (page or bool(code_of(tree.texts()[path])))
+    code = code_of(tree.texts()[path]) if saved.kind == "file" else ()
+    plain = page or any(each.context in {Context.SHELL, Context.POWERSHELL} for each in code)
+    later = saved.later()
+    at_once = saved.now() if saved.kind == "file" and plain else saved.called() if code else None
     for named in islice(re.finditer(re.escape(saved.name), text), _MOST):
         line, end = text.rfind("\n", 0, named.start()) + 1, named.end() + _BEHIND
         if found := later.search(text, max(0, min(line, named.start() - _ABOVE)), end):
-            return found.end() - 1
-        found = now.search(text, line, end) if at_once else None
+            yield found
+            continue
+        found = at_once.search(text, line, end) if at_once is not None else None
         if found is not None and _is_apart(saved, path, text, found) and not (page and _is_mentioned(text, found)):
-            return found.end() - 1
-    return None
+            yield found
 
 
 def _is_apart(saved: _Saved, path: str, text: str, found: re.Match[str]) -> bool:
@@ -205,7 +219,7 @@ def _is_data(name: str) -> bool:
     return name.lower().endswith((".md", ".json", ".txt", ".yaml", ".yml", ".csv", ".html", ".xml", ".toml"))
 
 
-def _is_own(saved: _Saved, path: str, shown: str, tree: SourceTree) -> bool:
+def _is_own(saved: _Saved, path: str, started: str, tree: SourceTree) -> bool:
     """True for an address or a repository of the tool's own name, and for a clone of the tool itself.
 
     A server of a clone that a page describes is set up by a person, as any program of a clone is.
@@ -213,8 +227,10 @@ def _is_own(saved: _Saved, path: str, shown: str, tree: SourceTree) -> bool:
     names = {parse_frontmatter(file.text or "").name for file in tree.files if file.path.lower() == "skill.md"}
     own = frozenset(product(name) for name in names) - {""}
     if saved.kind == "file":
-        return is_own_address(saved.url, own) or is_own_repository(saved.url, own)
-    if (path.lower().endswith(_PAGES) and '"args"' in shown) or saved.url.rpartition("/")[2].lower() in names:
+        return all(is_own_address(url, own) or is_own_repository(url, own) for url in saved.url.split(" "))
+    if (path.lower().endswith(_PAGES) and re.search(r"[\"']args[\"']", started)) or (
+        saved.url.rpartition("/")[2].lower() in names
+    ):
         return True
-    inside = re.search(rf"(?<![\w.-]){re.escape(saved.name)}/([^\s\"'`|;&<>)\\]+)", shown)
+    inside = re.search(rf"(?<![\w.-]){re.escape(saved.name)}/([^\s\"'`|;&<>)\\]+)", started)
     return inside is not None and any(each.startswith(inside[1]) for each in tree.texts())
