@@ -1,4 +1,4 @@
-"""An order that a page says where nobody looks is refused as one that everybody reads; what honest pages say there not."""
+"""An order that a page says where nobody looks is refused as one that everybody reads."""
 
 from __future__ import annotations
 
