@@ -15,6 +15,7 @@ from skillkeep.auditor.engines.interface import Context, SourceFile
 from skillkeep.auditor.engines.tables import LOGIN_OF
 from skillkeep.auditor.frontmatter import parse_frontmatter
 from skillkeep.auditor.patterns import PatternSet
+from skillkeep.auditor.services import services
 
 __all__ = ["declared_names", "named_services", "without_comments"]
 
@@ -29,7 +30,8 @@ _READS = re.compile(r"environ|getenv|process\.env|\bENV\b|Deno\.env")
 _SERVICE = re.compile(r"[A-Z](?<=\b.)[A-Za-z]{3,30}\b")
 _WORD = re.compile(r"[A-Za-z][A-Za-z0-9]{1,30}")
 _COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
-_TEMPLATES = (".env.example", ".env.sample", ".env.template", "env.example", ".mcp.json", "plugin.json", "server.json")
+_TEMPLATES = (".env.example", ".env.sample", ".env.template", "env.example")
+_SERVERS = (".mcp.json", "plugin.json", "server.json")  # what they hand on is no word to a reader: no shared key
 _PACKAGES = frozenset({"package.json", "pyproject.toml", "server.json", "plugin.json"})
 _TITLED = re.compile(r"^[ \t]*\"?(?:name|description)\"?[ \t]*[:=][ \t]*\"([^\"\n]*)\"", re.MULTILINE)
 _NAME = re.compile(r"[A-Za-z_][\w.+-]{0,100}")  # of a variable or program: no address is declared so
@@ -56,6 +58,8 @@ def declared_names(files: Iterable[SourceFile]) -> frozenset[str]:
             continue
         if file.path.rpartition("/")[2].lower() in _TEMPLATES:
             names.update(_variables(file.text))
+        elif file.path.rpartition("/")[2].lower() in _SERVERS:
+            names.update(name for name in _variables(file.text) if not services().is_shared(name))
         if file.is_program:
             continue
         for segment in file.of(Context.INSTRUCTION, Context.METADATA):

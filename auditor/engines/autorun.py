@@ -10,12 +10,19 @@ import re
 import shlex
 import tomllib
 from collections.abc import Callable
+from contextlib import suppress
 from itertools import chain
 from typing import Any
 
 from skillkeep.auditor.engines.instructions import commands_below
 from skillkeep.auditor.engines.interface import Context, Emitter, Engine, Segment, SourceFile
-from skillkeep.auditor.engines.remote_servers import RemoteServer, remote_servers, servers_in
+from skillkeep.auditor.engines.remote_servers import (
+    RemoteServer,
+    added_servers,
+    handed_keys,
+    remote_servers,
+    servers_in,
+)
 from skillkeep.auditor.engines.server_entries import program_of, rule_of
 from skillkeep.auditor.engines.starters import Started, reader_of
 from skillkeep.auditor.interface import Location
@@ -41,6 +48,8 @@ class AutorunEngine(Engine):
     def scan_file(self, file: SourceFile, emit: Emitter) -> None:
         """Find the commands of one configuration file."""
         path = file.known_as.lower()
+        for segment in file.of(Context.FENCED) if file.text is not None and file.whole else ():
+            _shown(segment, emit)
         readers = [reader for reader in (_reader(path), reader_of(path)) if reader]
         if not readers or file.text is None or not file.whole:
             return
@@ -57,6 +66,21 @@ class AutorunEngine(Engine):
             emit.derive(command, Context.SHELL, at, trigger)
         for server in remote_servers(data):
             _remote(server, whole, emit)
+        for variable in handed_keys(data):
+            message = f"{variable} is handed to a server whose entry says nothing of that service"
+            emit.finding("code-credential-env", _find(whole, variable), variable, message, subject=variable)
+
+
+def _shown(segment: Segment, emit: Emitter) -> None:
+    """Refuse what a page has the user's configuration send a shared key to: a block is copied as it is."""
+    servers = list(added_servers(segment.text))
+    if "mcp" in segment.text and segment.text.lstrip().startswith("{"):
+        with suppress(ValueError, RecursionError):
+            servers += remote_servers(_json(segment.text))
+    for server in servers:
+        for name in server.strange() if server.host else ():
+            message = f"{name} goes to {server.host} with every request of the agent's"
+            emit.finding("code-credential-sent", _find(segment, name), server.url, message)
 
 
 def _remote(server: RemoteServer, whole: Segment, emit: Emitter) -> None:
