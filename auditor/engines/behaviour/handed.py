@@ -9,10 +9,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain, islice
 from typing import Final
 
 from skillkeep.auditor.engines.behaviour.acts import code_of
+from skillkeep.auditor.engines.behaviour.dropped import saves
 from skillkeep.auditor.engines.behaviour.scripts import spelled_out
 from skillkeep.auditor.engines.installers import is_installer, is_own_address, is_own_repository, product
 from skillkeep.auditor.engines.interface import Context, SourceFile, SourceTree
@@ -29,7 +30,8 @@ _ABOVE: Final = 300  # characters of a setting in several lines
 _BEHIND: Final = 80
 _PAGES: Final = (".md", ".mdx", ".markdown", ".mdc", ".txt")
 _FETCHED: Final = lazily(
-    r"(?i)\b(?:curl|wget|aria2c|git[ \t]+clone|urlretrieve)\b|-OutFile\b|\bDownloadFile\(|\bgit\+(?:https|ssh):"
+    r"(?i)\b(?:curl|wget|aria2c|scp|rsync|gh[ \t]+release|npm[ \t]+i\w*"
+    r"|git[ \t]+clone|urlretrieve)\b|-OutFile\b|\bDownloadFile\(|\bgit\+(?:https|ssh):"
 )
 _TO: Final = r"[\"']?(?P<to>[^\s\"'`|;&<>()]{2,160})"
 _SAVED: Final = (
@@ -44,6 +46,11 @@ _SAVED: Final = (
         r"[^\n|;]{0,300}?://[^\s\"'`|;]{0,200}/(?P<to>[\w.-]+\.\w{1,5})\b"
     ),
     lazily(rf"(?i)-OutFile[ \t]+{_TO}"),
+    lazily(
+        r"\bgh[ \t]+release[ \t]+download\b[^\n;|]{0,200}?[ \t](?:-p|--pattern|-O|--output)[ =\t]+"
+        r"[\"']?(?P<to>[\w./~$-]{2,160})"
+    ),
+    lazily(r"\b(?:scp|rsync)\b[^\n;|]{0,200}?[\w.@-]{3,80}:\S{1,200}[ \t]+(?P<to>[^\s\"'`|;&<>():]{2,160})"),
     lazily(rf"\bDownloadFile\([^,\n]{{1,200}},[ \t]*{_TO}"),
     lazily(r"\burlretrieve\([^,\n]{1,200},[^\n]{0,60}?[\"'](?P<to>[^\"'\n]{2,120})[\"']"),
 )
@@ -55,6 +62,18 @@ _CLONED: Final = lazily(
 _INSTALLED: Final = lazily(  # by a package manager, out of a repository
     r"\b(?:pipx?3?|uv|npm|cargo|poetry)\b[^\n;|]{0,160}?\b(?:git\+(?:https|ssh)://|--git[ =\t]+https://|github:)"
     r"(?P<url>[^\s\"'`;&|#@]{4,200}?/(?P<repo>[\w.-]{2,80}?))(?:\.git)?(?=[\s\"'`;&|#@)]|$)"
+)
+_BY_OWNER: Final = lazily(  # ``npm install owner/repository``
+    r"\bnpm[ \t]+(?:install|i)\b(?:[ \t]+-[\w-]+)*[ \t]+(?P<url>[\w-]{1,60}/(?P<repo>[\w.-]{2,80}))(?=[\s\"'`;&|#)]|$)"
+)
+_UNPACKED: Final = lazily(
+    r"(?:\btar\b[^\n;|&]{0,160}?[ \t](?:-C|--directory)[ =\t]*|\bunzip\b[^\n;|&]{0,160}?[ \t]-d[ \t]*"
+    rf"|\bExpand-Archive\b[^\n]{{0,200}}-DestinationPath[ \t]+){_TO}"
+)
+_OF_ALL: Final = frozenset({"local", "bin", "opt", "usr", "tmp", "home", "src", "lib", "share", "build", "dist"})
+_PROGRAM: Final = lazily(
+    r"[\"'`/\\](?P<name>[\w-][\w.-]{0,80}"
+    r"\.(?:py|pyw|sh|bash|[cm]?js|ts|rb|pl|php|ps1|exe|bat|cmd|jar))[\"'`]"
 )
 _ADDRESS: Final = lazily(r"https?://[^\s\"'`|;)>]{4,300}")
 _FOLDER: Final = r"(?:[A-Za-z]:)?[^\s\"'`|;&<>=:]{0,80}?(?<![\w.-])"
@@ -131,8 +150,10 @@ class _Saved:
 def handed_over(tree: SourceTree) -> Iterator[Handed]:
     """Every file that some place of the tree fetches and that another one starts, each once, and a known one last."""
     texts = {file.path: _spelled(file) for file in tree.files if file.text is not None and len(file.text) < _LONGEST}
-    saved = (each for path, text in texts.items() if _FETCHED.search(text) for each in _saved(path, text))
-    for each in islice(dict.fromkeys(saved), _MOST):
+    saved: dict[tuple[str, ...], _Saved] = {}
+    for each in (one for path, text in texts.items() for one in _saved(path, text, tree)):
+        saved.setdefault((each.name, each.kind, each.url, each.by), each)
+    for each in islice(saved.values(), _MOST):
         name = each.name.replace("_", "-")
         places = (
             _handed(each, path, text, found, tree)
@@ -158,7 +179,18 @@ def _spelled(file: SourceFile) -> str:
     return spelled_out(shell[0]).replace("\\\n", "  ") if shell else text
 
 
-def _saved(path: str, text: str) -> Iterator[_Saved]:
+def _saved(path: str, text: str, tree: SourceTree) -> Iterator[_Saved]:
+    """What a file fetches: by commands, wherever they stand, and by calls of a program in another language."""
+    if _FETCHED.search(text):
+        yield from _by_commands(path, text)
+    if all(each.context is Context.SHELL for each in code_of(tree.texts()[path])):
+        return
+    for start, told in saves(text):
+        if name := _program(told, text, start):
+            yield _Saved(name, "file", " ".join(_ADDRESS.findall(text)), path, start)
+
+
+def _by_commands(path: str, text: str) -> Iterator[_Saved]:
     for found in (each for pattern in _SAVED for each in pattern.finditer(text)):
         told = found["to"].rstrip(".,)").replace("\\", "/")
         name = _told(told, text).rpartition("/")[2]
@@ -171,8 +203,20 @@ def _saved(path: str, text: str) -> Iterator[_Saved]:
         theirs = not re.search(r"(?i)your|[<{$]", found["url"])
         if theirs and re.search(r"^[A-Za-z_.][\w.-]+$", name) and name.strip("."):
             yield _Saved(name, "folder", found["url"], path, found.start())
-    for found in _INSTALLED.finditer(text):
+    for found in _UNPACKED.finditer(text) if re.search(r"\b(?:curl|wget|iwr|Invoke-WebRequest)\b", text) else ():
+        name = found["to"].rstrip("/").rpartition("/")[2]
+        if re.search(r"^[A-Za-z_.][\w.-]+$", name) and name.strip(".") and name not in _OF_ALL:
+            yield _Saved(name, "folder", " ".join(_ADDRESS.findall(text)), path, found.start())
+    for found in chain(_INSTALLED.finditer(text), _BY_OWNER.finditer(text)):
         yield _Saved(found["repo"], "package", found["url"], path, found.start())
+
+
+def _program(told: str, text: str, at: int) -> str:
+    """The name of a program's file that `told` is, that the variable `told` is made of, or that its line spells."""
+    line = text[text.rfind("\n", 0, at) + 1 : (text.find("\n", at) + 1 or len(text))]
+    made = re.findall(rf"(?m)^.*\b{re.escape(told)}[ \t]*=(?!=).*$", text) if told.isidentifier() else []
+    found = [match["name"] for each in (f"'{told}'", *made, line) for match in _PROGRAM.finditer(each)]
+    return found[0] if found else ""
 
 
 def _told(name: str, text: str) -> str:
