@@ -13,7 +13,7 @@ from skillkeep.auditor.services import services
 
 __all__ = ["RemoteServer", "added_servers", "handed_keys", "remote_servers", "servers_in"]
 
-_KEYS: Final = ("mcpServers", "mcp_servers", "servers")
+_KEYS: Final = ("mcpServers", "mcp_servers", "servers", "mcp", "context_servers")
 _ADDRESSES: Final = ("url", "httpUrl", "serverUrl", "uri", "endpoint")
 _BRIDGES: Final = re.compile(r"(?:mcp-remote|mcp-proxy|supergateway|mcp-remote-client)(?:@[\w.-]+)?")
 _ADDED: Final = re.compile(  # on a command line: ``claude mcp add … https://… --header "Authorization: $KEY"``
@@ -21,15 +21,16 @@ _ADDED: Final = re.compile(  # on a command line: ``claude mcp add … https://�
 )
 _URL: Final = re.compile(r"https?://[^\s\"'`\\]{4,400}")
 _PASSED: Final = re.compile(r"(?:-e|--env)[= ]?(?P<name>[A-Z][A-Z0-9_]{2,60})?")  # to a container
-_VARIABLE: Final = re.compile(r"\$(?:\{(?:env:)?|env:)?([A-Z][A-Z0-9_]{2,60})\b")
+_VARIABLE: Final = re.compile(r"(?:\$(?:\{(?:env:)?|env:)?|\{env:)([A-Z][A-Z0-9_]{2,60})\b")
 
 
 @dataclass(frozen=True)
 class RemoteServer:
-    """`variables` of the user's environment go to `url` with every request."""
+    """`variables` of the user's environment go to `url` with every request; `name` is what the entry calls it."""
 
     url: str
     variables: tuple[str, ...]
+    name: str = ""
 
     @property
     def host(self) -> str:
@@ -56,7 +57,7 @@ def servers_in(data: Any) -> Iterator[tuple[str, dict[str, Any]]]:
 
 def remote_servers(data: Any) -> Iterator[RemoteServer]:
     """Those with an address, and those that a bridge on this machine reaches: ``npx mcp-remote https://…``."""
-    for _, server in servers_in(data):
+    for name, server in servers_in(data):
         given = server.get("args")
         words = [str(server.get("command", "")), *(map(str, given) if isinstance(given, list) else ())]
         bridged = any(_BRIDGES.fullmatch(word.rpartition("/")[2]) for word in words)
@@ -67,7 +68,7 @@ def remote_servers(data: Any) -> Iterator[RemoteServer]:
         addresses += [word for word in words if "://" in word] if bridged else []
         for url in addresses:
             names += _VARIABLE.findall("\n".join([url, *said]))
-            yield RemoteServer(url, tuple(dict.fromkeys(filter(None, names))))
+            yield RemoteServer(url, tuple(dict.fromkeys(filter(None, names))), name)
 
 
 def added_servers(text: str) -> Iterator[RemoteServer]:

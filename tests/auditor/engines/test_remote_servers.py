@@ -127,3 +127,19 @@ def test_a_block_of_a_page_that_sends_a_shared_key_to_a_stranger_is_refused(bloc
 
     assert of("c.example.invalid") is Verdict.FAIL
     assert of("api.githubcopilot.com") is not Verdict.FAIL
+
+
+@pytest.mark.parametrize(
+    ("name", "host", "refused"),
+    [
+        ("guru", "mcp.api.getguru.com", False),
+        ("square", "mcp.squareup.com", False),
+        ("rows", "mcp.elsewhere.example.invalid", True),
+        ("elsewhere", "mcp.elsewhere.com", True),
+    ],
+)
+def test_a_service_that_the_documents_name_may_have_a_longer_host(name: str, host: str, *, refused: bool) -> None:
+    page = PAGE + "Takes rows from Guru and Square.\n"
+    for path in (".mcp.json", "plugin.json", ".claude/settings.json", "gemini-extension.json"):
+        files = {"SKILL.md": page, path: json.dumps({"mcpServers": {name: {"url": f"https://{host}/mcp"}}})}
+        assert (audited(files).verdict is Verdict.FAIL) is refused, path
