@@ -31,7 +31,7 @@ _BEHIND: Final = 80
 _PAGES: Final = (".md", ".mdx", ".markdown", ".mdc", ".txt")
 _FETCHED: Final = lazily(
     r"(?i)\b(?:curl|wget|aria2c|scp|rsync|gh[ \t]+release|npm[ \t]+i\w*"
-    r"|git[ \t]+clone|urlretrieve)\b|-OutFile\b|\bDownloadFile\(|\bgit\+(?:https|ssh):"
+    r"|git[ \t]+clone|urlretrieve|download|fetch|save)\b|-OutFile\b|\bDownloadFile\(|\bgit\+(?:https|ssh):"
 )
 _TO: Final = r"[\"']?(?P<to>[^\s\"'`|;&<>()]{2,160})"
 _SAVED: Final = (
@@ -46,6 +46,10 @@ _SAVED: Final = (
         r"[^\n|;]{0,300}?://[^\s\"'`|;]{0,200}/(?P<to>[\w.-]+\.\w{1,5})\b"
     ),
     lazily(rf"(?i)-OutFile[ \t]+{_TO}"),
+    lazily(  # in a sentence
+        r"(?i)\b(?:download|fetch|get|save)\b[^\n]{0,80}?https?://[^\s`]{4,300}[^\n]{0,40}?"
+        r"\b(?:as|to|under)[ \t]+[`\"'](?P<to>[\w./~$-]{2,120}\.\w{1,5})[`\"']"
+    ),
     lazily(
         r"\bgh[ \t]+release[ \t]+download\b[^\n;|]{0,200}?[ \t](?:-p|--pattern|-O|--output)[ =\t]+"
         r"[\"']?(?P<to>[\w./~$-]{2,160})"
@@ -247,7 +251,11 @@ def _is_apart(saved: _Saved, path: str, text: str, found: re.Match[str]) -> bool
     """True in another file, and behind the block of a page that saves it."""
     if path != saved.by:
         return True
-    between = text[saved.at : found.end()] if path.lower().endswith(_PAGES) else ""
+    if not path.lower().endswith(_PAGES):
+        return False
+    between = text[saved.at : found.end()]
+    if found[0].startswith("`") and "\n" in between:  # a step of its own
+        return True
     return re.search(r"(?m)^[ \t>]*(?:```|~~~)", between) is not None
 
 
