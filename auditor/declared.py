@@ -15,6 +15,7 @@ from skillkeep.auditor.engines.interface import Context, SourceFile
 from skillkeep.auditor.engines.tables import LOGIN_OF
 from skillkeep.auditor.frontmatter import parse_frontmatter
 from skillkeep.auditor.patterns import PatternSet
+from skillkeep.auditor.services import services
 
 __all__ = ["declared_names", "named_services", "without_comments"]
 
@@ -29,7 +30,8 @@ _READS = re.compile(r"environ|getenv|process\.env|\bENV\b|Deno\.env")
 _SERVICE = re.compile(r"[A-Z](?<=\b.)[A-Za-z]{3,30}\b")
 _WORD = re.compile(r"[A-Za-z][A-Za-z0-9]{1,30}")
 _COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
-_TEMPLATES = (".env.example", ".env.sample", ".env.template", "env.example", ".mcp.json", "plugin.json", "server.json")
+_TEMPLATES = (".env.example", ".env.sample", ".env.template", "env.example")
+_SERVERS = (".mcp.json", "plugin.json", "server.json")  # what they hand on is no word to a reader: no shared key
 _PACKAGES = frozenset({"package.json", "pyproject.toml", "server.json", "plugin.json"})
 _TITLED = re.compile(r"^[ \t]*\"?(?:name|description)\"?[ \t]*[:=][ \t]*\"([^\"\n]*)\"", re.MULTILINE)
 _NAME = re.compile(r"[A-Za-z_][\w.+-]{0,100}")  # of a variable or program: no address is declared so
@@ -56,6 +58,8 @@ def declared_names(files: Iterable[SourceFile]) -> frozenset[str]:
             continue
         if file.path.rpartition("/")[2].lower() in _TEMPLATES:
             names.update(_variables(file.text))
+        elif file.path.rpartition("/")[2].lower() in _SERVERS:
+            names.update(name for name in _variables(file.text) if not services().is_shared(name))
         if file.is_program:
             continue
         for segment in file.of(Context.INSTRUCTION, Context.METADATA):
@@ -72,8 +76,8 @@ def named_services(files: Iterable[SourceFile]) -> frozenset[str]:
 
     All that prose names count; words of its own name and description (front matter or package) are marked by ``=``,
     services whose key prose asks for ("an OpenAI API key") by ``+``: that declares it as the variable's name would;
-    words of its author by ``@``, its whole name by ``#`` and the host of its homepage by ``~``: they say whose
-    installer a page may show.
+    its whole name (of a ``SKILL.md``) by ``#`` and the host of its homepage by ``~``: they say whose installer a page
+    may show.
 
     A key that everybody has (`Services.is_shared`) is implied by the marked words alone: prose names OpenAI, Claude or
     GitHub for many reasons.
@@ -91,8 +95,8 @@ def named_services(files: Iterable[SourceFile]) -> frozenset[str]:
             front = parse_frontmatter(file.text)
             joined = "".join(_WORD.findall(front.name))  # private-connect has privateconnect.co
             names.update(f"={word.upper()}" for word in _WORD.findall(f"{front.name} {front.description} {joined}"))
-            names.update(f"@{word.upper()}" for word in _WORD.findall(front.author))
-            names.add(f"#{front.name}")
+            if file.path.rpartition("/")[2].lower() == "skill.md":
+                names.add(f"#{front.name}")
             if file.path.lower() == "skill.md" and (home := _HOMEPAGE.fullmatch(front.homepage)):
                 names.add(f"~{home['host'].lower()}")
         if file.path.rpartition("/")[2] in _PACKAGES:

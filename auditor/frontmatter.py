@@ -50,12 +50,6 @@ class Frontmatter:
         return _text(self.fields.get("description"))
 
     @property
-    def author(self) -> str:
-        """The ``author`` field, of the block or of its ``metadata``, as text, or empty."""
-        more = self.fields.get("metadata")
-        return _text(self.fields.get("author", more.get("author") if isinstance(more, Mapping) else None))
-
-    @property
     def homepage(self) -> str:
         """The ``homepage`` field of the block, of its ``metadata`` or of an agent's part of that, as text, or empty."""
         more = self.fields.get("metadata")

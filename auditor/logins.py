@@ -3,7 +3,7 @@ keeps for that service (``~/.openclaw/credentials/acme``)."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from skillkeep.auditor.collect import Raw
 from skillkeep.auditor.engines.network import host_of
@@ -69,12 +69,18 @@ def not_by_program(raws: Sequence[Raw], capabilities: Iterable[Capability]) -> f
     return frozenset(found)
 
 
-def kept_logins(raws: Sequence[Raw], capabilities: Iterable[Capability], named: frozenset[str]) -> frozenset[str]:
+def kept_logins(
+    raws: Sequence[Raw],
+    capabilities: Iterable[Capability],
+    named: frozenset[str],
+    shipped: Callable[[Iterable[str]], frozenset[str]] = frozenset,
+) -> frozenset[str]:
     """Logins that an agent keeps for the service that the tool says it is for, and that go nowhere else.
 
     `named` are words of the tool's own name and description, marked by ``=``. A host that only the user's settings
-    tell is the service's, except for a login that many tools could want. What is not seen to be sent may meet no
-    stranger among all hosts of the tool. The file with all keys may be read where everything goes to listed services.
+    tell is the service's, except for a login that many tools could want, and where programs that send it (their paths)
+    or data of the tool name other hosts (`shipped`). What is not seen to be sent may meet no stranger among all hosts
+    of the tool. The file with all keys may be read where everything goes to listed services.
     """
     known = services()
     places = hosts_by_place(capabilities)
@@ -83,6 +89,7 @@ def kept_logins(raws: Sequence[Raw], capabilities: Iterable[Capability], named: 
         service = subject.removeprefix(LOGIN_OF)
         sent = [raw for raw in raws if raw.subject == subject and raw.finding.rule == _SENT]
         hosts = set().union(*(raw.reached(places) for raw in sent)) if sent else _hosts(capabilities)
+        hosts |= shipped(raw.finding.location.path for raw in sent) if "*" in hosts else frozenset()
         if service == _MANY and hosts and all(_is_listed(host, named) for host in hosts):
             found.add(subject)
         words = [word for word in service.upper().split("_") if word]

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence, Set
 
 from skillkeep.auditor.collect import Raw
 from skillkeep.auditor.engines.installers import is_at_home, is_own_address, is_own_repository, is_owned, product
+from skillkeep.auditor.engines.intent.commonness import common_words
 from skillkeep.auditor.engines.intent.followed import FOLLOWS, hides
 from skillkeep.auditor.engines.interface import Context, SourceFile
 from skillkeep.auditor.engines.tables import table
@@ -23,6 +24,7 @@ _REPOSITORY = re.compile(
 _ADDRESS = re.compile(r"https://(?P<host>[A-Za-z0-9-]{1,63}(?:\.[A-Za-z0-9-]{1,63}){1,6})/[\w./{}:$~-]*")
 _ENDS = "./~$-:"  # behind an address they make no other one
 _INSECURE = re.compile(r"\s(?:-[A-Za-z]*k[A-Za-z]*|--insecure|--no-check-certificate)\b")
+_WORD = re.compile(r"[A-Z0-9]+")
 _MANY = 8  # different addresses of an interface
 _PAGES = (".md", ".mdx", ".markdown", "install.txt", "readme.txt")
 _PLAIN_STEPS = ("fence", "inline", "command line")
@@ -32,13 +34,13 @@ _SHELLS = frozenset({"bash", "cmd", "powershell", "pwsh", "sh", "zsh"})
 def own_installers(raws: Sequence[Raw], named: frozenset[str]) -> frozenset[str]:
     """Subjects of downloads that are run, all of whose addresses belong to the product that the tool is named after.
 
-    `named` are the words of the tool's own name and description, marked by ``=``, and of its author, marked by ``@``
-    (`named_services`). Whoever wrote the page then also owns the host, as far as can be seen. A word that stands for
-    a service of many tools, or for nobody, counts for nothing; the host of the tool's homepage is marked by ``~``.
+    `named` has the tool's whole names, marked by ``#``, and the host of its homepage, marked by ``~``
+    (`named_services`). Whoever wrote the page then also owns the host, as far as can be seen. What a description says
+    counts for nothing: any word of it is somebody's host.
     Only what a page shows is excused, never what a program or a setting does as well. A script that is piped to a shell
-    may also lie in a public repository that has the tool's whole name, marked by ``#``.
+    may also lie in a public repository that has the tool's whole name.
     """
-    words = _own_words(named, marks="=@")
+    words = _own_words(named)
     run = [raw for raw in raws if raw.finding.rule in _RULES and raw.subject]
     found = {raw.subject for raw in run} - {raw.subject for raw in run if not _is_shown(raw)}
     piped = found - {raw.subject for raw in run if raw.finding.rule != _PIPED}
@@ -58,7 +60,7 @@ def own_instructions(raws: Sequence[Raw], named: frozenset[str], files: Iterable
     Or to the one service that the tool is for: most other addresses on its pages, of all `files`, are there.
     """
     found = {raw.subject.removeprefix(FOLLOWS) for raw in raws if raw.subject.startswith(FOLLOWS)}
-    words = _own_words(named, marks="=@") if found else frozenset()
+    words = _own_words(named) if found else frozenset()
     own = {url for url in found if is_own_address(url, words)}
     rest = {url for url in found - own if is_owned(url)}
     if rest:
@@ -118,11 +120,13 @@ def _own_names(named: frozenset[str]) -> frozenset[str]:
     return frozenset(name for name in found if not services().is_shared(name))
 
 
-def _own_words(named: frozenset[str], marks: str = "=") -> frozenset[str]:
-    """Words with one of `marks`, such as those of the tool's own name and description, that stand for one product."""
+def _own_words(named: frozenset[str]) -> frozenset[str]:
+    """The whole names of the tool, and words of them that stand for one product and are none of everyday language."""
     known = services()
     nobody = known.generic.union(table("shell")["names_of_nobody"])
-    own = {word[1:] for word in named if word.startswith(tuple(marks))}
+    names = [_WORD.findall(name.upper()) for name in named if name.startswith("#")]
+    words = {word for name in names for word in name if word.lower() not in common_words()}
+    own = words.union("".join(name) for name in names)
     return frozenset(word for word in own - nobody if not known.is_shared(word))
 
 

@@ -39,10 +39,12 @@ def own_keys(
     capabilities: Iterable[Capability],
     text_of: Callable[[str], str],
     programs: Iterable[str],
+    shipped: Callable[[], frozenset[str]] = frozenset,
 ) -> frozenset[str]:
     """Variables that may be taken for the tool's own.
 
-    `text_of` a path; `programs` are the texts of the tool's programs. Both are read when needed.
+    `text_of` a path; `programs` are the texts of the tool's programs; `shipped` the hosts that data of the tool names.
+    All are read when needed.
     """
     asked = {raw.subject for raw in raws if raw.subject and raw.finding.rule == _READ}
     if not asked:
@@ -54,7 +56,11 @@ def own_keys(
             sent.setdefault(raw.subject, []).append(raw)
     shared = {name for name in asked if known.is_shared(name)}
     own = {name for name in asked - shared if known.words(name) and not is_valuable(name)}
-    kept = {name for name in own if all(_is_login(name, raw, places, text_of) for raw in sent.get(name, ()))}
+
+    def hosts_of(path: str) -> set[str]:
+        return hosts_in(text_of(path)) | shipped()
+
+    kept = {name for name in own if all(_is_login(name, raw, places, hosts_of) for raw in sent.get(name, ()))}
     handed = shared - sent.keys()
     if not kept and not handed:
         return frozenset()
@@ -77,17 +83,19 @@ def is_valuable(name: str) -> bool:
     return not _VALUABLE.isdisjoint(name.upper().split("_"))
 
 
-def _is_login(name: str, raw: Raw, places: Mapping[tuple[str, int], set[str]], text_of: Callable[[str], str]) -> bool:
+def _is_login(
+    name: str, raw: Raw, places: Mapping[tuple[str, int], set[str]], hosts_of: Callable[[str], set[str]]
+) -> bool:
     """True where a key goes into a header, to the key's own service or to a host that only the user's settings tell.
 
-    Of the latter the file must not name another one to fall back on.
+    Of the latter neither the file nor data of the tool must name another one to fall back on.
     """
     path, shown = raw.finding.location.path, raw.finding.excerpt
     if not _LOGIN.search(shown) or _CARGO.search(shown):
         return False
     reached = set(places.get((path, raw.finding.location.line), {"*"}))
     if "*" in reached:
-        reached |= hosts_in(text_of(path))
+        reached |= hosts_of(path)
     return stays_with(name, reached)
 
 

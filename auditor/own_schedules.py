@@ -38,6 +38,17 @@ _CARRIES = lazily(  # a job that by itself brings code or carries something away
     r"|\b(?:npx|bunx|uvx|pipx|pip3?[ \t]+install|nc|ncat|netcat|socat|telnet|ssh|scp|rsync|rclone|iwr|irm"
     r"|Invoke-WebRequest)\b|\b(?:perl|python3?|ruby|node|php)[ \t]+-\w*[ceEMr])"
 )
+_TABLE = lazily(
+    r"\bcrontab\b(?:[ \t]+-u[ \t]+\S+)?[ \t]+(?:<[ \t]*)?[\"']?(?P<table>[^\s\"'`;&|<>()-][^\s\"'`;&|<>()]{1,160})"
+    r"|\bcat[ \t]+(?:-[ \t]+)?[\"']?(?P<shown>[^\s\"'`;&|<>()-][^\s\"'`;&|<>()]{1,160})[^|\n]{0,80}\|[ \t]*crontab\b"
+)
+_VARIABLE = lazily(r"(?m)^[ \t]*(?:export[ \t]+)?([A-Za-z_]\w{0,40})=[\"']?([\w./~-]{2,160})[\"']?[ \t]*$")
+_WORD = lazily(r"[\w-]{1,60}\.\w{1,5}(?![\w/])")
+_RENEWED = lazily(  # it fetches its folder anew, and runs something of it
+    r"\bgit[ \t]+(?:-C[ \t]+\S+[ \t]+)?(?:pull|clone|fetch)\b[\s\S]{0,600}?(?:^|[;&|])[ \t]*(?:exec[ \t]+)?"
+    r"(?:(?:(?:ba|z)?sh|python3?|node|source|\.)[ \t]+(?:-\w+[ \t]+)*[\"']?[\w.~$/{}-]*\w\.\w{1,4}\b|\./\w)",
+    re.MULTILINE,
+)
 _TOLD_HOOKS = lazily(
     r"(?i)\bcore\.hooksPath\b|\bgit[ -]hooks?\b|\b(?:pre|post)-(?:commit|push|merge)\b[^.]{0,40}\bhooks?\b"
 )
@@ -65,7 +76,10 @@ def told_schedules(
     making = {(raw.finding.location.path, raw.finding.location.line) for raw in raws if raw.subject.lower() in JOBS}
     if not making or any(_brings(_around(text_of(path), path, at)) for path, at in making):
         return frozenset()
-    if not any(_tells(page) for page in pages()):
+    files = list(pages())
+    if any(_names_bringing(text_of(path), path, at, files) for path, at in making):
+        return frozenset()
+    if not any(_tells(page) for page in files):
         return frozenset()
     return frozenset(raw.subject for raw in raws if raw.subject.lower() in JOBS)
 
@@ -73,6 +87,29 @@ def told_schedules(
 def _brings(making: str) -> bool:
     text = _PRINTED.sub("", making)
     return _BROUGHT.search(text) is not None or _CARRIES.search(text) is not None
+
+
+def _names_bringing(text: str, path: str, number: int, files: Sequence[SourceFile]) -> bool:
+    """True when a job is a table that brings its code or that nobody is seen to write, or a program that renews itself.
+
+    The table that ``crontab FILE`` reads may be a file of the tool, or be written by any of its programs and blocks.
+    """
+    whole = text.split("\n")
+    line = whole[number - 1] if 0 < number <= len(whole) else ""
+    for name, value in _VARIABLE.findall(text):
+        line = line.replace(f"${{{name}}}", value).replace(f"${name}", value)
+    started = set(_WORD.findall(line))
+    if any(file.path.rpartition("/")[2] in started and _RENEWED.search(file.text or "") for file in files):
+        return True
+    for table in {(found["table"] or found["shown"]).rpartition("/")[2] for found in _TABLE.finditer(line)}:
+        if table.startswith("$"):
+            continue
+        told = [file for file in files if table in (file.text or "") or file.path.rpartition("/")[2] == table]
+        if any(_brings(file.text or "") for file in told):
+            return True
+        if sum((file.text or "").count(table) + file.path.endswith(table) for file in told) <= line.count(table):
+            return True
+    return False
 
 
 def _around(text: str, path: str, number: int) -> str:

@@ -34,13 +34,16 @@ _ADDRESSES = (
 
 
 def self_hosted(
-    raws: Sequence[Raw], capabilities: Iterable[Capability], text_of: Callable[[str], str]
+    raws: Sequence[Raw],
+    capabilities: Iterable[Capability],
+    text_of: Callable[[str], str],
+    shipped: Callable[[], frozenset[str]] = frozenset,
 ) -> frozenset[str]:
     """Keys of a service that the user runs: ``ACME_TOKEN`` beside ``ACME_URL``, where nothing else is told to get it.
 
     The address comes from the environment, every line that sends the key sends it to one that the tool does not know,
     to this machine or to the service's own host, and no file that reads either names another host to fall back on
-    (`text_of` a path). A key that many tools share is none of these.
+    (`text_of` a path), and neither does data of the tool (`shipped`). A key that many tools share is none of these.
     """
     listed = list(capabilities)
     known, places = services(), hosts_by_place(listed)
@@ -57,6 +60,6 @@ def self_hosted(
         at += [(raw.finding.location.path, raw.finding.location.line) for raw in sent]
         hosts = set().union(*(places.get(place, set()) for place in at))
         hosts |= {host for path in {path for path, _ in at} for host in hosts_in(text_of(path))}
-        if asked and stays_with(subject, hosts):
+        if asked and stays_with(subject, hosts) and stays_with(subject, shipped()):
             kept.add(subject)
     return frozenset(kept)

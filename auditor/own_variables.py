@@ -53,7 +53,7 @@ def set_variables(raws: Sequence[Raw], text_of: Callable[[str], str]) -> frozens
 
 
 def other_names(raws: Sequence[Raw], declared: frozenset[str], text_of: Callable[[str], str]) -> frozenset[str]:
-    """Keys of nobody else that every line which reads one takes instead of a declared one, and as that one.
+    """Keys of no other service that every line which reads one takes instead of a declared one, and as that one.
 
     ``os.environ.get("ACME_KEY") or os.environ.get("OLD_ACME_KEY")``: what may be done with the one is done with it.
     """
@@ -71,7 +71,17 @@ def other_names(raws: Sequence[Raw], declared: frozenset[str], text_of: Callable
     return frozenset(
         name
         for name, some in lines.items()
-        if all(any(_is_instead(name, other, line) for other in asked) for line in some)
+        if all(any(_is_akin(name, other) and _is_instead(name, other, line) for other in asked) for line in some)
+    )
+
+
+def _is_akin(name: str, declared: str) -> bool:
+    """True for names that have a word of a service in common, and for one that says nothing of a service."""
+    words = services().words(name)
+    return (
+        not words
+        or name.replace("_", "") == declared.replace("_", "")
+        or not set(words).isdisjoint(services().words(declared))
     )
 
 

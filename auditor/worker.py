@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,7 @@ from skillkeep.auditor.checkout import own_git
 from skillkeep.auditor.collect import Collector
 from skillkeep.auditor.declared import declared_names, named_services
 from skillkeep.auditor.engines import file_engines
+from skillkeep.auditor.engines.behaviour.defaults import fallback_hosts
 from skillkeep.auditor.engines.interface import Engine, SourceFile, SourceTree
 from skillkeep.auditor.interface import AuditOptions, EngineRun, LedgerEntry, Location, Observation
 from skillkeep.auditor.logins import kept_logins, not_by_program, own_logins
@@ -32,6 +33,7 @@ from skillkeep.auditor.own_variables import other_names, set_variables
 from skillkeep.auditor.pages import looked_up_pages
 from skillkeep.auditor.patterns import forget_compiled
 from skillkeep.auditor.rulebook import Rulebook, default_rulebook
+from skillkeep.auditor.shipped_hosts import UNKNOWN, reads_own_data, shipped_hosts
 from skillkeep.auditor.sources import cut_file, decode, derived_file, source_file
 from skillkeep.auditor.started import Started
 from skillkeep.auditor.store import FileStore
@@ -299,16 +301,22 @@ def _answer(audit: _Audit, tree: SourceTree, digest: str) -> dict[str, Any]:
         own = own_services(collector.raws, collector.capabilities, lambda: _all_texts(tree))
         own |= own_logins(collector.raws, collector.capabilities)
         named = named_services(audit.store.unpacked()) | audit.named
-        own |= kept_logins(collector.raws, collector.capabilities, named)
         own |= implied(collector.raws, collector.capabilities, named, tree.declared)
         texts = tree.texts()
+        shipped = cache(lambda: shipped_hosts(texts.values()))
 
         def text_of(path: str) -> str:
             return (texts[path].text or "") if path in texts else "//not.read"
 
-        own |= self_hosted(collector.raws, collector.capabilities, text_of)
+        own |= kept_logins(
+            collector.raws, collector.capabilities, named,
+            lambda paths: shipped().union(
+                *(fallback_hosts(text_of(path)) for path in paths), {UNKNOWN} if reads_own_data(texts.values()) else ()
+            ),
+        )  # fmt: skip
+        own |= self_hosted(collector.raws, collector.capabilities, text_of, shipped)
         programs = (file.text or "" for file in texts.values() if file.is_program)
-        own |= own_keys(collector.raws, collector.capabilities, text_of, programs)
+        own |= own_keys(collector.raws, collector.capabilities, text_of, programs, shipped)
         own |= set_variables(collector.raws, text_of)
         own |= other_names(collector.raws, told | own, text_of)
         own |= told_schedules(collector.raws, texts.values, text_of)

@@ -10,12 +10,22 @@ import re
 import shlex
 import tomllib
 from collections.abc import Callable
+from contextlib import suppress
 from itertools import chain
 from typing import Any
 
+from skillkeep.auditor.engines.behaviour.documents import Documents
+from skillkeep.auditor.engines.behaviour.recipients import Recipient, is_placeholder, named_nowhere
 from skillkeep.auditor.engines.instructions import commands_below
-from skillkeep.auditor.engines.interface import Context, Emitter, Engine, Segment, SourceFile
-from skillkeep.auditor.engines.remote_servers import RemoteServer, remote_servers, servers_in
+from skillkeep.auditor.engines.interface import Context, Emitter, Engine, Segment, SourceFile, SourceTree
+from skillkeep.auditor.engines.network import host_of
+from skillkeep.auditor.engines.remote_servers import (
+    RemoteServer,
+    added_servers,
+    handed_keys,
+    remote_servers,
+    servers_in,
+)
 from skillkeep.auditor.engines.server_entries import program_of, rule_of
 from skillkeep.auditor.engines.starters import Started, reader_of
 from skillkeep.auditor.interface import Location
@@ -41,6 +51,8 @@ class AutorunEngine(Engine):
     def scan_file(self, file: SourceFile, emit: Emitter) -> None:
         """Find the commands of one configuration file."""
         path = file.known_as.lower()
+        for segment in file.of(Context.FENCED) if file.text is not None and file.whole else ():
+            _shown(segment, emit)
         readers = [reader for reader in (_reader(path), reader_of(path)) if reader]
         if not readers or file.text is None or not file.whole:
             return
@@ -57,12 +69,41 @@ class AutorunEngine(Engine):
             emit.derive(command, Context.SHELL, at, trigger)
         for server in remote_servers(data):
             _remote(server, whole, emit)
+        for variable in handed_keys(data):
+            message = f"{variable} is handed to a server whose entry says nothing of that service"
+            emit.finding("code-credential-env", _find(whole, variable), variable, message, subject=variable)
+
+    def scan_tree(self, tree: SourceTree, emit: Emitter) -> None:
+        """Refuse servers elsewhere that no document names: what they answer is read by the agent as its own tools."""
+        servers: list[tuple[Recipient, str]] = emit.notes.get("servers", [])
+        documents = Documents(tree.files) if servers else None
+        for found, name in servers:
+            if documents is None or documents.names_service(host_of(found.to).name, name):
+                continue
+            if named_nowhere(found, documents):
+                message = f"a server that no document names: {found.to[:100]}"
+                emit.finding("undeclared-source", found.at, found.text, message)
+
+
+def _shown(segment: Segment, emit: Emitter) -> None:
+    """Refuse what a page has the user's configuration send a shared key to: a block is copied as it is."""
+    servers = list(added_servers(segment.text))
+    if "mcp" in segment.text and segment.text.lstrip().startswith("{"):
+        with suppress(ValueError, RecursionError):
+            servers += remote_servers(_json(segment.text))
+    for server in servers:
+        for name in server.strange() if server.host else ():
+            message = f"{name} goes to {server.host} with every request of the agent's"
+            emit.finding("code-credential-sent", _find(segment, name), server.url, message)
 
 
 def _remote(server: RemoteServer, whole: Segment, emit: Emitter) -> None:
     if not server.host:
         return
-    emit.capability("network", server.host, _find(whole, server.url))
+    at = _find(whole, server.url)
+    emit.capability("network", server.host, at)
+    if not is_placeholder(server.url):
+        emit.notes.setdefault("servers", []).append((Recipient("a source", server.url, at, server.url), server.name))
     for name in server.strange():
         message = f"{name} goes to {server.host} with every request of the agent's"
         emit.finding("code-credential-sent", _find(whole, name), server.url, message, segment=whole)

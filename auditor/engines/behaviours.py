@@ -280,13 +280,11 @@ def _followed_back(tree: SourceTree, documents: Documents, emit: Emitter) -> Non
 
 
 def _handed(tree: SourceTree, emit: Emitter) -> None:
-    """What one script fetches and saves, another one runs."""
-    for segment, start, name, by, source in handed_over(tree):
-        shown = segment.text[start : start + 120].strip().split("\n")[0]
-        severity = Severity.WARN if saves_installer(source, name) else example_severity(segment)
-        message = f"{name} is fetched and saved by {by}, and run here"
-        at = segment.locate(start, start + 1)
-        emit.finding("behaviour-dropped-program", at, shown, message, segment=segment, severity=severity)
+    """What one place fetches and saves, another one starts."""
+    for each in handed_over(tree):
+        message = f"{each.name} is fetched and saved by {each.by}, and started here"
+        severity = Severity.WARN if each.known else None
+        emit.finding("behaviour-dropped-program", each.at, each.shown, message, severity=severity)
 
 
 def _given_away(tree: SourceTree, acts: list[Act], documents: Documents, emit: Emitter) -> None:

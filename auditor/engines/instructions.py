@@ -8,6 +8,7 @@ from typing import Any
 
 from skillkeep.auditor.engines.interface import Context, Emitter, Engine, Segment, SourceFile
 from skillkeep.auditor.engines.said_commands import said_commands
+from skillkeep.auditor.engines.unseen_texts import unseen_texts
 from skillkeep.auditor.engines.zero_width import hidden_texts
 from skillkeep.auditor.frontmatter import Frontmatter, parse_frontmatter
 from skillkeep.auditor.interface import Location
@@ -32,6 +33,10 @@ _BLOCK = 50  # half of the shortest gap
 _GAP = re.compile(r"(?<=\S)(?:[ \t]{200,}+(?![|#/*\\=─│-])|(?:[ \t\r]*+\n){100,}+[ \t]*+)(?=\S)")
 _SELECTORS = re.compile("[\ufe00-\ufe0f\U000e0100-\U000e01ef]{3,}")
 _MOST = 10
+_UNSEEN = (("unseen text",), ("front matter",))  # steps that lead to instructions which are read whole
+_SHOWN_FIELDS = frozenset({"name", "description", "hooks"})  # read where they stand
+_NOTE = re.compile(r"(?m)^[ \t]*#[ \t]*(\S.{12,2000})$")
+_SHORTEST_NOTE = 3  # words
 
 
 class InstructionEngine(Engine):
@@ -49,10 +54,13 @@ class InstructionEngine(Engine):
         if file.whole:
             _padding(file, emit)
         for segment in file.of(Context.INSTRUCTION):
+            if file.whole or segment.provenance[-1:] in _UNSEEN:
+                said_commands(segment, emit)
             if file.whole:
                 _at_load(segment, emit)
                 _comments(segment, emit)
-                said_commands(segment, emit)
+                for start, end, said in unseen_texts(segment.text):
+                    emit.derive(said, Context.INSTRUCTION, segment.locate(start, end), _UNSEEN[0][0], segment)
         if file.of(Context.METADATA):
             _metadata(file.place or Location(file.path, 2), parse_frontmatter(file.text), emit)
         for segment in file.of(Context.FENCED):
@@ -155,6 +163,10 @@ def _metadata(at: Location, front: Frontmatter, emit: Emitter) -> None:
     for command in _texts(front.fields):
         if may_be_shell(command) and ("|" in command or "$(" in command or "http" in command):
             emit.derive(command, Context.SHELL, at, "front matter")
+    more = {key: value for key, value in front.fields.items() if key not in _SHOWN_FIELDS}
+    for said in (*_texts(more), *_NOTE.findall(front.text)):
+        if len(said.split()) >= _SHORTEST_NOTE:
+            emit.derive(said, Context.INSTRUCTION, at, _UNSEEN[1][0])
     hooks = front.fields.get("hooks")
     if hooks:
         emit.finding("autorun-hook", at, "hooks", "The front matter installs hooks")

@@ -11,20 +11,26 @@ from skillkeep.auditor.engines.network import host_of
 from skillkeep.auditor.engines.tables import secrets
 from skillkeep.auditor.services import services
 
-__all__ = ["RemoteServer", "remote_servers", "servers_in"]
+__all__ = ["RemoteServer", "added_servers", "handed_keys", "remote_servers", "servers_in"]
 
-_KEYS: Final = ("mcpServers", "mcp_servers", "servers")
+_KEYS: Final = ("mcpServers", "mcp_servers", "servers", "mcp", "context_servers")
 _ADDRESSES: Final = ("url", "httpUrl", "serverUrl", "uri", "endpoint")
 _BRIDGES: Final = re.compile(r"(?:mcp-remote|mcp-proxy|supergateway|mcp-remote-client)(?:@[\w.-]+)?")
-_VARIABLE: Final = re.compile(r"\$(?:\{(?:env:)?|env:)?([A-Z][A-Z0-9_]{2,60})\b")
+_ADDED: Final = re.compile(  # on a command line: ``claude mcp add … https://… --header "Authorization: $KEY"``
+    r"\bmcp[ \t]+add(?:-json)?\b(?P<said>(?:[^\n\\]|\\[\s\S]){1,2000})"
+)
+_URL: Final = re.compile(r"https?://[^\s\"'`\\]{4,400}")
+_PASSED: Final = re.compile(r"(?:-e|--env)[= ]?(?P<name>[A-Z][A-Z0-9_]{2,60})?")  # to a container
+_VARIABLE: Final = re.compile(r"(?:\$(?:\{(?:env:)?|env:)?|\{env:)([A-Z][A-Z0-9_]{2,60})\b")
 
 
 @dataclass(frozen=True)
 class RemoteServer:
-    """`variables` of the user's environment go to `url` with every request."""
+    """`variables` of the user's environment go to `url` with every request; `name` is what the entry calls it."""
 
     url: str
     variables: tuple[str, ...]
+    name: str = ""
 
     @property
     def host(self) -> str:
@@ -51,7 +57,7 @@ def servers_in(data: Any) -> Iterator[tuple[str, dict[str, Any]]]:
 
 def remote_servers(data: Any) -> Iterator[RemoteServer]:
     """Those with an address, and those that a bridge on this machine reaches: ``npx mcp-remote https://…``."""
-    for _, server in servers_in(data):
+    for name, server in servers_in(data):
         given = server.get("args")
         words = [str(server.get("command", "")), *(map(str, given) if isinstance(given, list) else ())]
         bridged = any(_BRIDGES.fullmatch(word.rpartition("/")[2]) for word in words)
@@ -62,7 +68,35 @@ def remote_servers(data: Any) -> Iterator[RemoteServer]:
         addresses += [word for word in words if "://" in word] if bridged else []
         for url in addresses:
             names += _VARIABLE.findall("\n".join([url, *said]))
-            yield RemoteServer(url, tuple(dict.fromkeys(filter(None, names))))
+            yield RemoteServer(url, tuple(dict.fromkeys(filter(None, names))), name)
+
+
+def added_servers(text: str) -> Iterator[RemoteServer]:
+    """Those that command lines in `text` add to an agent's configuration."""
+    for found in _ADDED.finditer(text) if "mcp" in text else ():
+        for url in _URL.findall(found["said"]):
+            yield RemoteServer(url, tuple(dict.fromkeys(_VARIABLE.findall(found["said"]))))
+
+
+def handed_keys(data: Any) -> Iterator[str]:
+    """Variables with a key that many tools share, which a program gets whose entry does not say that it is for it.
+
+    What the entry sets for a program on this machine, under whatever name, and what a container is passed.
+    """
+    for name, server in servers_in(data):
+        given = server.get("args")
+        words = [str(word) for word in given] if isinstance(given, list) else []
+        names = _VARIABLE.findall("\n".join(_texts(server, "env")))
+        for word, following in zip(words, [*words[1:], ""], strict=False):
+            if passed := _PASSED.fullmatch(word):
+                names.append(passed["name"] or following.partition("=")[0])
+        told = " ".join([name, str(server.get("command", "")), *words]).upper()
+        for passed_on in names:
+            told = told.replace(passed_on, "")
+        for variable in dict.fromkeys(names):
+            shared = secrets().variable(variable) and services().is_shared(variable)
+            if shared and not any(part in told for part in services().words(variable)):
+                yield variable
 
 
 def _texts(server: dict[str, Any], key: str) -> list[str]:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from itertools import islice
+from collections.abc import Iterator, Sequence
+from itertools import islice, zip_longest
 from typing import Final
 
 from skillkeep.auditor.engines.interface import Context, Emitter, Segment
@@ -23,7 +23,7 @@ _COMMAND_LINE: Final = RarePattern(re.compile(
 ))  # fmt: skip
 _FETCHED_AND_RUN: Final = RarePattern(re.compile(  # in running text, where nothing marks it as a command
     r"(?<![`\w/.-])(?:(?:curl|wget)[ \t][^\n|`]{0,200}?https?://[^\s|`]{4,300}+[^\n|`]{0,60}+"
-    r"\|[ \t]*(?:sudo[ \t]+)?(?:(?:ba|z|da)?sh|python3?|node|perl|ruby)(?=[.,;:!?)\"'*_]{0,3}(?:\s|\Z))"
+    r"\|[ \t]*(?:sudo[ \t]+)?(?:(?:ba|z|da)?sh|python3?|node|perl|ruby)(?=[.,;:!?)\"'*_]{0,3}(?:\s|\Z|<)|[\"'\]})>])"
     r"|(?:/(?:usr/)?bin/)?(?:ba|z)?sh[ \t]+<\([ \t]*(?:curl|wget)[ \t][^)\n`]{4,300}+\)"
     r"|(?:/(?:usr/)?bin/)?(?:(?:ba|z)?sh|python3?|node)[ \t]+-[ce][ \t]+[\"']?"
     r"\$\([ \t]*(?:curl|wget)[ \t][^)\n`]{4,300}+\)[\"']?"
@@ -54,6 +54,24 @@ _TO_DO: Final = re.compile(
 _JUDGED: Final = re.compile(  # what the head of a table about attacks says of its rows
     r"\b(?:risk\w*|danger\w*|avoid|never|not|bad|malicious|attacks?|threats?|detect\w*|block\w*|den(?:y|ied)|severity"
     r"|findings?|patterns?|critical|unsafe|reject\w*|refus\w*|forbidden|flags?|verdicts?)\b",
+    re.IGNORECASE,
+)
+_CALLED_BAD: Final = re.compile(  # the head above a command
+    r"\b(?:risk(?:s|y)|danger\w*|avoid|never|not|bad|malicious|attacks?|threats?|detect\w*|block\w*|den(?:y|ied)|patterns?"
+    r"|unsafe|reject\w*|refus\w*|forbidden|flags?|instead of|don't)\b",
+    re.IGNORECASE,
+)
+_ASKED: Final = re.compile(  # the head of a column that tells whether it is to be done
+    r"[\W_]*(?:(?:is|should)[ \t](?:it|this|i|you)[ \t])?(?:be[ \t])?(?:allowed|permitted|ok(?:ay)?|safe|good"
+    r"|recommended|accept(?:able|ed)|verdict|rule|when|(?:run|do|use|done)(?:[ \t](?:it|this))?)?[\W_]*",
+    re.IGNORECASE,
+)
+_NOT_LEFT_OUT: Final = re.compile(
+    r"\b(?:never|not|don't)[ \t]+(?:be[ \t]+)?(?:skip|forget|omit|miss|optional|leave)\w*", re.IGNORECASE
+)
+_HARMLESS: Final = re.compile(
+    r"[ \t*_`]*(?:none|no|not|low|lowest|n/?a|-+|—|–|safe|ok|nil|zero|0|required|optional"
+    r"|yes|always|info|pass|✓|✅)?[.!]?[ \t*_`\n]*",
     re.IGNORECASE,
 )
 _NEVER: Final = re.compile(r"[ \t*_`]*(?:never|avoid|bad|no|not|don't|do not|wrong|✗|❌)[.!:]?[ \t*_`]*", re.IGNORECASE)
@@ -100,7 +118,7 @@ def _in_steps(text: str, told: list[re.Match[str]]) -> Iterator[list[re.Match[st
 
 
 def _in_tables(text: str) -> Iterator[tuple[int, int, str]]:
-    """Cells that fetch something into a shell, in tables whose head says what to do and judges nothing."""
+    """Cells that fetch something into a shell, in tables whose head says what to do."""
     return islice(_table_cells(text), _MOST_ROWS) if "\\|" in text else iter(())
 
 
@@ -112,19 +130,31 @@ def _table_cells(text: str) -> Iterator[tuple[int, int, str]]:
             head = ""
         elif not head:
             head = line
-        elif "\\|" in line and any(word in line for word in _DOWNLOADERS) and _is_to_do(head):
-            yield from _fetching(line, start)
+        elif "\\|" in line and any(word in line for word in _DOWNLOADERS) and _TO_DO.search(head):
+            yield from _fetching(line, start, _CELL.split(head))
 
 
-def _is_to_do(head: str) -> bool:
-    return _TO_DO.search(head) is not None and _JUDGED.search(head) is None
+def _fetching(row: str, at: int, head: Sequence[str]) -> Iterator[tuple[int, int, str]]:
+    """The cells of a row that fetch something into a shell, but for those of which the table says that it is bad.
 
-
-def _fetching(row: str, at: int) -> Iterator[tuple[int, int, str]]:
-    for cell in _CELL.split(row):
-        said = cell.replace("\\|", "|").strip(" \t\n`")
-        if _NEVER.fullmatch(cell):
-            return
-        if _FETCHED_AND_RUN.search(said):
-            yield at, at + len(cell), said
+    That is said by the head above the cell, or by another cell of the row whose head judges or asks whether to do it:
+    ``no`` below "Restart" is about something else.
+    """
+    pairs = list(zip_longest(_CELL.split(row), head, fillvalue=""))[: row.count("|") + 1]
+    said = [cell.replace("\\|", "|").strip(" \t\n`") for cell, _ in pairs]
+    fetching = [_FETCHED_AND_RUN.search(text) is not None for text in said]
+    if any(_says_no(*pair) for pair, fetches in zip(pairs, fetching, strict=True) if not fetches):
+        return
+    for (cell, above), text, fetches in zip(pairs, said, fetching, strict=True):
+        if fetches and not _CALLED_BAD.search(_NOT_LEFT_OUT.sub("", above)):
+            yield at, at + len(cell), text
         at += len(cell) + 1
+
+
+def _says_no(cell: str, head: str) -> bool:
+    """True for a cell that calls its row bad, under its head; ``no`` below "Risk" does not."""
+    if not cell.strip():
+        return False
+    if _JUDGED.search(_NOT_LEFT_OUT.sub("", head)):
+        return not _HARMLESS.fullmatch(cell)
+    return _NEVER.fullmatch(cell) is not None and _ASKED.fullmatch(head) is not None

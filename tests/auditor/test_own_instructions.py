@@ -31,10 +31,9 @@ def test_a_page_of_the_service_itself_warns(text: str) -> None:
     assert verdict(text, name="chess", about="Plays chess.") is Verdict.FAIL
 
 
-def test_a_page_of_the_tools_author_warns() -> None:
-    about = "Plays chess.\nauthor: Quoddle"
-    assert verdict(ORDER, name="chess", about=about) is Verdict.WARN
-    assert verdict(ORDER, name="chess", about=about.replace("Quoddle", "Somebody")) is Verdict.FAIL
+@pytest.mark.parametrize("about", ["Plays chess.\nauthor: Quoddle", "Plays chess with Quoddle."])
+def test_a_page_of_whom_only_the_author_or_the_description_names_blocks(about: str) -> None:
+    assert verdict(ORDER, name="chess", about=about) is Verdict.FAIL
 
 
 @pytest.mark.parametrize(

@@ -91,13 +91,18 @@ def test_another_name_of_a_declared_key_warns(file: str) -> None:
         code = EITHER[file].format(first=first, second=second)
         return audited({"SKILL.md": page, file: code + more}).verdict
 
-    assert read("QUODDLE_API_KEY", "PLINTH_KEY") is Verdict.WARN
-    assert read("PLINTH_KEY", "QUODDLE_API_KEY") is Verdict.WARN
+    assert read("QUODDLE_API_KEY", "QUODDLE_OLD_TOKEN") is Verdict.WARN
+    assert read("PLINTH_QUODDLE_KEY", "QUODDLE_API_KEY") is Verdict.WARN
+    assert read("QUODDLE_API_KEY", "QUOD_DLE_API_KEY") is Verdict.WARN
+    assert read("QUODDLE_API_KEY", "API_TOKEN") is Verdict.WARN
+    assert read("QUODDLE_API_KEY", "PLINTH_KEY") is Verdict.FAIL
+    assert read("PLINTH_KEY", "QUODDLE_API_KEY") is Verdict.FAIL
     assert read("QUODDLE_API_KEY", "GITHUB_TOKEN") is Verdict.FAIL
-    assert read("QUODDLE_API_KEY", "PLINTH_PRIVATE_KEY") is Verdict.FAIL
+    assert read("QUODDLE_API_KEY", "QUODDLE_PRIVATE_KEY") is Verdict.FAIL
     assert read("PLINTH_ID_KEY", "PLINTH_KEY") is Verdict.FAIL
     if file.endswith(".py"):
-        assert read("QUODDLE_API_KEY", "PLINTH_KEY", "print(os.environ['PLINTH_KEY'])\n") is Verdict.FAIL
+        more = "print(os.environ['PLINTH_QUODDLE_KEY'])\n"
+        assert read("QUODDLE_API_KEY", "PLINTH_QUODDLE_KEY", more) is Verdict.FAIL
 
 
 def test_a_variable_that_is_empty_until_it_is_set_warns() -> None:

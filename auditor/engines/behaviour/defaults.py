@@ -9,7 +9,7 @@ from typing import Final
 from skillkeep.auditor.engines.interface import SourceFile, SourceTree
 from skillkeep.auditor.engines.network import host_of
 
-__all__ = ["default_hosts"]
+__all__ = ["default_hosts", "fallback_hosts"]
 
 _ADDRESS: Final = r"(?P<to>(?:https?|wss?)://[^\s\"'`<>{}$)]{4,200})"
 _FALLBACK: Final = re.compile(  # ``os.environ.get("URL", "https://…")``, ``default="https://…"``, ``${URL:-https://…}``
@@ -32,12 +32,21 @@ def default_hosts(tree: SourceTree, path: str) -> Iterator[str]:
     text = file.text if file is not None else None
     if text is None or file is None:
         return
-    found = [match["to"] or match["other"] for match in _FALLBACK.finditer(text)]
+    found = list(_fallbacks(text))
     for other in tree.files:
         if _is_settings(other) and _is_named(other, text):
             found += [match["to"] for match in _SET.finditer((other.text or "")[:_LONGEST])]
     hosts = (host_of(address) for address in dict.fromkeys(found))
     yield from list(dict.fromkeys(host.name for host in hosts if "." in host.name and not host.local))[:_MOST]
+
+
+def fallback_hosts(text: str) -> Iterator[str]:
+    """The hosts that a program turns to where a setting tells none."""
+    return (host_of(address).name for address in _fallbacks(text))
+
+
+def _fallbacks(text: str) -> Iterator[str]:
+    return (match["to"] or match["other"] for match in _FALLBACK.finditer(text))
 
 
 def _is_settings(file: SourceFile) -> bool:

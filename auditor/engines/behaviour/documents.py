@@ -102,6 +102,12 @@ class Documents:
             return False  # a name below such a one belongs to anybody
         return len(registered) >= _SHORTEST and re.sub(r"[^a-z0-9]+", "", registered) in self._squashed
 
+    def names_service(self, host: str, service: str) -> bool:
+        """True when the documents name `service`, by whose name `host` is registered: Guru has getguru.com."""
+        registered = registered_labels(host.lower().split("."))[0]
+        words = set(re.findall(r"[a-z0-9]+", service.lower())) - _generic()
+        return any(word in registered and self._says_word(word) for word in words)
+
     def _names_host_of(self, word: str) -> bool:
         """True where the documents name a host registered as `word`: the bucket acme-files is that of acme.io."""
         return len(word) > _SHORTEST and re.search(rf"(?<![a-z0-9-]){word}\.[a-z]{{2,10}}\b", self._text) is not None

@@ -15,7 +15,7 @@ from typing import Final
 from skillkeep.auditor.lazily import lazily
 from skillkeep.auditor.patterns import PatternSet
 
-__all__ = ["Drop", "drops"]
+__all__ = ["Drop", "drops", "saves"]
 
 _NAME: Final = (
     r"(?P<name>\$\{?\w+\}?(?:[/\\][\w.$\{\}-]+)*|[A-Za-z_][\w.]*\b(?!\s{0,9}\()|[~./][\w~./$\{\}-]+|%\w/[\w./-]+"
@@ -80,6 +80,7 @@ _SAVED_FIRST: Final = (
 _PROGRAM_FILE: Final = lazily(r"(?:^|[\"'`/\\])(?P<stem>[A-Za-z_][\w-]{0,60})\.(?:py|pyw|[cm]?js|ts|rb)(?:$|[\"'`)])")
 _BODY: Final = 1500  # characters of a function
 _MOST_KEPT: Final = 5
+_MOST_SAVES: Final = 40
 _FUNCTION: Final = lazily(
     r"^[ \t]*(?:(?:export|async|public|private|protected|static|final|pub|inline|suspend)[ \t]+){0,4}"
     r"(?:(?:def|func|fn|fun|function|sub)[ \t]+(?:\([^)\n]{0,40}\)[ \t]*)?"
@@ -161,6 +162,15 @@ def drops(text: str) -> Iterator[Drop]:
             break
         else:
             yield from _given_to(text, found, name)
+
+
+def saves(text: str) -> Iterator[tuple[int, str]]:
+    """Where something fetched is saved, and the name or the variable of the file, as it is spelled."""
+    if not _may_drop(text):
+        return
+    for found in islice(_saved(text), _MOST_SAVES):
+        if _FETCHES.search(text, max(0, found.start() - 1500), found.end() + 300):
+            yield found.start(), (found["place"] or found["name"] or found["own"] or found["mine"]).strip("\"'`")
 
 
 def _given_to(text: str, saved: re.Match[str], name: str) -> Iterator[Drop]:
