@@ -15,6 +15,7 @@ __all__ = ["UNKNOWN", "reads_own_data", "shipped_hosts"]
 UNKNOWN = "?"
 """Stands for a host that data of the tool may tell without spelling it; it is nobody's."""
 
+_SPELLED = lazily(r"[\"'/]([^\"'/\n]{1,200})(?=[\"'])")  # the last part of a path
 _PAGES = (".md", ".mdx", ".markdown", ".mdc", ".rst", ".html")
 _OF_PACKAGES = re.compile(
     r"(?i)(?:^|/)(?:(?:package|npm-shrinkwrap|composer)(?:-lock)?\.json"
@@ -51,8 +52,8 @@ def reads_own_data(files: Iterable[SourceFile]) -> bool:
     listed = list(files)
     data = [file for file in listed if not file.is_program and not (_is_data(file) and any(_named(file)))]
     names = {file.path.rpartition("/")[2] for file in data}
-    programs = [file.text or "" for file in listed if file.is_program]
-    return any(re.search(rf"[\"'/]{re.escape(name)}[\"']", text) for text in programs for name in names if name in text)
+    spelled = (match[1] for file in listed if file.is_program for match in _SPELLED.finditer(file.text or ""))
+    return any(name in names for name in spelled)
 
 
 def _is_data(file: SourceFile) -> bool:

@@ -7,7 +7,7 @@ and calls of programs. One block that does both is judged by `dropped`.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
 from typing import Final
@@ -28,6 +28,7 @@ _MOST: Final = 400
 _LONGEST: Final = 400_000  # characters of a text
 _ABOVE: Final = 300  # characters of a setting in several lines
 _BEHIND: Final = 80
+_WORDS: Final = re.compile(r"[\w.-]+")
 _PAGES: Final = (".md", ".mdx", ".markdown", ".mdc", ".txt")
 _FETCHED: Final = lazily(
     r"(?i)\b(?:curl|wget|aria2c|scp|rsync|gh[ \t]+release|npm[ \t]+i\w*"
@@ -157,16 +158,28 @@ def handed_over(tree: SourceTree) -> Iterator[Handed]:
     saved: dict[tuple[str, ...], _Saved] = {}
     for each in (one for path, text in texts.items() for one in _saved(path, text, tree)):
         saved.setdefault((each.name, each.kind, each.url, each.by), each)
+    naming = _naming(texts) if saved else {}
     for each in islice(saved.values(), _MOST):
-        name = each.name.replace("_", "-")
         places = (
-            _handed(each, path, text, found, tree)
-            for path, text in texts.items()
-            if name in text.replace("_", "-")
-            for found in _starts(each, path, text, tree)
+            _handed(each, path, texts[path], found, tree)
+            for path in naming.get(_plain(each.name), ())
+            for found in _starts(each, path, texts[path], tree)
         )
         found = list(islice(places, _MOST))
         yield from sorted(found, key=lambda one: one.known)[:1]
+
+
+def _naming(texts: Mapping[str, str]) -> Mapping[str, Sequence[str]]:
+    """By each word of the files the paths of those that have it."""
+    found: dict[str, list[str]] = {}
+    for path, text in texts.items():
+        for word in set(map(_plain, _WORDS.findall(text))):
+            found.setdefault(word, []).append(path)
+    return found
+
+
+def _plain(name: str) -> str:
+    return name.replace("_", "-").strip(".-")
 
 
 def _handed(saved: _Saved, path: str, text: str, found: re.Match[str], tree: SourceTree) -> Handed:
