@@ -52,30 +52,39 @@ def are_calls_written(names: Names, source: Source, arguments: Arguments) -> boo
         source.written = True
         own = source.parts[-1] if source.parts else ""
         source.written = all(own not in name.split(".") for name in source.found.imports) and all(
-            _File(names, each, own, arguments).is_plain() for each in names.program.sources
+            _is_plain(names, each, arguments)
+            and all(_File(names, each, arguments).imports_other(*of, own) for of in each.chosen)
+            for each in names.program.sources
         )
     return source.written
 
 
-class _File:
-    """One file of the program, asked whether it holds the module `own` as a value."""
+def _is_plain(names: Names, source: Source, arguments: Arguments) -> bool:
+    if source.plain is None:
+        source.plain = True
+        source.plain = _File(names, source, arguments).is_plain()
+    return source.plain
 
-    def __init__(self, names: Names, source: Source, own: str, arguments: Arguments) -> None:
+
+class _File:
+    """One file of the program, asked whether it holds a module of it as a value."""
+
+    def __init__(self, names: Names, source: Source, arguments: Arguments) -> None:
         self._names = names
-        self._found = source.found
-        self._own = own
+        self._source = source
         self._arguments = arguments
-        nodes = self._nodes = list(ast.walk(source.found.module.owner))
+
+    def is_plain(self) -> bool:
+        """True for a file that holds none, unless what it imports by a call (`Source.chosen`) is one."""
+        found = self._source.found
+        nodes = list(ast.walk(found.module.owner))
         self._callees = {id(each.func) for each in nodes if isinstance(each, ast.Call)}
         self._bases = {id(each.value) for each in nodes if isinstance(each, ast.Attribute)}
         self._tested = {id(item) for each in nodes if isinstance(each, ast.Compare) for item in each.comparators}
         imported = [each for node in nodes if isinstance(node, ast.Import | ast.ImportFrom) for each in node.names]
         self._holders = {*_HOLDERS, *(each.asname for each in imported if each.name in _HOLDERS)}
-
-    def is_plain(self) -> bool:
-        """True for a file that never holds that module as a value."""
-        return all(map(self._is_harmless, self._nodes)) and all(
-            self._chooses_known(call, scope) for call, scope in self._found.calls
+        return all(map(self._is_harmless, nodes)) and all(
+            self._chooses_known(call, scope) for call, scope in found.calls
         )
 
     def _is_harmless(self, node: ast.AST) -> bool:
@@ -113,24 +122,23 @@ class _File:
                 chosen = call.args[at:] if not at else call.args[at : at + 1]
                 if not of_options and not all(self._is_none_of(each, scope, (*_WAYS, "modules")) for each in chosen):
                     return False
-            if name in _IMPORTERS and not all(self._imports_other(each, scope) for each in call.args[:1]):
-                return False
-        return set(table("python")["code"]).isdisjoint(resolved)
+            if name in _IMPORTERS:
+                self._source.chosen += [(each, scope) for each in call.args[:1]]
+        code = table("python")["code"]
+        return not any(name in code for name in resolved)
 
     def _is_options(self, node: ast.expr, scope: Scope) -> bool:
         names = self._names.resolve(node, scope)
         return bool(names) and all(name.startswith(_OPTIONS) for name in names)
 
-    def _imports_other(self, node: ast.expr, scope: Scope) -> bool:
+    def imports_other(self, node: ast.expr, scope: Scope, own: str) -> bool:
+        """True where the name of the module that is imported is told, and is not `own`."""
+        words = (*_WAYS, own)
         bound = scope.lookup(node.id) if isinstance(node, ast.Name) else None
         if bound is not None and [each.kind for each in bound[1]] == ["param"]:
             given = self._arguments(self._names, bound[1][0], bound[0])
-            return given is not None and all(self._is_none_of(each, home, self._imported) for each, home in given)
-        return self._is_none_of(node, scope, self._imported)
-
-    @property
-    def _imported(self) -> Iterable[str]:
-        return (*_WAYS, self._own)
+            return given is not None and all(self._is_none_of(each, home, words) for each, home in given)
+        return self._is_none_of(node, scope, words)
 
     def _is_none_of(self, node: ast.expr, scope: Scope, words: Iterable[str]) -> bool:
         """True for a text that has none of `words` among its parts, as far as it is told: ``"do_" + name``."""

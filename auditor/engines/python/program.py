@@ -41,6 +41,8 @@ class Source:
     handed: dict[str, list[tuple[ast.Call, int, Scope]]] | None = None
     outside: dict[int, list[tuple[ast.Call, Scope]]] = field(default_factory=lambda: defaultdict(list))
     written: bool | None = None  # whether all calls of its functions are written down, once that was asked
+    plain: bool | None = None  # whether it holds no module as a value, but for those that are `chosen`; once asked
+    chosen: list[tuple[ast.expr, Scope]] = field(default_factory=list)  # names of modules that it imports by a call
     used: frozenset[str] = frozenset()  # words of snippets elsewhere in the tool that import it
 
     def __post_init__(self) -> None:
