@@ -45,7 +45,7 @@ _ROOM: Final = 1 << 20  # characters of read texts that are kept until the tree 
 # ones 11 were refused, 7 with so much more; of 332 hostile passages 305 and 304 reach it.
 _ELSEWHERE: Final = 0.9
 # Of hundreds of texts one reaches any score by chance: in a file of data with so many, it takes so much more, and what
-# a rule finds is refused when the model of words speaks against it, too.
+# a rule finds is refused when the model of words speaks against it, too. An agent reads what describes its tools.
 _MANY: Final = 250
 _AMONG_MANY: Final = 2.7
 _ORDERED: Final = "intent-remote-orders"
@@ -215,7 +215,7 @@ def _report(read: _Read, topic: Callable[[], Topic], emit: Emitter, texts: int) 
         if m.frame.rule not in meanings["slight"]
     }
     rules = Counter((start, end) for start, end, _ in kinds)
-    many = texts >= _MANY and segment.context is Context.CONFIG
+    many = texts >= _MANY and segment.context is Context.CONFIG and DESCRIBED not in segment.provenance
     shown = segment.anchor is None and (segment.context in _PROSE or _is_fenced(segment))
     told: Counter[tuple[str, bool]] = Counter()  # no rule and no warning takes the room of what blocks
     for match in found:
