@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from fnmatch import fnmatchcase
 from typing import Any
 
@@ -14,7 +14,7 @@ from skillkeep.auditor.engines.shell.lookup import lookup
 from skillkeep.auditor.engines.shell.model import Command, Substitution, Variable, Word
 from skillkeep.auditor.engines.shell.site import Call
 
-__all__ = ["calls_of", "carried", "elements", "program_name"]
+__all__ = ["calls_of", "carried", "given_to", "program_name"]
 
 _COMPOUND = re.compile(r"[|;&<>$`(\"']")
 _DIRECTIVES = frozenset({"RUN", "CMD", "ENTRYPOINT", "SHELL"})
@@ -162,11 +162,29 @@ def _elements(word: Word, scope: Scope) -> list[Word] | None:
     if (given := scope.arguments(word)) is not None:
         whole = word.quoted and word.only.name == "*"
         return None if whole else _words_at(word, [part for text in given for part in _parts(text, word, scope)])
-    texts = elements(word, scope)
+    texts = _texts(word, scope)
     return _words_at(word, texts) if texts and HOLE not in "".join(texts) else None
 
 
-def elements(word: Word, scope: Scope) -> list[str]:
+def given_to(
+    call: Call, scope: Scope, labels_of: Callable[[Word], frozenset[str]], most: int
+) -> list[tuple[str, frozenset[str]]]:
+    """The arguments of a function's `call` with their labels.
+
+    Behind one that may be several (``"$@"`` of who knows whom), nobody knows which is which: `most` of them then.
+    """
+    given: list[tuple[str, frozenset[str]]] = []
+    several = False
+    for text, word in zip(call.arguments, call.words, strict=False):
+        texts = _texts(word, scope)
+        several = several or (not texts and HOLE in text and (_is_list(word) or not word.quoted))
+        given += [(HOLE if several else each, labels_of(word)) for each in texts or [text]]
+    if several:
+        given += [(HOLE, frozenset[str]().union(*(labels for _, labels in given)))] * (most - len(given))
+    return given
+
+
+def _texts(word: Word, scope: Scope) -> list[str]:
     """The texts in an array that makes up the word, as far as they follow each other."""
     texts: list[str] = []
     if isinstance(word.only, Variable) and _is_list(word) and not word.only.operator:

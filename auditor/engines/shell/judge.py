@@ -11,7 +11,7 @@ from skillkeep.auditor.engines.interface import Context
 from skillkeep.auditor.engines.shell.acting import Acting, only_looks
 from skillkeep.auditor.engines.shell.braces import braced
 from skillkeep.auditor.engines.shell.callers import Callers
-from skillkeep.auditor.engines.shell.calls import calls_of, elements, program_name
+from skillkeep.auditor.engines.shell.calls import calls_of, given_to, program_name
 from skillkeep.auditor.engines.shell.earlier import ways
 from skillkeep.auditor.engines.shell.evaluate import HOLE, OWN_VARIABLE
 from skillkeep.auditor.engines.shell.execution import Execution
@@ -249,10 +249,7 @@ class Judge:
         """A function of the script: judged again with these arguments when they tell something."""
         known = self._site.printed_by.get(call.name)
         self._callers.met(call)
-        arguments: list[Given] = []
-        for text, word in zip(call.arguments, call.words, strict=False):
-            texts = elements(word, self._site.scope) or [text]
-            arguments += [(each, self._labels(word)) for each in texts]
+        arguments = given_to(call, self._site.scope, self._labels, _MOST_SHIFTED)
         given, body = call.command.heredoc, self._site.functions[call.name]
         changed = self._callers.changed(call.name)
         key = (call.name, flowing, given.start if given is not None else -1, changed, *arguments)

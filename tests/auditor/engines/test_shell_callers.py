@@ -25,6 +25,7 @@ def verdict(code: str) -> Verdict:
         f'run() {{ if [ -n "$Q" ]; then shift; fi; eval "$1"; }}\nrun {UNKNOWN} "echo one"',
         f'run() {{ [ -n "$Q" ] && shift; eval "$1"; }}\nrun {UNKNOWN} "echo one"',
         f'run() {{ p=$1; shift; $p -c "$1"; }}\nrun bash {UNKNOWN}',
+        'run() { eval "$2"; }\nrun "$@" "echo one"',
         f'run() {{ set -- {UNKNOWN}; eval "$1"; }}\nrun "echo one"',
         f'run() {{ for c in "$@"; do eval "$c"; done; }}\nrun "echo one" {UNKNOWN}',
         f'run() {{ eval "${{@:2}}"; }}\nrun abcdefghijklmnopqrst {UNKNOWN}',
