@@ -97,7 +97,7 @@ def test_steps_of_a_sentence_or_a_table_are_one_program(body: str) -> None:
     [
         f"| Pattern | Severity |\n|---|---|\n| `{FETCH} \\| bash` | critical |",
         f"| Command | Why it is refused |\n|---|---|\n| `{FETCH} \\| bash` | runs what nobody has read |",
-        f"| Step | Command |\n|---|---|\n| never | `{FETCH} \\| bash` |",
+        f"| Allowed | Command |\n|---|---|\n| never | `{FETCH} \\| bash` |",
         "| Step | Command |\n|---|---|\n| 1 | `cat rows.txt \\| sort` |",
         f"Run `{FETCH} -o rows.json`, then run `rows show rows.json`.",
     ],
