@@ -50,6 +50,8 @@ def unseen_texts(text: str) -> Iterator[tuple[int, int, str]]:
 
 def _found(text: str) -> Iterator[tuple[int, int, str]]:
     for start, end, said in _said(text):
+        if text[start - 1 : start] == "`" == text[end : end + 1]:  # code in a line, which is shown
+            continue
         plain = _FENCE.sub("\n", _QUOTED.sub("", html.unescape(said[:_LONGEST]))).strip("? \n\t")
         if len(said) >= _LEAST and len(plain.split()) >= _SHORTEST:
             yield start, end, plain
