@@ -137,8 +137,9 @@ def _split(words: list[Word], scope: Scope) -> list[Word]:
         return words
     split: list[Word] = []
     for word in words:
-        if (elements := _elements(word, scope)) is not None:
-            split += elements
+        elements = _elements(word, scope)
+        if elements is not None and (split or not elements or HOLE not in scope.text(elements[0])):
+            split += elements  # a program that nobody knows stays what it is made of
             continue
         if word.literal is not None and _is_braced(word):
             split += _words_at(word, braced(word.literal))
