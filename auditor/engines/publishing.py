@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Any, Final
 
-from skillkeep.auditor.engines.tables import table
+from skillkeep.auditor.engines.tables import secrets, table
 
-__all__ = ["MESSENGERS", "Publisher", "published_by", "words_of"]
+__all__ = ["MESSENGERS", "Publisher", "is_below", "kept_at", "published_by", "publisher", "words_of"]
 
 MESSENGERS: Final = frozenset({"gh", "glab"})
 """What they are told is read by others as well, as is what the files hold that they are given."""
 
+_EVERYWHERE: Final = re.compile(r"[/~]|[a-zA-Z]:|\.env\b")
 _BETWEEN: Final = frozenset({"&&", "||", ";", "|", "&"})
 
 
@@ -37,10 +39,26 @@ def words_of(command: str) -> list[str]:
     return command.replace(";", " ; ").replace('"', " ").replace("'", " ").split()
 
 
-def _publisher(words: Sequence[Any]) -> Publisher | None:
-    name, *told = words
-    known = table("shell")["publishing"].get(name.rpartition("/")[2]) if isinstance(name, str) else None
-    said = " ".join(word for word in told if isinstance(word, str) and not word.startswith("-")) + " "
+def publisher(name: str, operands: Iterable[str]) -> Publisher | None:
+    """What the program `name` publishes with, where its `operands` say that it does."""
+    known = table("shell")["publishing"].get(name)
+    said = " ".join(operands) + " "
     if known is None or not any(not each or said.startswith(f"{each} ") for each in known["words"]):
         return None
-    return Publisher(name.rpartition("/")[2], known["host"], bool(known.get("folder")))
+    return Publisher(name, known["host"], bool(known.get("folder")))
+
+
+def is_below(name: str) -> bool:
+    """True for a file below the working folder that is published with it: settings are not."""
+    return _EVERYWHERE.match(name) is None
+
+
+def kept_at(paths: Iterable[str]) -> frozenset[str]:
+    """The labels of the secrets that lie at `paths`."""
+    return frozenset(f"secret:{what}" for path in paths if (what := secrets().path(path)) is not None)
+
+
+def _publisher(words: Sequence[Any]) -> Publisher | None:
+    name, *told = words
+    operands = (word for word in told if isinstance(word, str) and not word.startswith("-"))
+    return publisher(name.rpartition("/")[2], operands) if isinstance(name, str) else None

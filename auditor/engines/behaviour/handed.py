@@ -28,6 +28,7 @@ _MOST: Final = 400
 _LONGEST: Final = 400_000  # characters of a text
 _ABOVE: Final = 300  # characters of a setting in several lines
 _BEHIND: Final = 80
+_NAME: Final = re.compile(r"^[A-Za-z_.][\w.-]+$")
 _WORDS: Final = re.compile(r"[\w.-]+")
 _PAGES: Final = (".md", ".mdx", ".markdown", ".mdc", ".txt")
 _FETCHED: Final = lazily(
@@ -213,16 +214,16 @@ def _by_commands(path: str, text: str) -> Iterator[_Saved]:
         name = _told(told, text).rpartition("/")[2]
         line = text[text.rfind("\n", 0, found.start()) + 1 : (text.find("\n", found.end()) + 1 or len(text))]
         urls = " ".join(_ADDRESS.findall(line))
-        if "://" not in told and "/dev/" not in told and re.search(r"^[A-Za-z_.][\w.-]+$", name):
+        if "://" not in told and "/dev/" not in told and _NAME.search(name):
             yield _Saved(name, "file", urls, path, found.start())
     for found in _CLONED.finditer(text):
         name = (found["to"] or found["repo"]).rstrip("/").rpartition("/")[2]
         theirs = not re.search(r"(?i)your|[<{$]", found["url"])
-        if theirs and re.search(r"^[A-Za-z_.][\w.-]+$", name) and name.strip("."):
+        if theirs and _NAME.search(name) and name.strip("."):
             yield _Saved(name, "folder", found["url"], path, found.start())
     for found in _UNPACKED.finditer(text) if re.search(r"\b(?:curl|wget|iwr|Invoke-WebRequest)\b", text) else ():
         name = found["to"].rstrip("/").rpartition("/")[2]
-        if re.search(r"^[A-Za-z_.][\w.-]+$", name) and name.strip(".") and name not in _OF_ALL:
+        if _NAME.search(name) and name.strip(".") and name not in _OF_ALL:
             yield _Saved(name, "folder", " ".join(_ADDRESS.findall(text)), path, found.start())
     for found in chain(_INSTALLED.finditer(text), _BY_OWNER.finditer(text)):
         yield _Saved(found["repo"], "package", found["url"], path, found.start())

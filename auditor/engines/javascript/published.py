@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Final
 from skillkeep.auditor.engines.javascript.scopes import Scope
 from skillkeep.auditor.engines.javascript.site import Site
 from skillkeep.auditor.engines.javascript.words import Words
-from skillkeep.auditor.engines.publishing import MESSENGERS, published_by
-from skillkeep.auditor.engines.tables import secrets, subject_of
+from skillkeep.auditor.engines.publishing import MESSENGERS, is_below, kept_at, published_by
+from skillkeep.auditor.engines.tables import subject_of
 
 if TYPE_CHECKING:
     from skillkeep.auditor.syntax.grammars import Node
@@ -19,7 +19,6 @@ __all__ = ["judge_published"]
 
 _NOTHING: Final[frozenset[str]] = frozenset()
 _COPYING: Final = re.compile(r"(?:.*\.)?(?:copyFile|copy|move|rename|cp|link|symlink)(?:Sync)?")
-_EVERYWHERE: Final = re.compile(r"[/~]|[a-zA-Z]:|\.env\b")  # no name below the working folder that goes along
 
 
 def judge_published(site: Site, words: Words, call: Node, scope: Scope, command: Sequence[str], *given: Node) -> None:
@@ -29,20 +28,16 @@ def judge_published(site: Site, words: Words, call: Node, scope: Scope, command:
         return
     told = given if publisher.name in MESSENGERS or "-" in command else ()
     labels = _NOTHING.union(*(site.flow.labels(each, scope) for each in told))
-    labels |= _NOTHING.union(*(_at(word) for word in command))
+    labels |= kept_at(command)
     names = {re.split("[@=]", word)[-1].removeprefix("./") for word in command}
     for name, held in _files(site, words):
-        if name in names or (publisher.folder and not _EVERYWHERE.match(name)):
+        if name in names or (publisher.folder and is_below(name)):
             labels |= held
     for label in sorted(labels):
         if label.startswith("secret:"):
             what = label.partition(":")[2]
             shown, hosts = f"{what} flows into {publisher.name}", frozenset({publisher.host})
             site.report("code-credential-sent", call, shown, subject=subject_of(what), hosts=hosts)
-
-
-def _at(path: str) -> frozenset[str]:
-    return frozenset({f"secret:{what}"}) if (what := secrets().path(path)) is not None else _NOTHING
 
 
 def _files(site: Site, words: Words) -> Iterator[tuple[str, frozenset[str]]]:
@@ -53,7 +48,7 @@ def _files(site: Site, words: Words) -> Iterator[tuple[str, frozenset[str]]]:
         for path in value(callee, scope).paths if callee is not None else ():
             arguments = site.resolver.arguments(call)
             if len(arguments) > 1 and _COPYING.fullmatch(path):
-                held = _NOTHING.union(*(_at(text) for text in value(arguments[0], scope).texts))
+                held = kept_at(value(arguments[0], scope).texts)
                 target = arguments[1]
             elif path in words.write and len(arguments) > words.write[path] + 1:
                 target = arguments[words.write[path]]

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Hashable, Iterator
 from typing import Final
 
+from skillkeep.auditor.engines.publishing import is_below
 from skillkeep.auditor.engines.python.callers import arguments_for
 from skillkeep.auditor.engines.python.folding import Folder
 from skillkeep.auditor.engines.python.scopes import Binding, Scope
@@ -36,7 +36,6 @@ _FILES: Final = frozenset(  # what makes one file of another: its data are the n
 )
 _COPYING: Final = frozenset({"shutil.copyfileobj", "os.write", *_FETCHING})
 _KEPT: Final = frozenset({"value", "item", "param"})
-_EVERYWHERE: Final = re.compile(r"[/~]|[a-zA-Z]:|\.env\b")  # no name below the working folder that is published with it
 _METHODS: Final = frozenset({"open", "resolve", "absolute", "expanduser", "as_posix", "__enter__"})
 _PARTS: Final = frozenset({"name", "buffer", "file"})
 
@@ -99,7 +98,7 @@ class Contents:
             each
             for known in (self._put or {}, self._copied or {})
             for origin, given in known.items()
-            if isinstance(origin, str) and not _EVERYWHERE.match(origin)
+            if isinstance(origin, str) and is_below(origin)
             for each in given
         ]
 

@@ -8,12 +8,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import zip_longest
 from typing import Any
 
+from skillkeep.auditor.engines.publishing import kept_at
 from skillkeep.auditor.engines.python.contents import Given
 from skillkeep.auditor.engines.python.flow import Flow
 from skillkeep.auditor.engines.python.scopes import Scope
 from skillkeep.auditor.engines.python.site import Site
 from skillkeep.auditor.engines.python.values import texts_of
-from skillkeep.auditor.engines.tables import secrets
 
 __all__ = ["labels_of_files"]
 
@@ -30,8 +30,8 @@ def labels_of_files(
     labels = _NOTHING
     for word, element in zip_longest(words[:_MOST], elements[:_MOST]):
         for name in _names(word, element):
-            labels |= _of(site, flow, [*flow.contents.put(name, scope), *_copies(flow, name, scope)])
-            labels |= _at(texts_of(site.fold(name, scope)) if isinstance(name, ast.expr) else [name])
+            labels |= _of(site, flow, [*flow.contents.put(name, scope), *flow.contents.sources(name, scope)])
+            labels |= kept_at(texts_of(site.fold(name, scope)) if isinstance(name, ast.expr) else [name])
     return labels | (_of(site, flow, flow.contents.below(scope)) if whole else _NOTHING)
 
 
@@ -43,21 +43,12 @@ def _names(word: Any, element: ast.expr | None) -> Iterator[ast.expr | str]:
         yield element
 
 
-def _copies(flow: Flow, name: ast.expr | str, scope: Scope) -> list[Given]:
-    return flow.contents.sources(name, scope)
-
-
 def _of(site: Site, flow: Flow, given: Iterable[Given]) -> frozenset[str]:
     labels = _NOTHING
     for node, home in given:
-        labels |= flow.labels(node, home) | _at(texts_of(site.fold(node, home)))
+        labels |= flow.labels(node, home) | kept_at(texts_of(site.fold(node, home)))
         for each in ast.walk(node):  # ``open(path).read()``
             if isinstance(each, ast.Call):
                 inner = [*each.args, *([each.func.value] if isinstance(each.func, ast.Attribute) else [])]
-                labels |= _at(text for item in inner for text in texts_of(site.fold(item, home)))
+                labels |= kept_at(text for item in inner for text in texts_of(site.fold(item, home)))
     return frozenset(label for label in labels if label.startswith("secret:"))
-
-
-def _at(texts: Iterable[str]) -> frozenset[str]:
-    """The secrets that lie at paths."""
-    return frozenset(f"secret:{what}" for text in texts if (what := secrets().path(text)) is not None)

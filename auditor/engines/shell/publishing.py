@@ -6,9 +6,9 @@ What is written to a file, copied, packed or added to a repository is still the 
 from __future__ import annotations
 
 import re
-from typing import Any, Final
+from typing import Final
 
-from skillkeep.auditor.engines.publishing import MESSENGERS
+from skillkeep.auditor.engines.publishing import MESSENGERS, publisher
 from skillkeep.auditor.engines.shell.site import Call, ShellSite
 
 __all__ = ["Publishing"]
@@ -26,9 +26,8 @@ _ADDED: Final = ".git"  # the repository, among the files of the script
 class Publishing:
     """Judges one call at a time."""
 
-    def __init__(self, site: ShellSite, table: dict[str, Any]) -> None:
+    def __init__(self, site: ShellSite) -> None:
         self._site = site
-        self._programs: dict[str, dict[str, Any]] = table["publishing"]
 
     def judge(self, call: Call, named: frozenset[str], flowing: frozenset[str]) -> tuple[frozenset[str], str]:
         """Which labels `call` publishes, and at which host.
@@ -40,14 +39,13 @@ class Publishing:
             self._site.files.filled(target, labels)
         if call.name == "git" and call.operands[:1] == ["add"]:
             self._site.files.filled(_ADDED, labels | (_NOTHING if _ALL.isdisjoint(call.arguments) else self._below("")))
-        known = self._programs.get(call.name)
-        said = f"{' '.join(call.operands)} "
-        if known is None or not any(not words or said.startswith(f"{words} ") for words in known["words"]):
+        found = publisher(call.name, call.operands)
+        if found is None:
             return _NOTHING, ""
-        if known.get("folder"):
+        if found.folder:
             labels |= self._site.files.private.get(_ADDED, _NOTHING) if call.name == "git" else self._below("")
         fed = flowing if call.name in MESSENGERS or "-" in call.arguments else _NOTHING
-        return labels | fed, known["host"]
+        return labels | fed, found.host
 
     def of_files(self, call: Call) -> frozenset[str]:
         """The labels of the files and folders among the arguments into which the script has put what is the user's."""

@@ -41,7 +41,7 @@ class Reach:
         self._site = site
         self._touching = Touching(site, table)
         self._connecting = Connecting(site, table)
-        self._publishing = Publishing(site, table)
+        self._publishing = Publishing(site)
         self._taking = Taking(site, table)
         self._changing = Changing(site, table)
         self._dumps = lookup().dumps
