@@ -1,17 +1,18 @@
-"""The tables of meanings: ``intent.yaml`` and, of whole phrases, ``phrases.yaml``."""
+"""The tables of meanings: ``intent.yaml``, whole phrases in ``phrases.yaml``, other languages in ``languages.yaml``."""
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import Any, Final
 
 from skillkeep.auditor.engines.tables import table
 
 __all__ = ["meanings"]
 
-_TABLES: Final = ("intent", "phrases")
+_TABLES: Final = ("intent", "phrases", "languages")
 
 
 def meanings(part: str) -> Any:
-    """The `part` of both tables: the mapping ``classes`` or the list ``frames``."""
-    first, second = (table(name)[part] for name in _TABLES)
-    return {**first, **second} if isinstance(first, dict) else [*first, *second]
+    """The `part` of all tables: the mapping ``classes`` or the list ``frames``."""
+    tables = [table(name)[part] for name in _TABLES]
+    return list(chain(*tables)) if isinstance(tables[0], list) else {k: v for each in tables for k, v in each.items()}

@@ -77,7 +77,7 @@ _NEGATED: Final = lazily(
     r"|detecting|forbid\w*|prohibit\w*|disallow\w*|rather than|than to|than|instead of|no|nor|neither|isn't|aren't"
     r"|wasn't|against|reject|deny|denies|flags?|unless)"
     r"[ ,:]+(?:[\w']+[ ,/-]+){0,6}"
-    r"|(?:не |нельзя |никогда не |no |non |nunca |nicht |niemals |ne |jamais )[^ ]{0,12} ?"
+    r"|(?<!\w)(?:не |нельзя |никогда не |no |non |nunca |nicht |niemals |ne |jamais )[^ ]{0,12} ?"
     # no "do not hesitate", "do not ask", nor what is to be done instead
     r"|(?:不要|不得|切勿|请勿|禁止|严禁|不能|不可|不应)(?!犹豫|忘|停|等|问|询|告|让|提|只|仅|拒|怕|担心|管)"
     r"(?:(?!就|直接|而是|并|然后|再)[^,.;:!?，。；：！？]){0,60})$"
@@ -108,14 +108,17 @@ _BUT: Final = (  # after these words another thing is told, and some are said of
 )
 _ELSEWHERE_NOT: Final = lazily(  # up to three words before what is not done, in languages that put it there
     r"(?:^|[ (\"'-])(?:(?:не|нельзя|никогда|запрещено|nicht|niemals|keine[mnrs]?|jamais|não|nunca|jamás|non|nigdy|nie"
-    r"|aldrig|ikke|inte|nooit|niet|asla|jangan|đừng|không) (?!(?:nur|seulement|só|apenas|solo|sólo|только|hanya|chỉ)\b)"
+    r"|aldrig|ikke|inte|nooit|niet|asla|jangan|đừng|không|لا)"
+    r" (?!(?:nur|seulement|só|apenas|solo|sólo|только|hanya|chỉ)\b)"
     rf"(?:(?!{_BUT}\b)[^ ,.;:!?]+ ){{0,3}}|(?:ohne|sans|sem|senza|без|bez|zonder) (?:zu )?)$"
 )
 _ELSEWHERE_NOT_AFTER: Final = lazily(  # "envoyez jamais", "senden sie niemals", and no "but" that follows
     r" ?(?:sie )?(?:jamais|pas|nicht|niemals|nie|keine[mnrs]?)\b(?! (?:nur|seulement)\b)"
     r"(?![^.;!?]*\b(?:sondern|mais|aber)\b)"
 )
-_NEGATION_INSIDE: Final = lazily(r"\W?(?:n[e'’]|nicht|no|não|non|не|nie|jangan|không|keine\w*)\b ?")
+_NEGATION_INSIDE: Final = lazily(
+    r"\W?(?:n[e'’]|nicht|no|não|non|не|nie|nunca|nooit|jangan|đừng|không|keine\w*|و?لا)\b ?"
+)
 _NOT_YET: Final = lazily(r"\b(?:until|unless|not|no|never|only (?:if|after|once|when))\b[^.;!?]{0,80}$")
 _AGREED: Final = lazily(r"(?:approved|confirmed|authori[sz]ed) by\b")
 _STEPS_BELOW: Final = lazily(
