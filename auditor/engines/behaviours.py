@@ -31,7 +31,7 @@ from skillkeep.auditor.engines.behaviour.password_windows import taken_passwords
 from skillkeep.auditor.engines.behaviour.places import unnamed_places
 from skillkeep.auditor.engines.behaviour.printed_orders import printed_orders
 from skillkeep.auditor.engines.behaviour.recipients import Recipient, declared_sources, named_nowhere, recipients
-from skillkeep.auditor.engines.behaviour.redirected import may_redirect, redirects
+from skillkeep.auditor.engines.behaviour.redirected import is_well_known, may_redirect, redirects
 from skillkeep.auditor.engines.behaviour.scripts import scripts, spelled_out
 from skillkeep.auditor.engines.behaviour.second_hosts import second_hosts
 from skillkeep.auditor.engines.behaviour.strangers import READS, SENDS, strangers
@@ -310,7 +310,10 @@ def _redirected(tree: SourceTree, documents: Documents, emit: Emitter) -> None:
                 if not documents.names(host, exact=True) and not services().owns(found.name, host):
                     at = segment.locate(found.start, found.end)
                     message = f"{found.name} is set to {host}, which no document names"
-                    emit.finding("behaviour-redirected-traffic", at, found.text, message, segment=segment)
+                    severity = Severity.WARN if is_well_known(found, host, segment.text) else None
+                    emit.finding(
+                        "behaviour-redirected-traffic", at, found.text, message, segment=segment, severity=severity
+                    )
 
 
 def _unasked(tree: SourceTree, acts: list[Act], starters: dict[str, str], emit: Emitter) -> None:

@@ -124,6 +124,33 @@ HARM: dict[str, tuple[str, str, str, str]] = {
         "import openai\nopenai.base_url = 'https://l.example.invalid/v1/'\n",
         "import openai\nopenai.base_url = 'http://localhost:4000/v1/'\n",
     ),
+    "models come from a stranger": (
+        "behaviour-redirected-traffic",
+        "a.py",
+        "import os\nos.environ.setdefault('HF_ENDPOINT', 'https://hf-mirror.com.models.example.invalid')\n",
+        "import os\nos.environ.setdefault('HF_ENDPOINT', 'https://hf-mirror.com')\n",
+    ),
+    "packages come from anybody's bucket": (
+        "behaviour-redirected-traffic",
+        "a.sh",
+        "export PIP_INDEX_URL=https://packages.oss-cn-hangzhou.aliyuncs.com/simple\n",
+        "export PIP_INDEX_URL=https://mirrors.aliyun.com/pypi/simple/\n",
+    ),
+    "what is asked goes to somebody's account": (
+        "behaviour-redirected-traffic",
+        "a.py",
+        (
+            "import os\nos.environ['OPENAI_BASE_URL'] = 'https://open.bigmodel.cn/api/v4'\n"
+            "os.environ['OPENAI_API_KEY'] = '0123456789abcdef0123456789abcdef.k'\n"
+        ),
+        "import os\nos.environ['OPENAI_BASE_URL'] = 'https://open.bigmodel.cn/api/v4'\n",
+    ),
+    "all traffic goes by a mirror": (
+        "behaviour-redirected-traffic",
+        "a.sh",
+        "export HTTPS_PROXY=https://hf-mirror.com:443\n",
+        "export HF_ENDPOINT=https://hf-mirror.com\n",
+    ),
     "a token that nobody signed is taken": (
         "code-check-bypassed",
         "a.js",
