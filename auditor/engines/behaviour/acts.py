@@ -39,6 +39,10 @@ _FILTERED: Final = re.compile(rb"\|[ \t]*(?:cut|tr|paste|sort|uniq|column|base64
 _OPTION: Final = re.compile(
     rb"[^\n]*?[ \t'\",](?:-[a-zA-Z]{0,6}[dFT]|--data[\w-]*|--form|--upload-file|--json)[ \t'\",=@]"
 )
+_LABEL: Final = re.compile(  # ``"Model: $MODEL | Language: $LANGUAGE"``: what is used, and nothing that is said to it
+    rb"(?i)model:[ \t]*[$%#]?\{?\w{0,20}model(?:_?(?:name|id))?\}?"
+    rb"(?:[ \t]*[|,;/-][ \t]*\w{1,20}[ \t]*[:=][ \t]*[$%#]?\{?\w{1,40}\}?)*[ \t]*[\"'`]"
+)
 _SEARCHED: Final = re.compile(  # up to a place in a pattern that is asked for at once
     rb"""(?<![\w.])re\.(?:search|match|fullmatch|findall|finditer)\([ \t]*r?(?:"[^"\n]*|'[^'\n]*)\Z"""
 )
@@ -134,6 +138,8 @@ class Acts:
         """False where the words say so and the code does not."""
         if kind == "allowance":
             return not is_asked_payment(self._data, hit.start)
+        if kind == "addressed" and _LABEL.match(self._data, max(hit.end - 6, 0)):
+            return False
         if kind == "local" and self._is_only_written(hit):
             return False
         return self._is_sent(hit) and not (kind == "send" and self._is_looked_for(hit))
