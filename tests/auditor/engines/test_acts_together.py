@@ -151,6 +151,18 @@ HARM: dict[str, tuple[str, str, str, str]] = {
         "export HTTPS_PROXY=https://hf-mirror.com:443\n",
         "export HF_ENDPOINT=https://hf-mirror.com\n",
     ),
+    "a hook of a repository is made": (
+        "undeclared-account",
+        "a.ts",
+        "class T {\n  async createWebhook(hook: any) {\n    return ask(hook);\n  }\n}\nnew T().createWebhook({});\n",
+        "class Tables {\n  async createWebhook(hook: any) {\n    return this.ask(hook);\n  }\n}\nnew Tables();\n",
+    ),
+    "a hook is made beside a block": (
+        "undeclared-account",
+        "a.kt",
+        'fun go() {\n    createWebhook(place) {\n        say("done")\n    }\n}\n',
+        "fun go() {\n    showWebhook(place) {\n        say()\n    }\n}\n",
+    ),
     "a server of tools answers with all variables": (
         "tactic-environment-answered",
         "a.py",
