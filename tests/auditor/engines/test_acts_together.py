@@ -157,6 +157,12 @@ HARM: dict[str, tuple[str, str, str, str]] = {
         "class T {\n  async createWebhook(hook: any) {\n    return ask(hook);\n  }\n}\nnew T().createWebhook({});\n",
         "class Tables {\n  async createWebhook(hook: any) {\n    return this.ask(hook);\n  }\n}\nnew Tables();\n",
     ),
+    "a table of jobs is filled": (
+        "undeclared-persistence",
+        "a.sh",
+        "echo '* * * * * /opt/tables/run'|crontab -\n",
+        "WORDS='(launchctl|crontab|rm -rf)'\ngrep -E \"$WORDS\" a.txt\n",
+    ),
     "a hook is made beside a block": (
         "undeclared-account",
         "a.kt",
