@@ -13,7 +13,6 @@ from skillkeep.auditor.lazily import lazily
 __all__ = ["stubs_fetch"]
 
 _LONGEST: Final = 200_000
-_COMMENT: Final = lazily(r"(?m)^[ \t]*(?://[^\n]*|\*[^\n]*|/\*[^\n]*)$")
 _WHOLE: Final = r"\b(?:globalThis|global|window|self)\b"
 _ASSIGNED: Final = lazily(_WHOLE + r"\.fetch[ \t]*=(?!=)")
 _KEPT: Final = lazily(
@@ -30,8 +29,8 @@ _HARMLESS: Final = lazily(
 )
 _OTHER_WAYS: Final = lazily(  # out of the process, to code that is made, or to what the names above stand for
     r"\b(?:XMLHttpRequest|WebSocket|EventSource|RTCPeerConnection|sendBeacon|Image|Worker|Bun|Deno|eval|Function|Reflect"
-    r"|Proxy|document|location|constructor|module|createRequire|getBuiltinModule|importScripts|this)\b(?!['\"])"
-    r"|\bprocess\.(?!env\b)|\brequire\b(?![ \t]*\()"
+    r"|Proxy|document|location|constructor|module(?![ \t]+[a-z])|createRequire|getBuiltinModule"
+    r"|importScripts|this)\b|\\[ux]|\bprocess\.(?!env\b)|\brequire\b(?![ \t]*\()"
 )
 
 
@@ -44,7 +43,6 @@ def stubs_fetch(file: SourceFile, files: Mapping[str, SourceFile]) -> bool:
     text = file.text or ""
     if not is_test(file.path) or file.path.endswith(".py") or len(text) > _LONGEST:
         return False
-    text = _COMMENT.sub("", text)
     kept = {found["name"] for found in _KEPT.finditer(text)}
     put = len(_ASSIGNED.findall(text))
     if not put or len(_ANY.findall(text)) != put + len(_KEPT.findall(text)) + len(_ASKED.findall(text)):

@@ -16,7 +16,7 @@ from skillkeep.auditor.lazily import lazily
 __all__ = ["Settings"]
 
 _ASSIGNS: Final = lazily(  # ``eval "$name=\"$value\""`` puts a value into a variable
-    rf"(?:[A-Za-z_]\w*|{HOLE})=(?:\"[^\"`()]*\"|'[^'()`]*'|\$\{{{HOLE}(?::?[-+=]\w*)?\}}|[\w.:/-]*)"
+    rf"(?:[A-Za-z_]\w*|{HOLE})=(?:\"[^\"`()]*\"|'[^'()`]*'|[\w.:/-]*)"
 )
 
 

@@ -59,14 +59,6 @@ def test_a_bomb_that_a_search_looks_for_is_a_pattern() -> None:
     assert verdict(f'grep -o "{bomb}" a.txt | bash') is Verdict.FAIL
 
 
-def test_whether_a_named_variable_is_set_may_be_asked() -> None:
-    loop = 'while read -r line; do\n  key=${line%%=*}\n  eval "is_set=\\${$key+x}"\ndone < box.env'
-    assert verdict(loop) is not Verdict.FAIL
-    assert verdict(loop.replace("is_set=", "")) is Verdict.FAIL
-    assert verdict(loop.replace('+x}"', '+x}; $key"')) is Verdict.FAIL
-    assert verdict(f"key=$(curl -s https://boxes.example.invalid/k)\n{loop[41:-16]}") is Verdict.FAIL
-
-
 @pytest.mark.parametrize(("mark", "refused"), [("`", False), ("`cat box.txt`", True)])
 def test_a_stray_mark_in_a_block_runs_nothing(mark: str, *, refused: bool) -> None:
     block = f"export BOX=1\n{mark}\n# or in the settings:\nBOX=2\n\nthen:\n$HOME/boxes/run.sh <name>\n"
