@@ -10,13 +10,14 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final
 
 from skillkeep.auditor.engines.shell.model import Command, Loop, Pipeline, Script, Word
-from skillkeep.auditor.engines.shell.words import Words, keyed
+from skillkeep.auditor.engines.shell.words import Words, glued, keyed
 
 if TYPE_CHECKING:
     from skillkeep.auditor.syntax.grammars import Node
 
 __all__ = ["Statements"]
 
+_GLUED: Final = frozenset({"command_name", "number", "word"})
 _REDIRECTS: Final = frozenset({"file_redirect", "herestring_redirect", "heredoc_redirect"})
 _COMPOUND: Final = frozenset(
     {
@@ -121,7 +122,7 @@ class Statements:
 
     def _command(self, node: Node) -> Command:
         command = self._new(node)
-        end = 0
+        end, whole = 0, -1
         for child in node.children:
             kind = child.type
             if end and child.start_byte - end > 0 and _LINE_END.search(self._text, end, child.start_byte):
@@ -131,9 +132,21 @@ class Statements:
                 self._assign(child, command)
             elif kind in _REDIRECTS:
                 self._redirect(child, command)
+            elif kind in _GLUED and child.start_byte == whole:
+                self._glue(child, command)
             elif kind != "comment":
                 command.words.append(self._words.word(child))
+            whole = -1 if kind in _REDIRECTS or kind == "ERROR" else end
         return command
+
+    def _glue(self, node: Node, command: Command) -> None:
+        """``""\\curl``: the grammar begins a word at a backslash, where the shell goes on with the one before it."""
+        word = self._words.word(node)
+        if command.words:
+            command.words[-1] = glued(command.words[-1], word)
+        elif command.assignments:
+            name, value, appended = command.assignments[-1]
+            command.assignments[-1] = (name, glued(value, word), appended)
 
     def _declaration(self, node: Node) -> Command:
         command = self._new(node)

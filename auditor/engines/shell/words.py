@@ -16,7 +16,7 @@ from skillkeep.auditor.engines.shell.model import Script, Substitution, Variable
 if TYPE_CHECKING:
     from skillkeep.auditor.syntax.grammars import Node
 
-__all__ = ["TooDeepError", "Words", "keyed"]
+__all__ = ["TooDeepError", "Words", "glued", "keyed"]
 
 _DEPTH: Final = 60
 _KEYED: Final = re.compile(r"\[[\"']?([\w.-]{1,60})[\"']?\]=")
@@ -282,6 +282,11 @@ def _merged(word: Word) -> Word:
     elif len(merged) == 1 and isinstance(merged[0], str):
         word.literal = merged[0]
     return word
+
+
+def glued(first: Word, second: Word) -> Word:
+    """One word out of two that stand together."""
+    return _merged(Word(first.start, second.end, [*first.pieces, *second.pieces], first.quoted or second.quoted))
 
 
 def keyed(element: Word) -> tuple[str, Word] | None:
