@@ -31,10 +31,11 @@ from skillkeep.auditor.engines.behaviour.password_windows import taken_passwords
 from skillkeep.auditor.engines.behaviour.places import unnamed_places
 from skillkeep.auditor.engines.behaviour.printed_orders import printed_orders
 from skillkeep.auditor.engines.behaviour.recipients import Recipient, declared_sources, named_nowhere, recipients
-from skillkeep.auditor.engines.behaviour.redirected import may_redirect, redirects
+from skillkeep.auditor.engines.behaviour.redirected import is_well_known, may_redirect, redirects
 from skillkeep.auditor.engines.behaviour.scripts import scripts, spelled_out
 from skillkeep.auditor.engines.behaviour.second_hosts import second_hosts
 from skillkeep.auditor.engines.behaviour.strangers import READS, SENDS, strangers
+from skillkeep.auditor.engines.behaviour.stubs import stubs_fetch
 from skillkeep.auditor.engines.behaviour.swapped_payees import ANNOUNCED as TAKES_PART
 from skillkeep.auditor.engines.behaviour.swapped_payees import pays, swapped_payees
 from skillkeep.auditor.engines.behaviour.trusted import trusted
@@ -116,7 +117,7 @@ class BehaviourEngine(Engine):
         """Judge the acts of all files by who starts them and to whom they send."""
         documents = Documents(tree.files)
         starters = unasked(tree)
-        acts = sorted(_acts(tree, starters, emit))
+        acts = _without_stubs(sorted(_acts(tree, starters, emit)), tree)
         _redirected(tree, documents, emit)
         _tampered(tree, acts, emit)
         for rule, act, message in chained(acts, documents):
@@ -232,6 +233,14 @@ def _acts(tree: SourceTree, starters: Mapping[str, str], emit: Emitter) -> list[
     return [*found, *(act for noted in notes.values() for act in noted.acts)]
 
 
+def _without_stubs(acts: list[Act], tree: SourceTree) -> list[Act]:
+    """Without what a test puts in the place of ``fetch``."""
+    files = tree.texts()
+    patched = {act.path for act in acts if act.kind == "patch" and act.path in files}
+    stubbed = {path for path in patched if stubs_fetch(files[path], files)}
+    return [act for act in acts if act.kind != "patch" or act.path not in stubbed] if stubbed else acts
+
+
 def _dropped(segment: Segment, text: str, emit: Emitter) -> None:
     for drop in drops(text):
         line = text.count("\n", 0, drop.started + 1) + 1
@@ -310,7 +319,10 @@ def _redirected(tree: SourceTree, documents: Documents, emit: Emitter) -> None:
                 if not documents.names(host, exact=True) and not services().owns(found.name, host):
                     at = segment.locate(found.start, found.end)
                     message = f"{found.name} is set to {host}, which no document names"
-                    emit.finding("behaviour-redirected-traffic", at, found.text, message, segment=segment)
+                    severity = Severity.WARN if is_well_known(found, host, segment.text) else None
+                    emit.finding(
+                        "behaviour-redirected-traffic", at, found.text, message, segment=segment, severity=severity
+                    )
 
 
 def _unasked(tree: SourceTree, acts: list[Act], starters: dict[str, str], emit: Emitter) -> None:

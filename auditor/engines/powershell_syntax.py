@@ -67,6 +67,8 @@ def _parsed(text: str) -> tuple[str, list[int], Syntax]:
     """`text` as the grammar reads it best, where characters were added to it, and its tree."""
     if not text.isascii():  # PowerShell reads typographic quotes and dashes as plain ones
         text = _FOREIGN.sub("x", text.translate(_QUOTES))
+    if "\r" in text:  # the grammar knows no text over lines that end as Windows ends them
+        text = text.replace("`\r\n", " `\n").replace("\r\n", " \n")
     text = text.replace("` #", "`x_")  # an escaped blank begins no word, so that no comment begins there
     tree = parse(Context.POWERSHELL, text)
     if not tree.complete and _GLUED.search(text):

@@ -36,6 +36,9 @@ _WRITTEN: Final = re.compile(  # the arguments of a call are all written down
 )
 _NONE: Final[Mapping[str, str]] = MappingProxyType({})
 _BOMB: Final = re.compile(r"([\w:.]{1,20})\s{0,4}\(\)\s{0,4}\{[^}]{0,80}?\1\s{0,4}\|\s{0,4}\1\s{0,4}&")
+_SEARCH: Final = re.compile(
+    r"[ \t]*[ef]?grep(?:[ \t]+-[\w-]+)*[ \t]+(?:\"[^\"$`]*\"|'[^']*')(?:[ \t]+[\w./*=\"'~-]+)*[ \t]*"
+)
 _BOMB_NAME: Final = 24
 _MOST_NAMED: Final = 5000
 
@@ -119,11 +122,18 @@ def _bombs(segment: Segment, emit: Emitter) -> None:
     for _ in range(_MOST_NAMED):
         if at < 0:
             return
-        if bomb := _BOMB.search(segment.text, max(at - _BOMB_NAME, 0), at + 200):
+        bomb = _BOMB.search(segment.text, max(at - _BOMB_NAME, 0), at + 200)
+        if bomb and not _is_searched_for(segment.text, bomb.start()):
             place = segment.locate(bomb.start(), bomb.end())
             emit.finding("shell-destructive", place, bomb[0], "a fork bomb", segment=segment)
             return
         at = segment.text.find("()", at + 2)
+
+
+def _is_searched_for(text: str, at: int) -> bool:
+    """True in the pattern of a command that is nothing but `grep`."""
+    line = text[text.rfind("\n", 0, at) + 1 :].partition("\n")[0]
+    return _SEARCH.fullmatch(line) is not None
 
 
 ENGINE = ShellEngine()

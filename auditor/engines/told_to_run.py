@@ -49,14 +49,15 @@ _FETCHED_AND_RUN: Final = lazily(
 _RUN_IT: Final = lazily(r"\b(?:run|execute|paste|type|enter|invoke|launch|start)\b[^`.]{0,60}$", re.IGNORECASE)
 _ADDRESS: Final = lazily(r"://|\bwww\.|[\w-]\.(?!md\b|sh\b|txt\b|py\b)[a-z]{2,10}/")
 _NEAR: Final = 300
-_TOLD_ELSEWHERE: Final = lazily(  # no beginning of an English word
+_VERBS: Final = (  # no beginning of an English word
     r"(?:执行|运行|输入|键入|粘贴|安装|使用|通过|启动|实行|実行|入力|貼り付け|起動|실행|입력|붙여|설치"
     r"|\b(?:запуст|выполн|введ|вставь|установ|набер|uruchom|wykonaj|wklej|wpisz|ejecut|corr[ae]\b|escrib|pega\b|pegue\b"
     r"|instal(?:a|e|ar|ez|lez|ler)\b|lanza|execut[ae]r?\b|rod[ae]\b|cole\b|digit[ae]\b|exécut|lanc(?:e|ez)\b|tapez"
     r"|coll(?:e|ez)\b|utilis|ausführ|führ|starte\b|eingeb|gib\b|nutze|verwend|installier|çalıştır|yapıştır|yazın"
-    r"|kullan|kurun|esegu|incoll|avvia|jalankan|tempel|ketik|chạy|dán|gõ|cài|nhập)|شغ[لّ]|نف[ذّ]|चला)[^`.。|（(]{0,60}$",
-    re.IGNORECASE,
+    r"|kullan|kurun|esegu|incoll|avvia|jalankan|tempel|ketik|chạy|dán|gõ|cài|nhập)|شغ[لّ]|نف[ذّ]|चला)"
 )
+_TOLD_ELSEWHERE: Final = lazily(_VERBS + r"[^`.。|（(]{0,60}$", re.IGNORECASE)
+_TURNS: Final = rf"[^.。；;]{{0,60}}[，,][^.。；;，,`]{{0,20}}{_VERBS}"  # "in order not to fail, run"
 _TOLD_AFTER: Final = lazily(  # where the verb ends the sentence
     r"[^`.。\n]{0,16}(?:执行|运行|を?(?:実行|入力|貼り付け|起動)|(?:을|를)? ?(?:실행|입력|붙여|설치)"
     r"|\b(?:çalıştır|yapıştır|yazın|kullan))",
@@ -64,10 +65,12 @@ _TOLD_AFTER: Final = lazily(  # where the verb ends the sentence
 )
 _NOT_HERE: Final = lazily(r"(?:\b(?:never|not|avoid|without)|n't)\b[^.;:]{0,40}$", re.IGNORECASE)
 _NOT_ELSEWHERE: Final = lazily(
-    r"(?:不要|切勿|请勿|严禁|禁止|避免|不得|拒绝|别)(?!犹豫|担心|怕|忘|等|客气)[^。；]{0,40}$"
+    r"(?:不要|切勿|请勿|严禁|禁止|避免|不得(?!不)|拒绝|(?<![特分区个级类性识辨差告])别)(?!犹豫|担心|怕|忘|等|客气)"
+    rf"(?!{_TURNS})[^。；]{{0,40}}$"
     r"|\b(?:не|никогда|nunca|jamás|não|ne|jamais|nicht|niemals|kein\w*|asla|non|mai|nie|nigdy|đừng|không|jangan)\b"
     r"(?! (?:бой|волн|беспоко|пережив|забуд|жди|dudes|hesite|se preocup|tenha|vous inqui|t'inqui|hésit|sorge|angst"
-    r"|zögern|endişe|preoccup|esit|tem|martw|bój|lo\b|ngại|ragu|khawatir))[^.。]{0,40}$",
+    r"|zögern|endişe|preoccup|esit|tem|martw|bój|lo\b|ngại|ragu|khawatir))"
+    rf"(?!{_TURNS})[^.。]{{0,40}}$",
     re.IGNORECASE,
 )
 _NOT_AFTER: Final = lazily(

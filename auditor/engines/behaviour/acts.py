@@ -39,6 +39,12 @@ _FILTERED: Final = re.compile(rb"\|[ \t]*(?:cut|tr|paste|sort|uniq|column|base64
 _OPTION: Final = re.compile(
     rb"[^\n]*?[ \t'\",](?:-[a-zA-Z]{0,6}[dFT]|--data[\w-]*|--form|--upload-file|--json)[ \t'\",=@]"
 )
+_DEFINES: Final = re.compile(rb"[ \t]*(?:(?:export|public|private|protected|static|async|function)[ \t]+)*")
+_BODY: Final = re.compile(rb"[^()\n]{0,200}\)[ \t]*(?::[^\n;={}()]{1,80})?\{[ \t]*$", re.MULTILINE)
+_LABEL: Final = re.compile(  # ``"Model: $MODEL | Language: $LANGUAGE"``: what is used, and nothing that is said to it
+    rb"(?i)model:[ \t]*[$%#]?\{?\w{0,20}model(?:_?(?:name|id))?\}?"
+    rb"(?:[ \t]*[|,;/-][ \t]*\w{1,20}[ \t]*[:=][ \t]*[$%#]?\{?\w{1,40}\}?)*[ \t]*[\"'`]"
+)
 _SEARCHED: Final = re.compile(  # up to a place in a pattern that is asked for at once
     rb"""(?<![\w.])re\.(?:search|match|fullmatch|findall|finditer)\([ \t]*r?(?:"[^"\n]*|'[^'\n]*)\Z"""
 )
@@ -134,6 +140,10 @@ class Acts:
         """False where the words say so and the code does not."""
         if kind == "allowance":
             return not is_asked_payment(self._data, hit.start)
+        if kind == "account" and self._is_method(hit):
+            return False
+        if kind == "addressed" and _LABEL.match(self._data, max(hit.end - 6, 0)):
+            return False
         if kind == "local" and self._is_only_written(hit):
             return False
         return self._is_sent(hit) and not (kind == "send" and self._is_looked_for(hit))
@@ -145,6 +155,13 @@ class Acts:
             return False
         plain = self._data[hit.start - 1 : hit.start] != b"." and _OTHER_OPEN.search(self._data) is None
         return plain and len(_OPENS.findall(found)) == len(_WRITING.findall(found))
+
+    def _is_method(self, hit: Hit) -> bool:
+        """True where a client in JavaScript defines a method of that name; whoever calls it does the act."""
+        if self._segment.context not in {Context.JAVASCRIPT, Context.TYPESCRIPT}:
+            return False
+        line = self._data[self._data.rfind(b"\n", 0, hit.start) + 1 : hit.start]
+        return _DEFINES.fullmatch(line) is not None and _BODY.match(self._data, hit.end) is not None
 
     def _is_looked_for(self, hit: Hit) -> bool:
         """True for a command in a pattern of ``re.search``: it is found in a text, and run by nobody."""

@@ -18,7 +18,7 @@ from skillkeep.auditor.patterns import PatternSet
 __all__ = ["Drop", "drops", "saves"]
 
 _NAME: Final = (
-    r"(?P<name>\$\{?\w+\}?(?:[/\\][\w.$\{\}-]+)*|[A-Za-z_][\w.]*\b(?!\s{0,9}\()|[~./][\w~./$\{\}-]+|%\w/[\w./-]+"
+    r"(?P<name>\$\{?\w+\}?(?:[/\\][\w.$\{\}-]+)*|[A-Za-z_][\w.]*\b(?:-[\w.-]{1,80}\b)?(?!\s{0,9}\()|[~./][\w~./$\{\}-]+|%\w/[\w./-]+"
     r"|[\"'`][^\"'`\n]{2,160}[\"'`])"
 )
 _PLACE: Final = (  # a file's name that is put together, as AutoHotkey, Visual Basic and Ansible write it

@@ -85,8 +85,9 @@ _ADDRESS: Final = lazily(r"https?://[^\s\"'`|;)>]{4,300}")
 _FOLDER: Final = r"(?:[A-Za-z]:)?[^\s\"'`|;&<>=:]{0,80}?(?<![\w.-])"
 _INTERPRETER: Final = (
     r"(?:[\w./~${}-]{0,60}/)?(?:(?:ba|z|da|k)?sh|python[\d.]*|node|ruby|perl|php|deno|bun|pwsh|powershell(?:\.exe)?"
-    r"|osascript|java|wscript|cscript|mshta|source|\.|crontab|launchctl[ \t]+(?:load|bootstrap[ \t]+\S{1,40})"
-    r"|systemctl[ \t]+(?:--user[ \t]+)?enable)[\"']?,?(?:[ \t]+[\"']?(?:-[\w-]{1,20}|Bypass|Hidden|run)[\"']?,?)*[ \t]+"
+    r"|osascript|java|wscript|cscript|mshta|source|(?<![\w.!?)])\.|crontab"
+    r"|launchctl[ \t]+(?:load|bootstrap[ \t]+\S{1,40})|systemctl[ \t]+(?:--user[ \t]+)?enable)"
+    r"[\"']?,?(?:[ \t]+[\"']?(?:-[\w-]{1,20}|Bypass|Hidden|run)[\"']?,?)*[ \t]+"
 )
 _BEFORE: Final = (  # what may stand before a program, on its command line
     r"(?:(?:cd[ \t]+\S{1,80}[ \t]*&&|\w+=\S{0,80}|sudo|doas|nohup|setsid|exec|nice|/usr/bin/env|env"
@@ -104,6 +105,9 @@ _NOW: Final = (
     r"|\b(?:then|do|exec|sudo|nohup|setsid)[ \t]+|\b[Rr]un:?[ \t]+)"
 )
 _CALLED: Final = r"\b(?:run|call|Popen|check_call|check_output|system|exec\w*|spawn\w*)\([^)\n]{0,80}?"
+_SERVER: Final = lazily(
+    r"\"(?:mcpServers|servers)\"\s{0,9}:\s{0,9}\{\s{0,40}\"[\w.-]{1,60}\"\s{0,9}:\s{0,9}\{\s{0,40}\Z"
+)
 _LAUNCHED: Final = r"ProgramArguments\s*</key>\s*<array>(?:\s*<string>[^<]{0,80}</string>){0,3}?\s*<string>[^<]{0,120}?"
 
 
@@ -188,7 +192,7 @@ def _handed(saved: _Saved, path: str, text: str, found: re.Match[str], tree: Sou
     shown = text.split("\n")[line - 1].strip()
     urls = saved.url.split(" ")
     known = all(urls) and all(map(is_installer, urls))
-    return Handed(Location(path, line), shown, saved.name, saved.by, known or _is_own(saved, path, found[0], tree))
+    return Handed(Location(path, line), shown, saved.name, saved.by, known or _is_own(saved, path, found, tree))
 
 
 def _spelled(file: SourceFile) -> str:
@@ -285,7 +289,7 @@ def _is_data(name: str) -> bool:
     return name.lower().endswith((".md", ".json", ".txt", ".yaml", ".yml", ".csv", ".html", ".xml", ".toml"))
 
 
-def _is_own(saved: _Saved, path: str, started: str, tree: SourceTree) -> bool:
+def _is_own(saved: _Saved, path: str, found: re.Match[str], tree: SourceTree) -> bool:
     """True for an address or a repository of the tool's own name, and for a clone of the tool itself.
 
     A server of a clone that a page describes is set up by a person, as any program of a clone is.
@@ -294,9 +298,16 @@ def _is_own(saved: _Saved, path: str, started: str, tree: SourceTree) -> bool:
     own = frozenset(product(name) for name in names) - {""}
     if saved.kind == "file":
         return all(is_own_address(url, own) or is_own_repository(url, own) for url in saved.url.split(" "))
-    if (path.lower().endswith(_PAGES) and re.search(r"[\"']args[\"']", started)) or (
-        saved.url.rpartition("/")[2].lower() in names
-    ):
+    started = found[0]
+    if (path.lower().endswith(_PAGES) and _is_server(found)) or (saved.url.rpartition("/")[2].lower() in names):
         return True
     inside = re.search(rf"(?<![\w.-]){re.escape(saved.name)}/([^\s\"'`|;&<>)\\]+)", started)
     return inside is not None and any(each.startswith(inside[1]) for each in tree.texts())
+
+
+def _is_server(found: re.Match[str]) -> bool:
+    """True for a program that an entry of a list of servers names, as its command or among its arguments."""
+    if re.search(r"[\"']args[\"']", found[0]):
+        return True
+    before = found.string[max(0, found.start() - 200) : found.start()]
+    return found[0].startswith('"command"') and _SERVER.search(before) is not None

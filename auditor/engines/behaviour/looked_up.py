@@ -50,7 +50,7 @@ _ENCODED: Final = lazily(  # what text can be made of again; a digest is none
     r"\bhexlify\b|\.hex\(|\bb(?:16|32|32hex|64|85)encode\b|\burlsafe_b64encode\b|\bbytesToHex\b|\bb58encode\b|\bbtoa\("
     r"|\.toString\([ \t]*[\"'](?:hex|base64|base64url)[\"']|(?i:\bbase32\w{0,8}\.(?:stringify|encode)\w*\("
     r"|\bbase32encode\w*\()"
-    r"|\.toString\([ \t]*(?:16|32|36)[ \t]*\)|\bxxd[ \t]+-\w{0,3}p|\bbasenc\b|\bbase(?:32|64)\b(?![^\n"
+    r"|\.toString\([ \t]*(?:16|32|36)[ \t]*\)|\bxxd[ \t]+-\w{0,3}p|\bbasenc\b|\bbase(?:32|64)\b(?!\.[a-z])(?![^\n"
     r"|]{0,20}[ \t](?:-d\b|-D\b|--decode))"
     r"|\bhexdump\b|\b(?:formatHex|encodeHexString|printHexBinary)\(|\bod[ \t]+-\w{0,3}[tx]|\bunpack1?[( ][\"'][Hm]"
     r"|\.encode(?:Hex|To\w{3,8}|ToString)\("
@@ -62,14 +62,16 @@ _ENCODED: Final = lazily(  # what text can be made of again; a digest is none
 _NOBODYS: Final = lazily(  # what is made of nothing that is kept here, or of a number of the network
     r"(?i)\b(?:urandom|token_(?:hex|bytes|urlsafe)|random\w*|rand_?bytes|uuid\w*|nonce|digest|hexdigest|sha\d+\w*"
     r"|md5\w*|blake\w+"
-    r"|create_?(?:hash|hmac)|ip_?address\w*|inet_pton|packed|ipv6\w*|Math)\b"
+    r"|create_?(?:hash|hmac)|hmac\.(?:new|digest)|ip_?address\w*|inet_pton|packed|ipv6\w*|Math)\b"
 )
 _OPERAND: Final = lazily(  # what is encoded, where it is one name or one text
-    r"(?:encode|hexlify|EncodeToString|btoa|bin2hex|Buffer\.from)\([ \t]*(?:(?P<text>[bru]?(?:\"[^\"{$\n]*\""
+    r"(?:encode|hexlify|EncodeToString|btoa|bin2hex|Buffer\.from)\([ \t]*"
+    r"(?:(?P<text>(?![\"'](?i:utf|ascii|latin|idna))[bru]?(?:\"[^\"{$\n]*\""
     r"|'[^'{$\n]*'))"
     r"|(?P<given>[A-Za-z_]\w{0,40})(?:\.encode\([^()\n]{0,20}\))?)[ \t]*[,)]"
     r"|(?<![\w.])(?P<whose>[A-Za-z_]\w{0,40})(?:\.encode\([^()\n]{0,20}\))?\.(?:hex|toString)\("
 )
+_OPENED: Final = lazily(r"\([ \t]*\n[ \t]*")  # a call whose arguments begin on the next line
 _LITERAL: Final = lazily(r"[(]?[bru]?(?:\"[^\"{$\n]*\"|'[^'{$\n]*')[)]?(?:[ \t]*\*[ \t]*\d+)?[ \t]*;?[ \t]*")
 _APART: Final = lazily(r"[;=,#]|//")
 _NEAR: Final = 80
@@ -161,8 +163,9 @@ def _told(parts: Sequence[str], texts: Sequence[_Text], documents: Documents) ->
 
 def _carries(part: str, texts: Sequence[_Text]) -> bool:
     """True where something is encoded in `part` that is neither nobody's nor written down in the program."""
+    whole = _OPENED.sub("(", part)
     lines = [
-        line for line in part.split("\n") if any(not _is_nobodys(line, found) for found in _ENCODED.finditer(line))
+        line for line in whole.split("\n") if any(not _is_nobodys(line, found) for found in _ENCODED.finditer(line))
     ]
     return any(not _is_written_down(_OPERAND.search(line), texts) for line in lines)
 

@@ -8,11 +8,12 @@ from itertools import chain
 from typing import Final, NamedTuple
 
 from skillkeep.auditor.engines.behaviour.given import names_given, with_given
+from skillkeep.auditor.engines.tables import table
 from skillkeep.auditor.lazily import lazily
 from skillkeep.auditor.patterns import PatternSet
 from skillkeep.auditor.services import services
 
-__all__ = ["Redirect", "may_redirect", "redirects"]
+__all__ = ["Redirect", "is_well_known", "may_redirect", "redirects"]
 
 
 class Redirect(NamedTuple):
@@ -65,12 +66,35 @@ _NAMED: Final = (  # what is set begins with a name, which is given an address e
     lazily(_PROVIDER + r"\$?\{(?P<given>[A-Za-z_]\w{0,40})\}"),
 )
 _ADDRESS: Final = lazily(_URL)
+_KEY: Final = lazily(  # written down: whoever has its account sees what is asked
+    r"(?i)\b(?P<whose>\w{0,40}?)_?(?:api_?key|auth_token|key|token)\b[\"'\]]{0,2}[ \t]{0,4}(?:=>?|:|,)[ \t]{0,4}"
+    r"[rbfu]?[\"'`]?(?![\w.-]{0,40}(?:your|xxx|\.\.\.))[A-Za-z0-9_-]{16,}"
+)
 _PORT: Final = lazily(r"\A\w+://[A-Za-z]\w*:port/?\Z")
 
 
 def _is_form(url: str) -> bool:
     """True for ``http://host:port``: it shows how an address is written, and nobody is asked there."""
     return _PORT.search(url) is not None
+
+
+def is_well_known(found: Redirect, host: str, text: str) -> bool:
+    """True for the public mirror of what `found` sets, and for a model's vendor where `text` holds no key of its own.
+
+    The host is one of the table, over https and at no port: below it strangers have no place. With a key that is
+    written down, what the user asks goes to the account of whoever wrote it.
+    """
+    known = table("acts")["well_known"]
+    if not found.url.startswith((f"https://{host}/", f"https://{host}")) or found.url[8 + len(host) :][:1] not in {
+        "",
+        "/",
+    }:
+        return False
+    if host in known["mirrors"].get(found.name.upper(), ()):
+        return True
+    service = found.name.upper().removesuffix("_BASE_URL").removesuffix("_API_BASE")
+    keys = {key["whose"].upper() for key in _KEY.finditer(text)}
+    return host in known["vendors"] and service != found.name.upper() and keys.isdisjoint({service, ""})
 
 
 def may_redirect(text: str) -> bool:

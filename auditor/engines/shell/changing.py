@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
-from itertools import pairwise
+from collections.abc import Sequence
+from itertools import pairwise, takewhile
+from posixpath import normpath
 from typing import Any, Final
 
 from skillkeep.auditor.engines.git_settings import hands_on, redirected
@@ -20,7 +22,7 @@ from skillkeep.auditor.interface import Severity
 __all__ = ["Changing"]
 
 _WIPED: Final = re.compile(
-    r"^(?:/|~|/\*|~/|~/\*|/(?:home|Users|etc|usr|var|bin|lib|boot)(?:/[^/]*)?/?\*?|/root(?:/[^/.][^/]*)?/?\*?)$"
+    r"^(?!/var/tmp/?\*?$)(?:/|~|/\*|~/|~/\*|/(?:home|Users|etc|usr|var|bin|lib|boot)(?:/[^/]*)?/?\*?|/root(?:/[^/.][^/]*)?/?\*?)$"
 )
 _DEVICE: Final = re.compile(r"^/dev/(?:sd|nvme|hd|vd|xvd|mmcblk|disk|mapper/)")
 _SYSTEM_TARGETS: Final = ("/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty", "/dev/fd/")
@@ -32,6 +34,16 @@ _NO_KEY: Final = re.compile(
 )
 _MOST_FOLDERS: Final = 50
 _STARTED: Final = re.compile(r"^Exec\w{2,20}=[-@:+!]{0,3}", re.MULTILINE)  # before a command in a unit of systemd
+_PASSING: Final = re.compile(r"\*\.(?:tmp|temp|pyc|swp)|\*~|\.DS_Store|__pycache__")  # what programs make again
+_ROTATED: Final = re.compile(
+    r"\*(?:\.log\.\*|(?:\.log)?\.(?:gz|xz|bz2|zst|old|\d|\[0-9\](?:\.gz)?))"
+)  # a log that has ended
+_VALUED: Final = {
+    "-name": re.compile(r"[\w.*~\[\]-]+"), "-iname": re.compile(r"[\w.*~\[\]-]+"), "-type": re.compile(r"[fd]"),
+    "-mtime": re.compile(r"\+[1-9]\d{0,3}"), "-atime": re.compile(r"\+\d{1,4}"), "-mmin": re.compile(r"\+\d{1,6}"),
+    "-maxdepth": re.compile(r"\d"), "-mindepth": re.compile(r"\d"), "-size": re.compile(r"\+?\d+[ckMG]?"),
+}  # fmt: skip
+_CONDITIONS: Final = frozenset({*_VALUED, "-xdev", "-mount", "-empty", "-depth"})
 _COPYING: Final = frozenset({"cp", "mv", "ln", "install", "rsync"})
 
 
@@ -118,7 +130,7 @@ class Changing:
 
     def _destroys(self, call: Call) -> None:
         name, command = call.name, call.command
-        targets = [item for item in call.operands if _WIPED.match(item)]
+        targets = [item for item in call.operands if _WIPED.match(normpath(item) if "/.." in item else item)]
         flags = "".join(item for item in call.arguments if item.startswith("-") and not item.startswith("--"))
         recursive = "r" in flags or "R" in flags or call.has("--recursive")
         if name == "rm" and ((recursive and targets) or call.has("--no-preserve-root")):
@@ -127,7 +139,7 @@ class Changing:
             self._site.report("shell-destructive", command, "overwrites a disk")
         elif _FORMATS.fullmatch(name) or (name in {"shred", "wipefs"} and any(map(_DEVICE.match, call.operands))):
             self._site.report("shell-destructive", command, f"{name} destroys a file system")
-        elif name == "find" and call.has("-delete") and targets:
+        elif name == "find" and call.has("-delete") and targets and not _leaves_most(call.arguments):
             self._site.report("shell-destructive", command, f"deletes everything below {targets[0]}")
 
     def _persists(self, call: Call) -> None:
@@ -171,6 +183,27 @@ class Changing:
                 self._site.report("config-git-redirect", call.command, message)
             elif _HELPER.match(setting) and hands_on(value):
                 self._site.report("config-git-logins", call.command, f"git tells it logins: {value[:80]}")
+
+
+def _leaves_most(arguments: Sequence[str]) -> bool:
+    """``find folder -name '*.tmp' -delete``: what every condition holds for, and those say passing or rotated files.
+
+    Only conditions that all have to hold, in front of the one act: ``!``, ``-o``, ``,`` and brackets tell of others.
+    """
+    paths = list(takewhile(lambda item: not item.startswith(("-", "!", "(", "\\", ",")), arguments))
+    rest = list(arguments[len(paths) :])
+    named, aged = "", False
+    while rest and rest[0] != "-delete":
+        option, value = rest[0], "".join(rest[1:2])
+        if option not in _CONDITIONS or (option in _VALUED and not _VALUED[option].fullmatch(value)):
+            return False
+        named = value if option in {"-name", "-iname"} else named
+        aged = aged or option == "-mtime"
+        rest = rest[2:] if option in _VALUED else rest[1:]
+    if rest != ["-delete"] or not paths:
+        return False
+    rotated = aged and _ROTATED.fullmatch(named) and all(each.rstrip("/") == "/var/log" for each in paths)
+    return bool(rotated or _PASSING.fullmatch(named))
 
 
 def _set_to(arguments: list[str], at: int) -> str:

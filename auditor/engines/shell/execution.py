@@ -237,7 +237,7 @@ class Execution:
         if alone and _NO_FILE.fullmatch(said):
             return
         plain = bool(_SHOWN_FILE.fullmatch(said)) or not _COMMAND_LIKE.search(f"`{said[2:]}")
-        shown = alone and said[:2] == "$(" and plain  # a page tells what to write
+        shown = (alone and said[:2] == "$(" and plain) or self._site.segment.text.rfind("`") == first.start  # or stray
         severity = None if (said[:1] != "`" or told) and not shown else Severity.WARN
         said = "the output of a command is run as a command"
         self._site.report("shell-substituted-command", call.command, said, severity=severity)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final
 
 from skillkeep.auditor.engines.shell.model import Command, Loop, Pipeline, Script, Word
-from skillkeep.auditor.engines.shell.words import Words, keyed
+from skillkeep.auditor.engines.shell.words import Words, glued, keyed
 
 if TYPE_CHECKING:
     from skillkeep.auditor.syntax.grammars import Node
@@ -122,6 +122,7 @@ class Statements:
     def _command(self, node: Node) -> Command:
         command = self._new(node)
         end = 0
+        before: Node | None = None
         for child in node.children:
             kind = child.type
             if end and child.start_byte - end > 0 and _LINE_END.search(self._text, end, child.start_byte):
@@ -131,8 +132,14 @@ class Statements:
                 self._assign(child, command)
             elif kind in _REDIRECTS:
                 self._redirect(child, command)
+            elif before is not None and before.type == "variable_assignment" and before.end_byte == child.start_byte:
+                name, value, appended = command.assignments[-1]  # ``A=""\\b``
+                command.assignments[-1] = (name, glued(value, self._words.word(child)), appended)
             elif kind != "comment":
-                command.words.append(self._words.word(child))
+                self._words.follow(
+                    command.words, child, None if before is None or before.type in _REDIRECTS else before
+                )
+            before = child
         return command
 
     def _declaration(self, node: Node) -> Command:
@@ -228,15 +235,15 @@ class Statements:
             self.astray = True
             self._follow(targets)
             return []
-        command.redirects.append((operator, self._words.word(targets[0])))
-        for target in targets[1:]:
-            command.words.append(self._words.word(target))
+        target, *others = self._words.words(targets)
+        command.redirects.append((operator, target))
+        command.words += others
         return []
 
     def _follow(self, nodes: Sequence[Node]) -> None:
         """Words of the next line that were taken for a redirection's file."""
         command = Command(*self._words.span(nodes[0].start_byte, nodes[-1].end_byte))
-        command.words = [self._words.word(node) for node in nodes]
+        command.words = self._words.words(nodes)
         self._later.append(command)
 
     def _heredoc(self, node: Node, command: Command) -> list[Command]:
@@ -260,15 +267,17 @@ class Statements:
 
     def _for(self, node: Node) -> list[Command]:
         command = self._new(node)
-        name, values, rest = "", [], []
+        name = ""
+        values: list[Node] = []
+        rest: list[Node] = []
         for child in node.children:
             if child.type == "variable_name":
                 name = self._text[child.start_byte : child.end_byte]
             elif child.type in {"do_group", "compound_statement"}:
                 rest.append(child)
             elif child.type not in {"for", "select", "in", ";", "\n", "comment", "ERROR"}:
-                values.append(self._words.word(child))
-        command.loop = Loop(name, values)
+                values.append(child)
+        command.loop = Loop(name, self._words.words(values))
         command.body = self.script(rest)
         return [command]
 

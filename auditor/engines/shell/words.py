@@ -16,11 +16,13 @@ from skillkeep.auditor.engines.shell.model import Script, Substitution, Variable
 if TYPE_CHECKING:
     from skillkeep.auditor.syntax.grammars import Node
 
-__all__ = ["TooDeepError", "Words", "keyed"]
+__all__ = ["TooDeepError", "Words", "glued", "keyed"]
 
 _DEPTH: Final = 60
 _KEYED: Final = re.compile(r"\[[\"']?([\w.-]{1,60})[\"']?\]=")
 _PLAIN_WORD: Final = re.compile(r"[\w./:@%+,=~\[\]-]+")
+_GLUED: Final = frozenset({"command_name", "number", "word"})
+_BEHIND_DOLLAR: Final = frozenset({"concatenation", "string"})
 _ONLY_LITERAL: Final = 3  # quote, content, quote
 _ESCAPED: Final = re.compile(r"\\(.)", re.DOTALL)
 _ESCAPED_IN_QUOTES: Final = re.compile(r'\\([$`"\\\n])')
@@ -117,7 +119,31 @@ class Words:
 
     def array(self, node: Node) -> list[Word]:
         """The elements of ``(a b c)``."""
-        return [self.word(child) for child in node.children if child.type not in {"(", ")", "comment"}]
+        return self.words([child for child in node.children if child.type not in {"(", ")", "comment"}])
+
+    def words(self, nodes: Sequence[Node]) -> list[Word]:
+        """The words of `nodes`, of which those that touch are one."""
+        found: list[Word] = []
+        before: Node | None = None
+        for node in nodes:
+            self.follow(found, node, before)
+            before = node
+        return found
+
+    def follow(self, found: list[Word], node: Node, before: Node | None) -> None:
+        """Add the word of `node` to `found`; it goes on with the one of `before`, the node in front, where they touch.
+
+        The grammar begins a word at a backslash (``""\\curl``) and at the text of ``$"curl"``.
+        """
+        word = self.word(node)
+        if not found or before is None or before.end_byte != node.start_byte:
+            found.append(word)
+        elif before.type == "$" and node.type in _BEHIND_DOLLAR:
+            found[-1] = word
+        elif node.type in _GLUED and before.type != "ERROR":
+            found[-1] = glued(found[-1], word)
+        else:
+            found.append(word)
 
     def add(self, node: Node, word: Word) -> None:
         """Add the pieces of `node` to `word`."""
@@ -282,6 +308,11 @@ def _merged(word: Word) -> Word:
     elif len(merged) == 1 and isinstance(merged[0], str):
         word.literal = merged[0]
     return word
+
+
+def glued(first: Word, second: Word) -> Word:
+    """One word out of two that stand together."""
+    return _merged(Word(first.start, second.end, [*first.pieces, *second.pieces], first.quoted or second.quoted))
 
 
 def keyed(element: Word) -> tuple[str, Word] | None:

