@@ -163,7 +163,7 @@ def _is_opener(words: list[str]) -> bool:
     if len(words) < 2 or words[1] != "open" or HOLE in words[0]:
         return False
     known, name = _starting(), words[0].strip("\"'").rpartition("/")[2]
-    return name not in known.running and name not in known.prefixes and name not in known.behind and name not in _LEADING
+    return not any(name in starting for starting in (known.running, known.prefixes, known.behind, _LEADING))
 
 
 def _split(words: list[str]) -> tuple[list[str], list[str]]:
