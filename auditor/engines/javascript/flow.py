@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from skillkeep.auditor.engines.javascript.asked import is_told_apart
+from skillkeep.auditor.engines.javascript.derived import Derived
 from skillkeep.auditor.engines.javascript.resolve import Resolver
 from skillkeep.auditor.engines.javascript.scopes import ANY, FUNCTIONS, THROWN, Binding, Scope
 from skillkeep.auditor.engines.javascript.texts import HOLE, NUMBERS
@@ -63,6 +64,7 @@ class Flow:
         self._program = resolver.program
         self._words = resolver.words
         self._memo: dict[Key, _Summary] = {}
+        self.derived: Derived | None = None  # in a block of a page
 
     def labels(self, node: Node | None, scope: Scope) -> frozenset[str]:
         """The labels of the value of `node`, read in `scope`."""
@@ -228,7 +230,11 @@ class Flow:
 
     def _member(self, node: Node, scope: Scope, into: _Summary) -> list[Node]:
         index = node.child_by_field_name("index")
-        if self._of_paths(self.resolver.value(node, scope), into):
+        value = self.resolver.value(node, scope)
+        if self.derived is not None and self.derived.is_public(node, value.paths, scope):
+            into.labels |= _UNSEEN
+            return []
+        if self._of_paths(value, into):
             return [] if index is None else [index]  # a name that goes through all of them reads all of them
         target = node.child_by_field_name("object")
         if target is not None and target.type in {"this", *_NAMES}:
@@ -268,6 +274,11 @@ class Flow:
         arguments = self.resolver.arguments(node)
         if any(self._of_call(path, arguments, scope, into) for path in value.paths):
             return []
+        if self.derived is not None and not value.functions:
+            if self.derived.is_public(target, value.paths, scope):
+                return arguments
+            if (key := self.derived.signs_with(target, value.paths, scope)) is not None:
+                return [each for at, each in enumerate(arguments) if at != key]
         for function in value.functions:
             into.mentions[(function, _RETURNS)] = None
             if (
