@@ -19,9 +19,10 @@ from skillkeep.auditor.engines.javascript.asked import is_told_apart
 from skillkeep.auditor.engines.javascript.derived import Derived
 from skillkeep.auditor.engines.javascript.resolve import Resolver
 from skillkeep.auditor.engines.javascript.scopes import ANY, FUNCTIONS, THROWN, Binding, Scope
+from skillkeep.auditor.engines.javascript.taken_in import is_taken_in
 from skillkeep.auditor.engines.javascript.texts import HOLE, NUMBERS
 from skillkeep.auditor.engines.javascript.values import Value
-from skillkeep.auditor.engines.tables import secrets
+from skillkeep.auditor.engines.tables import KEPT_AS_SETTINGS, secrets
 
 if TYPE_CHECKING:
     from skillkeep.auditor.syntax.grammars import Node
@@ -328,6 +329,9 @@ class Flow:
         first = self.resolver.value(arguments[0], scope) if arguments else Value()
         if path in words.read:
             found = {what for text in first.texts if (what := secrets().path(text.replace(HOLE, "")))}
+            if KEPT_AS_SETTINGS in found and (given := arguments[0].parent) is not None and given.parent is not None:
+                taken = is_taken_in(self._program, given.parent, scope)
+                found -= {KEPT_AS_SETTINGS} if taken else set()
             into.labels |= {f"secret:{what}" for what in found} | {"outside"}
             into.labels |= set() if _LISTING.fullmatch(path) else _UNSEEN
         if path in words.credential_calls:
