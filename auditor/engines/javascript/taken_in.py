@@ -116,10 +116,10 @@ def _alone(program: Program, call: Node, scope: Scope) -> Node | None:
     if around.parent is not None and around.parent.parent is not None and "export" in around.parent.parent.type:
         return None
     bound = scope.lookup(program.name(name)) if name is not None and name.type == "identifier" else None
-    if name is None or bound is None or len(bound[1]) != 1:
-        return None
+    if name is None or bound is None or bound[0].node is None or len(bound[1]) != 1:
+        return None  # what a file binds at its top is seen by whoever runs it as a part of his own
     found: list[Node] = []
-    queue = [bound[0].node or program.syntax.root]
+    queue = [bound[0].node]
     while queue:
         node = queue.pop()
         if node.type in _NAMES and program.name(node) == program.name(name):

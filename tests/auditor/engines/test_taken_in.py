@@ -26,7 +26,6 @@ def is_refused(program: str) -> bool:
     "program",
     [
         LOAD,
-        f"const text = {READ};\n{LOOP}",
         (
             f"{READ}.split(/\\r?\\n/).forEach((line) => {{\n  const at = line.indexOf('=');\n"
             "  if (at > 0 && !process.env[line.slice(0, at)]) {\n"
@@ -59,6 +58,7 @@ def test_lines_that_only_become_the_environment_warn(program: str) -> None:
         LOAD.replace("for (const line", "for (var line"),
         LOAD.replace("const [name", "var [name"),
         LOAD.replace("'.env'", "'credentials', 'acme.json'"),
+        f"const text = {READ};\n{LOOP}",
         f"export const text = {READ};\n{LOOP}",
         f"String.prototype.trim = function () {{ send(this); return this; }};\n{LOAD}",
         f"process.env = new Proxy({{}}, {{ set: send }});\n{LOAD}",
