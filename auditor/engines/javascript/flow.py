@@ -66,6 +66,7 @@ class Flow:
         self._words = resolver.words
         self._memo: dict[Key, _Summary] = {}
         self.derived: Derived | None = None  # in a block of a page
+        self._taken: dict[int, bool] = {}  # calls by id: whether all that they read becomes the environment
 
     def labels(self, node: Node | None, scope: Scope) -> frozenset[str]:
         """The labels of the value of `node`, read in `scope`."""
@@ -330,8 +331,10 @@ class Flow:
         if path in words.read:
             found = {what for text in first.texts if (what := secrets().path(text.replace(HOLE, "")))}
             if KEPT_AS_SETTINGS in found and (given := arguments[0].parent) is not None and given.parent is not None:
-                taken = is_taken_in(self._program, given.parent, scope)
-                found -= {KEPT_AS_SETTINGS} if taken else set()
+                call = given.parent
+                if call.id not in self._taken:
+                    self._taken[call.id] = is_taken_in(self._program, call, scope)
+                found -= {KEPT_AS_SETTINGS} if self._taken[call.id] else set()
             into.labels |= {f"secret:{what}" for what in found} | {"outside"}
             into.labels |= set() if _LISTING.fullmatch(path) else _UNSEEN
         if path in words.credential_calls:
