@@ -66,6 +66,14 @@ _STORED = {
     ),
 }
 """Of each store how an entry is read and how one is put into it."""
+_BY_CONSTANT = r"\b(?P<how>get|set|delete)_password\(\s*(?:self\.)?{name}\s*,"
+_CONSTANT = lazily(r"\bget_password\(\s*(?:self\.)?(?P<name>[A-Za-z_]\w{2,40})\s*,")
+_WRITTEN = (
+    r"(?m)^[ \t]*(?:self\.)?{name}(?:[ \t]*:[ \t]*(?:str|Final(?:\[str\])?))?[ \t]*=[ \t]*"
+    rf"{_NAME.replace('{}', '')}[ \t]*(?:#.*)?\r?$"
+)
+_CHANGES = lazily(r"setattr|__dict__|\bvars\s*\(|\b(?:exec|eval|globals|locals)\s*\(|__class__")
+"""What may put something else under a name without spelling it."""
 
 
 def own_entries(
@@ -74,12 +82,14 @@ def own_entries(
     named: frozenset[str],
     text_of: Callable[[str], str],
     pages: Callable[[], Iterable[str]],
+    texts: Callable[[], Iterable[str]] = tuple,
 ) -> frozenset[str]:
     """Password stores of which only entries of the tool's own service are read, which go to that service alone.
 
     `named` are words of the tool's own name and description, marked by ``=``. What is not seen to be sent may meet no
     stranger among all hosts of the tool. What the same file puts there is its own, too, and so is the one entry that a
     program asks for where `pages`, the texts of the tool's pages, tell of the store and nothing is seen to be sent.
+    `texts` are all texts of the tool, in which a constant that names an entry may stand nowhere else.
     """
     listed = list(capabilities)
     places = hosts_by_place(listed)
@@ -95,7 +105,7 @@ def own_entries(
         hosts = set().union(*(raw.reached(places) for raw in sent)) if sent else away
         own = all(_is_own(entry, named, hosts) for entry in entries)
         files = {path: text_of(path) for path in {raw.finding.location.path for raw in reads}}
-        own = own or all(_is_stored(raw, store, files[raw.finding.location.path]) for raw in reads)
+        own = own or all(_is_stored(raw, store, files[raw.finding.location.path], texts) for raw in reads)
         one = not own and not sent and not shared and all(_asks_for_one(raw, store, files) for raw in reads)
         reaches = hosts | {host for text in files.values() for host in hosts_in(text)}
         if own or (one and _is_told(store, pages())) or _bears_name(entries, store, named, reaches, pages):
@@ -150,14 +160,32 @@ def _asks_for_one(read: Raw, store: str, files: Mapping[str, str]) -> bool:
     )
 
 
-def _is_stored(read: Raw, store: str, text: str) -> bool:
+def _is_stored(read: Raw, store: str, text: str, texts: Callable[[], Iterable[str]]) -> bool:
     """True where the file stores the entry that it reads, under a name that is nobody else's."""
     if store not in _STORED:
         return False
     reading, storing = _STORED[store]
     names = {match["name"] for match in reading.finditer(read.finding.excerpt)}
     stored = {match["name"] for match in storing.finditer(text)} if names else set()
+    if not names and store == "keyring":
+        names = stored = _constants(read.finding.excerpt, text, texts)
     return bool(names) and names <= stored and not any(map(_is_of_others, names))
+
+
+def _constants(shown: str, text: str, texts: Callable[[], Iterable[str]]) -> set[str]:
+    """The entry that a constant names by which `text` stores it as well, and that stands for nothing else anywhere."""
+    asked = {match["name"] for match in _CONSTANT.finditer(shown)}
+    if len(asked) != 1 or shown.count("get_password") != 1:
+        return set()
+    name = asked.pop()
+    used, written = (re.compile(each.replace("{name}", name)) for each in (_BY_CONSTANT, _WRITTEN))
+    told = [match["name"] for match in written.finditer(text)]
+    uses = [match["how"] for match in used.finditer(text)]
+    word = re.compile(rf"\b{name}\b")
+    spelled = sum(len(word.findall(each)) for each in texts())
+    if len(told) != 1 or "set" not in uses or spelled != 1 + len(uses) or any(map(_CHANGES.search, texts())):
+        return set()
+    return set(told)
 
 
 def _is_of_others(entry: str) -> bool:

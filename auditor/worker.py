@@ -321,7 +321,9 @@ def _answer(audit: _Audit, tree: SourceTree, digest: str) -> dict[str, Any]:
         own |= other_names(collector.raws, told | own, text_of)
         own |= told_schedules(collector.raws, texts.values, text_of)
         own |= told_hooks(collector.raws, texts.values, text_of)
-        own |= own_entries(collector.raws, collector.capabilities, named, text_of, partial(_pages, texts))
+        own |= own_entries(
+            collector.raws, collector.capabilities, named, text_of, partial(_pages, texts), partial(_all_texts, tree)
+        )
         own |= own_installers(collector.raws, named) | own_instructions(collector.raws, named, texts.values())
         own |= own_accounts(collector.raws, told | own)
         own |= own_pages(collector.raws, named, _all_texts(tree))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from skillkeep.auditor.engines.imitated import report_imitated
 from skillkeep.auditor.engines.interface import Context, Emitter, Engine, Segment, SourceFile, SourceTree
 from skillkeep.auditor.engines.javascript.judge import judge
 from skillkeep.auditor.engines.javascript.modules import ALONE
@@ -28,6 +29,7 @@ class JavaScriptEngine(Engine):
 
     def scan_tree(self, tree: SourceTree, emit: Emitter) -> None:
         """Judge again, with what the others give it, each module that imports a source or a sender of secrets."""
+        report_imitated(tree, emit)
         tool = Tool(
             segment
             for file in tree.files

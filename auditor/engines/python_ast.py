@@ -13,6 +13,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import ClassVar, Final
 
+from skillkeep.auditor.engines.imitated import report_imitated
 from skillkeep.auditor.engines.interface import Context, Emitter, Engine, Segment, SourceFile, SourceTree
 from skillkeep.auditor.engines.python.collect import collect
 from skillkeep.auditor.engines.python.dumped import LOADS, filled_elsewhere
@@ -52,6 +53,7 @@ class PythonEngine(Engine):
 
     def scan_tree(self, tree: SourceTree, emit: Emitter) -> None:
         """Judge the files that import each other once more, each with what it takes from the others."""
+        report_imitated(tree, emit)
         read = _reads(emit).files
         waiting = {path: each.held for path, each in read.items()}
         files = {file.path: file for file in tree.files if file.path in read}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -78,7 +79,10 @@ _OPTIONS: Final = {  # their values name what is run, among others
 _COUNTED: Final = frozenset({"timeout"})  # a number stands before the command
 _LOOKUPS: Final = frozenset({"which", "where", "whereis"})
 _PYTHONS: Final = frozenset({"python", "python3"})
-_MODULES: Final = frozenset({"http.server", "json.tool", "venv"})  # they run nothing that they are given
+_MODULES: Final = frozenset({"http.server", "json.tool", "venv"})  # Python's: they run nothing that they are given
+_MODULE: Final = re.compile(r"[A-Za-z_]\w*(?:\.\w+)*")
+_CODE: Final = frozenset({"-c", "-e", "-m", "--code", "--command", "--eval"})
+_LEADING: Final = frozenset({"if", "then", "elif", "else", "do", "while", "until", "gio"})  # they start what follows
 _RUNNERS: Final = frozenset({"python", "python3", "node", "bash", "sh", "ruby"})  # of a script that is a file
 _FLAGS: Final = {  # they load no code and take no value; those of nobody else are read as the script's name
     "node": frozenset({"--experimental-strip-types", "--experimental-transform-types", "--no-warnings"}),
@@ -147,9 +151,19 @@ def _given(commands: Iterable[_Command]) -> list[str]:
 def _own_words(words: list[str]) -> list[str]:
     """Without what a script is told: ``python3 "${here}/clock.py" "${who}" start`` starts nothing that it is given."""
     settings, rest = _split(words)
-    if rest[0].rpartition("/")[2] not in _RUNNERS or len(rest) < 2 or not _RUN_SCRIPT.fullmatch(rest[1]):
+    if _is_opener(rest):
+        return [*settings, rest[0], *rest[2:]]
+    if not rest or rest[0].rpartition("/")[2] not in _RUNNERS or len(rest) < 2 or not _RUN_SCRIPT.fullmatch(rest[1]):
         return words
     return [*settings, *rest[:2], *(word for word in rest[2:] if HOLE in word)]
+
+
+def _is_opener(words: list[str]) -> bool:
+    """``agent-browser open "${url}"``: the program's own word, and not what starts what the system has for a file."""
+    if len(words) < 2 or words[1] != "open" or HOLE in words[0]:
+        return False
+    known, name = _starting(), words[0].strip("\"'").rpartition("/")[2]
+    return not any(name in starting for starting in (known.running, known.prefixes, known.behind, _LEADING))
 
 
 def _split(words: list[str]) -> tuple[list[str], list[str]]:
@@ -268,9 +282,15 @@ def _is_plain(words: list[str], *, fed: bool) -> bool:
     given = next((word for word in words[1:] if word not in flags), "")
     if not fed and names[0] in _RUNNERS and _RUN_SCRIPT.fullmatch(given):
         return True
-    if not fed and names[0] in _PYTHONS and len(words) > 2 and words[1] == "-m" and words[2] in _MODULES:
-        return True
+    if not fed and names[0] in _PYTHONS and len(words) > 2 and words[1] == "-m" and _MODULE.fullmatch(words[2]):
+        return words[2] in _MODULES or (_is_program(words[2:]) and _is_plain(words[2:], fed=fed))
     return _starting().running.isdisjoint(names)
+
+
+def _is_program(words: list[str]) -> bool:
+    """``whisper "${sound}"`` behind ``python -m``: the program of a package, which is told no code and brings none."""
+    own = words[0].partition(".")[0] in sys.stdlib_module_names or _BRINGS.search(words[0]) is not None
+    return not own and _CODE.isdisjoint(words)
 
 
 def _commands(text: str, *, bare: bool = False) -> list[_Command] | None:

@@ -12,11 +12,12 @@ from skillkeep.auditor.interface import Severity
 from skillkeep.auditor.patterns import PatternSet
 from skillkeep.auditor.ruleset import shipped
 
-__all__ = ["KEPT_BY_AGENTS", "LOGIN_OF", "Persistence", "Secrets", "secrets", "subject_of", "table"]
+__all__ = ["KEPT_AS_SETTINGS", "KEPT_BY_AGENTS", "LOGIN_OF", "Persistence", "Secrets", "secrets", "subject_of", "table"]
 
 LOGIN_OF = "login_of_"  # begins what `Secrets.path` says of a file that is kept for one service alone
 _KIND = r"(?:(?:private|secret|api|access|auth)_)?(?:keys?|tokens?|passwords?|secrets?|credentials?)"
-KEPT_BY_AGENTS = frozenset({"an agent's own credentials", f"{LOGIN_OF}env"})  # of rules/tables/secrets.yaml
+KEPT_AS_SETTINGS = f"{LOGIN_OF}env"  # lines of variables
+KEPT_BY_AGENTS = frozenset({"an agent's own credentials", KEPT_AS_SETTINGS})  # of rules/tables/secrets.yaml
 
 _LONGEST_PATH = 4096
 _NO_SECRET = (".pub", ".ssh/known_hosts", ".ssh/authorized_keys", ".ssh/authorized_keys2")

@@ -106,3 +106,47 @@ def test_the_entry_with_the_tools_own_name_that_its_page_names_warns() -> None:
 )
 def test_an_entry_of_another_name_or_for_a_stranger_stays_refused(page: str, text: str) -> None:
     assert audited({"SKILL.md": page, "jira.sh": text}).verdict is Verdict.FAIL
+
+
+KEPT = (
+    "import keyring, smtplib\n\n\nclass Keys:\n    def __init__(self):\n        self.entry_name = 'plans_mailer'\n\n"
+    "    def ask(self, who):\n        return keyring.get_password(self.entry_name, who)\n\n"
+    "    def keep(self, who, word):\n        keyring.set_password(self.entry_name, who, word)\n"
+)
+SHOWN = "\n\nprint(len(Keys().ask('me')))\n"
+
+
+def kept(text: str, **files: str) -> Verdict:
+    page = "---\nname: notes\ndescription: Turns notes into lists.\n---\n\n# Notes\n"
+    return audited(
+        {"SKILL.md": page, "a.py": text, **{name.replace("__", "."): each for name, each in files.items()}}
+    ).verdict
+
+
+def test_an_entry_that_a_constant_names_and_the_file_keeps_warns() -> None:
+    assert kept(KEPT + SHOWN) is Verdict.WARN
+    plain = KEPT.replace("self.entry_name = 'plans_mailer'", "pass").replace("self.entry_name", "ENTRY_NAME")
+    assert kept(plain.replace("\n\n\nclass", "\n\nENTRY_NAME = 'plans_mailer'\n\n\nclass") + SHOWN) is Verdict.WARN
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        KEPT.replace("plans_mailer", "Chrome Safe Storage"),
+        KEPT.replace("plans_mailer", "gh:github.com"),
+        KEPT.replace("        keyring.set_password(self.entry_name, who, word)\n", "        pass\n"),
+        KEPT.replace("def ask(self, who):", "def ask(self, who):\n        self.entry_name = who"),
+        KEPT.replace("'plans_mailer'", "open('names').readline()"),
+        KEPT.replace("def __init__(self)", "def __init__(self, entry_name)"),
+        KEPT + "\n\ndef turn(keys):\n    setattr(keys, 'entry' + '_name', 'other')\n",
+        KEPT + "\n\ndef turn(keys):\n    vars(keys)['entry' + '_name'] = 'other'\n",
+        KEPT + "\n\ndef also(name):\n    return keyring.get_password(name, 'me')\n",
+    ],
+)
+def test_an_entry_that_may_be_another_one_is_refused(text: str) -> None:
+    assert kept(text + SHOWN) is Verdict.FAIL
+
+
+def test_another_file_that_names_the_constant_may_change_it() -> None:
+    other = "import a\n\nk = a.Keys()\nk.entry_name = 'Chrome Safe Storage'\nprint(len(k.ask('Chrome')))\n"
+    assert kept(KEPT, b__py=other) is Verdict.FAIL

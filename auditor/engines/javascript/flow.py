@@ -16,11 +16,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from skillkeep.auditor.engines.javascript.asked import is_told_apart
+from skillkeep.auditor.engines.javascript.derived import Derived
 from skillkeep.auditor.engines.javascript.resolve import Resolver
 from skillkeep.auditor.engines.javascript.scopes import ANY, FUNCTIONS, THROWN, Binding, Scope
+from skillkeep.auditor.engines.javascript.taken_in import is_taken_in
 from skillkeep.auditor.engines.javascript.texts import HOLE, NUMBERS
 from skillkeep.auditor.engines.javascript.values import Value
-from skillkeep.auditor.engines.tables import secrets
+from skillkeep.auditor.engines.tables import KEPT_AS_SETTINGS, secrets
 
 if TYPE_CHECKING:
     from skillkeep.auditor.syntax.grammars import Node
@@ -63,6 +65,8 @@ class Flow:
         self._program = resolver.program
         self._words = resolver.words
         self._memo: dict[Key, _Summary] = {}
+        self.derived: Derived | None = None  # in a block of a page
+        self._taken: dict[int, bool] = {}  # calls by id: whether all that they read becomes the environment
 
     def labels(self, node: Node | None, scope: Scope) -> frozenset[str]:
         """The labels of the value of `node`, read in `scope`."""
@@ -228,7 +232,11 @@ class Flow:
 
     def _member(self, node: Node, scope: Scope, into: _Summary) -> list[Node]:
         index = node.child_by_field_name("index")
-        if self._of_paths(self.resolver.value(node, scope), into):
+        value = self.resolver.value(node, scope)
+        if self.derived is not None and self.derived.is_public(node, value.paths, scope):
+            into.labels |= _UNSEEN
+            return []
+        if self._of_paths(value, into):
             return [] if index is None else [index]  # a name that goes through all of them reads all of them
         target = node.child_by_field_name("object")
         if target is not None and target.type in {"this", *_NAMES}:
@@ -268,6 +276,11 @@ class Flow:
         arguments = self.resolver.arguments(node)
         if any(self._of_call(path, arguments, scope, into) for path in value.paths):
             return []
+        if self.derived is not None and not value.functions:
+            if self.derived.is_public(target, value.paths, scope):
+                return arguments
+            if (key := self.derived.signs_with(target, value.paths, scope)) is not None:
+                return [each for at, each in enumerate(arguments) if at != key]
         for function in value.functions:
             into.mentions[(function, _RETURNS)] = None
             if (
@@ -317,6 +330,11 @@ class Flow:
         first = self.resolver.value(arguments[0], scope) if arguments else Value()
         if path in words.read:
             found = {what for text in first.texts if (what := secrets().path(text.replace(HOLE, "")))}
+            if KEPT_AS_SETTINGS in found and (given := arguments[0].parent) is not None and given.parent is not None:
+                call = given.parent
+                if call.id not in self._taken:
+                    self._taken[call.id] = is_taken_in(self._program, call, scope)
+                found -= {KEPT_AS_SETTINGS} if self._taken[call.id] else set()
             into.labels |= {f"secret:{what}" for what in found} | {"outside"}
             into.labels |= set() if _LISTING.fullmatch(path) else _UNSEEN
         if path in words.credential_calls:

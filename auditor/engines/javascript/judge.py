@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
+from skillkeep.auditor.engines.imitated import note_signing
 from skillkeep.auditor.engines.interface import Emitter, Segment
 from skillkeep.auditor.engines.javascript.described import describes, judge_described
 from skillkeep.auditor.engines.javascript.execution import Execution
@@ -59,6 +60,8 @@ def judge(program: Program, segment: Segment, emit: Emitter, surroundings: Surro
             reach.member(node, scope)
         reach.destructured()
     reach.mentions()
+    if site.flow.derived is not None and site.flow.derived.used:
+        note_signing(segment, site.flow.derived.used, emit)
     return resolver.exhausted
 
 

@@ -11,12 +11,13 @@ from skillkeep.auditor.engines.javascript.overrides import override_of
 from skillkeep.auditor.engines.javascript.scopes import Scope
 from skillkeep.auditor.engines.javascript.site import Site
 from skillkeep.auditor.engines.javascript.stores import Stores
+from skillkeep.auditor.engines.javascript.taken_in import is_taken_in
 from skillkeep.auditor.engines.javascript.texts import HOLE, string_value, unescape
 from skillkeep.auditor.engines.javascript.values import UNKNOWN, Value
 from skillkeep.auditor.engines.javascript.words import Words
 from skillkeep.auditor.engines.leaving import leaving
 from skillkeep.auditor.engines.network import Host, host_of, is_hidden
-from skillkeep.auditor.engines.tables import secrets, subject_of
+from skillkeep.auditor.engines.tables import KEPT_AS_SETTINGS, secrets, subject_of
 from skillkeep.auditor.engines.written import written_as
 from skillkeep.auditor.interface import Severity
 
@@ -95,6 +96,10 @@ class Reach:
             if what is not None:
                 self._covered.append((item.start_byte, item.end_byte))
                 shown = text.replace(HOLE, "…")[:120]
+                if what == KEPT_AS_SETTINGS and is_taken_in(self._site.resolver.program, node, scope):
+                    said = "what the agent keeps becomes the environment, as with source"
+                    self._site.report("code-credential-mention", node, said)
+                    continue
                 message = f"reaches for {what}: {shown}"
                 self._site.report(
                     "code-credential-file", node, message, subject=subject_of(what), severity=secrets().reading(what)

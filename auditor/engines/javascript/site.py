@@ -6,6 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from skillkeep.auditor.engines.interface import Context, Emitter, Segment
+from skillkeep.auditor.engines.javascript.derived import Derived
 from skillkeep.auditor.engines.javascript.flow import Flow
 from skillkeep.auditor.engines.javascript.resolve import Resolver
 from skillkeep.auditor.interface import Location, Severity
@@ -25,6 +26,8 @@ class Site:
         self.segment = segment
         self.resolver = resolver
         self.flow = Flow(resolver)
+        if "".join(segment.provenance[:1]).startswith("fence"):
+            self.flow.derived = Derived(resolver)
         self._emit = emit
         self._reported: set[tuple[str, int, str, frozenset[str] | None]] = set()
 

@@ -93,6 +93,8 @@ class Words:
     login_keys: tuple[str, ...]
     settings: SettingsWords
     vendors: tuple[str, ...]
+    derived: dict[str, list[str]]
+    signing: dict[str, int]
     heads: frozenset[str]
 
     @property
@@ -177,6 +179,8 @@ def words() -> Words:
         "clients",
         "stores",
         "hands",
+        "derived",
+        "signing",
     )
     names = [name for key in named for name in data[key]]
     names += [*data["settings"]["schemas"], *data["settings"]["readers"]]
@@ -194,6 +198,6 @@ def words() -> Words:
             frozenset(data["settings"]["schemas"]), frozenset(data["settings"]["refined"]),
             data["settings"]["checks"], data["settings"]["readers"],
         ),
-        tuple(data["vendors_libraries"]),
+        tuple(data["vendors_libraries"]), data["derived"], data["signing"],
         frozenset(name.partition(".")[0].partition("(")[0] for name in names) | _STRUCTURE,
     )  # fmt: skip

@@ -79,7 +79,7 @@ _PROFILES: Final = re.compile(r"(?i)/local state$")
 _OPENING: Final = re.compile(  # the key in it, what that key opens, and whatever could take it elsewhere
     r"(?i)os_?crypt|encrypted|login ?data|cookie|web data|decrypt|base64|b64|\b(?:urllib|requests|httpx|aiohttp|socket"
     r"|http|smtplib|ftplib|subprocess|shutil|zipfile|tarfile|ctypes|importlib)\b|\beval\b|\bexec\b|__import__"
-    r"|\.write(?:_text|_bytes)?\("
+    r"|(?<!(?-i:[^.\w]sys\.std(?:out|err)))\.write(?:_text|_bytes)?\("  # what is printed may be written as well
 )
 
 

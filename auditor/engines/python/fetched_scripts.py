@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Final
 
 from skillkeep.auditor.engines.python.flow import Flow
@@ -29,10 +30,18 @@ def starts_fetched(flow: Flow, command: str, scope: Scope) -> bool:
 
 
 def _started(command: str) -> Iterator[str]:
-    """The files that are started: the first word of each command that is no option, and the second of interpreters."""
+    """The files that are started: the first word of each command that is no option, and the second of interpreters.
+
+    A module (``python -m notes``) is started by the names of its file.
+    """
     known = table("shell")["interpreters"]
     for part in _APART.split(command)[:_MOST]:
-        for word in words_of(part):
+        words = words_of(part)
+        for option, word in pairwise(words):
+            if option == "-m":
+                yield f"{word.replace('.', '/')}.py"
+                yield f"{word.replace('.', '/')}/__main__.py"
+        for word in words:
             name = word.rpartition("/")[2]
             if word.startswith("-") or _SETTING.match(word) or name in _BEFORE or name in known:
                 continue

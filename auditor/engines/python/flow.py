@@ -15,6 +15,7 @@ from typing import Any, Final
 
 from skillkeep.auditor.engines.python.callers import arguments_for, functions_of
 from skillkeep.auditor.engines.python.contents import Contents
+from skillkeep.auditor.engines.python.derived import Derived
 from skillkeep.auditor.engines.python.folding import Folder
 from skillkeep.auditor.engines.python.functions import DECODERS
 from skillkeep.auditor.engines.python.parts import part_of
@@ -72,6 +73,7 @@ class Flow:
         self._exact = False  # whether a variable of a copy of the environment is told from all of them
         self._puts: Puts | None = None
         self.contents = Contents(folder)
+        self.derived: Derived | None = None  # in a block of a page
         self._inside = 0
         self._left = _NODES * min(len(self._program.sources), _MOST_SHARES)
 
@@ -273,6 +275,8 @@ class Flow:
         self, node: ast.Attribute, scope: Scope, into: _Summary, stack: list[ast.AST], part: str = ""
     ) -> None:
         names = self._names.resolve(node, scope)
+        if self.derived is not None and self.derived.is_public(node, names, scope):
+            return
         if "os.environ" in names or "os.environb" in names:
             into.labels.add("environment")
         for name in names:
@@ -345,7 +349,8 @@ class Flow:
             self._answers(inner, into)
         given = [item.value for item in node.keywords if not (starts and item.arg in {"env", "cwd"})]
         made_on = [] if answers(names, node) and not self._is_stored(names) else [node.func]
-        return [*made_on, *node.args, *given]
+        key = self.derived.signs_with(node.func, names, scope) if self.derived is not None else None
+        return [*made_on, *(each for at, each in enumerate(node.args) if at != key), *given]
 
     def _is_stored(self, names: tuple[str, ...]) -> bool:
         """True where a file puts something of its own under a step of the last call in `names`, or under any name."""

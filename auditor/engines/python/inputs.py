@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 from typing import Final
 
+from skillkeep.auditor.engines.python.fetched_scripts import starts_fetched
 from skillkeep.auditor.engines.python.flow import Flow
 from skillkeep.auditor.engines.python.scopes import Scope
 from skillkeep.auditor.engines.python.site import Site
-from skillkeep.auditor.engines.python.values import HOLE, alternatives, is_whole
+from skillkeep.auditor.engines.python.values import HOLE, alternatives, is_whole, texts_of
 from skillkeep.auditor.engines.tables import table
 
 __all__ = ["FEEDING", "is_interpreter", "is_written", "judge_input", "judge_program", "judge_template"]
@@ -39,10 +41,19 @@ def judge_program(site: Site, flow: Flow, call: ast.Call, scope: Scope, argument
     """Report a program that `call` starts and that has something to run from the network."""
     if given := _fed(site, flow, call, scope, argument):
         site.report("python-downloaded-execution", call, f"a program is started, and {given} came from the network")
+    elif any(starts_fetched(flow, f"python -m {name}", scope) for name in _modules(site, argument, scope)):
+        site.report("python-downloaded-execution", call, "a module is started that came from the network")
     elif _starts_decoded(site, flow, argument, scope):
         site.report("python-decoded-execution", call, "a program is started that a decoder wrote")
     if layers := _hidden(site, argument, scope):
         site.report("python-decoded-execution", call, f"an interpreter runs a text hidden by {', '.join(layers)}")
+
+
+def _modules(site: Site, argument: ast.expr | None, scope: Scope) -> Iterator[str]:
+    """``notes`` of ``[sys.executable, "-m", "notes"]``."""
+    listed = argument.elts[1:3] if isinstance(argument, ast.List | ast.Tuple) else []
+    if len(listed) > 1 and isinstance(listed[0], ast.Constant) and listed[0].value == "-m":
+        yield from texts_of(site.fold(listed[1], scope))
 
 
 def judge_input(site: Site, flow: Flow, call: ast.Call, scope: Scope) -> None:

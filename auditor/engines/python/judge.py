@@ -9,9 +9,11 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, Final
 
+from skillkeep.auditor.engines.imitated import note_signing
 from skillkeep.auditor.engines.interface import Emitter, Segment
 from skillkeep.auditor.engines.python.callers import link_calls
 from skillkeep.auditor.engines.python.credentials import COPIERS, Credentials, is_error, names_that_read
+from skillkeep.auditor.engines.python.derived import Derived
 from skillkeep.auditor.engines.python.described import DESCRIBING, judge_described
 from skillkeep.auditor.engines.python.egress import Egress, names_that_send
 from skillkeep.auditor.engines.python.execution import LOOKS, Execution, names_that_run
@@ -24,6 +26,7 @@ from skillkeep.auditor.engines.python.parts import feed
 from skillkeep.auditor.engines.python.program import Program, Source
 from skillkeep.auditor.engines.python.scopes import Scope
 from skillkeep.auditor.engines.python.site import Site
+from skillkeep.auditor.engines.python.sources import known
 from skillkeep.auditor.engines.python.stores import puts, store_of
 from skillkeep.auditor.engines.python.values import texts_of
 from skillkeep.auditor.engines.tables import table
@@ -74,12 +77,16 @@ def judge(parts: Sequence[Part]) -> bool:
     names = Names(Program([part.source for part in parts]))
     folder = Folder(names)
     flow = Flow(folder, sinks)
+    if len(parts) == 1 and "".join(parts[0].segment.provenance[:1]).startswith("fence"):
+        flow.derived = Derived(names, known().environment)
     try:
         for part in parts:
             feed(part.source.found)
         link_calls(names)
         for part in parts:
             _part(Site(part.segment, part.emit, part.source.found, names, folder), flow, sinks)
+        if flow.derived is not None and flow.derived.used:
+            note_signing(parts[0].segment, flow.derived.used, parts[0].emit)
         return names.exhausted or folder.exhausted or flow.exhausted
     finally:
         names.folder = None  # else the whole tree waits for the garbage collector, as for what scopes feed each other

@@ -87,6 +87,10 @@ RUN: dict[str, str] = {
         "from urllib.parse import unquote\ndef sh(cmd):\n    return subprocess.run(cmd, shell=True)\n"
         "sh(unquote(x))\nsh('date')\n"
     ),
+    "a module, whole": NEEDS + "open('notes.py', 'w').write(x)\nsubprocess.run('python3 -m notes', shell=True)\n",
+    "a module with more": NEEDS
+    + "import sys\nopen('notes.py', 'w').write(x)\nsubprocess.run(f'python3 -m notes {sys.argv[1]}', shell=True)\n",
+    "a module, listed": NEEDS + "open('notes.py', 'w').write(x)\nsubprocess.run(['python3', '-m', 'notes'])\n",
     "a request's query": "import http.server, subprocess, urllib.parse\n\n"
     "class H(http.server.SimpleHTTPRequestHandler):\n"
     "    def do_GET(self):\n        q = urllib.parse.parse_qs(urllib.parse.urlparse(self.path).query)\n"

@@ -33,6 +33,12 @@ def test_a_program_that_is_written_down_is_known(text: str) -> None:
         f"cat {HOLE} | node scripts/run.js | sh",
         f"cat notes | {HOLE}/run.sh",
         f"python3 -m timeit {HOLE}",
+        f"python3 -m code.more {HOLE}",
+        f"python3 -m pip install {HOLE}",
+        f"python3 -m uv run {HOLE}",
+        f"python3 -m IPython -c {HOLE}",
+        f"python3 -m bash {HOLE}",
+        f"python3 -m {HOLE} a",
     ],
 )
 def test_a_program_that_is_made_or_runs_what_it_is_given_is_not(text: str) -> None:
@@ -54,6 +60,8 @@ def test_a_module_that_serves_files_runs_nothing_between_quotes() -> None:
         f"pip install acme && cp {HOLE} notes",
         f"sheets update '{HOLE}'!D1 --json '[[{HOLE}]]'",
         f'WHO="{HOLE}" python3 {HOLE}/clock.py charge start',
+        f'python3 -m acme_speech "{HOLE}" --model small --language {HOLE}',
+        f'acme-browser open "{HOLE}" --wait {HOLE}',
     ],
 )
 def test_a_strangers_text_in_an_argument_is_a_weakness(text: str) -> None:
@@ -140,3 +148,23 @@ def test_what_a_program_starts_is_no_argument(text: str) -> None:
 )
 def test_what_a_started_program_is_given_is_an_argument(text: str) -> None:
     assert is_argument(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"open {HOLE}",
+        f"/usr/bin/open {HOLE}",
+        f"nohup open {HOLE}",
+        f"sudo open {HOLE}",
+        f"env A=1 open {HOLE}",
+        f"gio open {HOLE}",
+        f"if true; then open {HOLE}; fi",
+        f"acme-browser open {HOLE} && open {HOLE}",
+        f"acme-browser {HOLE}; xdg-open {HOLE}",
+        f"npx open {HOLE}",
+        f"{HOLE} open a",
+    ],
+)
+def test_what_opens_a_strangers_file_is_more_than_a_weakness(text: str) -> None:
+    assert not is_weakness(text)

