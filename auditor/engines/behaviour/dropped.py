@@ -97,6 +97,10 @@ _CALLS: Final = (
     r"(?:os\.P_\w+\s{0,9},\s{0,9})?(?:\[\s{0,9}\*\w{1,30}\s{0,9},\s{0,9})?(?:(?:sys\.executable|process\.execPath)\s{0,9},\s{0,9}\[\s{0,9})?[\[(]?\s{0,9}(?:sys\.executable\s{0,9},\s{0,9})?[\[(]?\s{0,9}(?:[frb]?[\"'`](?:(?:/usr)?/bin/)?(?:sh|bash|node|python3?|open|nohup|env|ruby|perl|java|dotnet|wine|rundll32)[\"'`]\s{0,9},\s{0,9}(?:[\"'`]-jar[\"'`]\s{0,9},\s{0,9})?)?"
     r"[\[(]?\s{0,9}(?:&|str\(|os\.fspath\(|(?:\w+\.)?pathToFileURL\(|[\"'`]file://[\"'`]\s{0,9}\+\s{0,9}|`(?:file://)?\$\{)?(?:await\s{1,9})?"
     r"|\b(?:spawn\w{0,4}|execFile\w{0,4}|exec|Popen|run|Start|Command|call|ProcessBuilder)\(\s{0,9}\[?\s{0,9}[\"'`](?:wscript|cscript|mshta|regsvr32|rundll32|msiexec)(?:\.exe)?[\"'`]\s{0,9},\s{0,9}\[?\s{0,9}(?:[\"'`](?://?|-)\w{1,20}[\"'`]\s{0,9},\s{0,9}){0,4}"
+    r"|\b(?:exec\w{0,8}|system|popen|spawn\w{0,4}|run\w{0,7}|call|Popen|check_call|check_output|getoutput|sh|shell\w{0,5}|passthru)"
+    r"\s{0,9}\(\s{0,9}[frb]?[\"'`](?:[^\"'`\n]{0,80}(?:&&|;)\s{0,9})?(?:(?:sudo|nohup|env|exec)\s{1,9}){0,2}"
+    r"(?:(?:/(?:usr/)?bin/)?(?:(?:ba|z|da)?sh|node|python3?|ruby|perl|php|bun|deno\s{1,9}run|tsx)\s{1,9}"
+    r"(?:-{1,2}\w[\w-]{0,20}\s{1,9}){0,3})?(?:\./|\$?\{)?"
     r"|\brun\(\s{0,9}(?:\w{1,20}\()?`(?:(?:ba|z|da)?sh\s{1,9}|julia\s{1,9})?\$?\(?"
     r"|\bProcess\.(?:start|runSync)\(\s{0,9}(?:[\"'](?:/bin/)?(?:ba|z|da)?sh[\"']\s{0,9},\s{0,9}\[\s{0,9})?"
     r"|\bSeq\(\s{0,9}\"(?:/bin/)?(?:ba|z|da)?sh\"\s{0,9},\s{0,9}|\bProcess\(\s{0,9}(?:Seq\(\s{0,9})?"
@@ -152,7 +156,7 @@ def drops(text: str) -> Iterator[Drop]:
         names += _other_names(text, found, name)
         called = "|".join([*names, *_kept_in(text, name)])
         start = re.compile(
-            rf"(?:{_CALLS if mine else _STARTS})[\"'`]?(?:{called})(?![\w/-])[\"'`]?(?!\s*=){_as_module(text, name)}",
+            rf"(?:{_CALLS if mine else _STARTS})[\"'`]?(?:\.[/\\])?(?:{called})(?![\w/-])[\"'`]?(?!\s*=){_as_module(text, name)}",
             re.MULTILINE,
         )
         for run in start.finditer(text, found.end()):

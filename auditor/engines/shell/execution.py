@@ -330,7 +330,7 @@ class Execution:
         before = ""
         for text, word in zip(call.arguments, call.words, strict=False) if operands else ():
             if text == operands[0]:
-                self._running.filled(call, word)
+                self._running.given(call, word, before)
                 if not before.startswith("-"):
                     break  # what follows is given to the script, whose own name may be as unknown
             before = text

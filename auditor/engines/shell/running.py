@@ -20,6 +20,7 @@ _ELSEWHERE: Final = re.compile(  # ``curl … | REPO=other/zsh sh``: the install
     r"\b[A-Z][A-Z0-9_]{0,60}(?<=INDEX|_REPO|EMOTE|IRROR|ISTRY|T_URL|D_URL)=[\"']?[\w.-]*[:/]|\bREPO=[\"']?[\w.-]*/"
 )
 _ELLIPSES: Final = frozenset({"…", "..."})  # prose about `curl … | sh` fetches nothing
+_MODULE: Final = re.compile(r"-[A-Za-z]*m")
 _OPENED: Final = re.compile(r"\.(?:app|dmg|pkg|mpkg|command|terminal|scpt|jar|exe|msi|desktop|appimage|wasm|vsix)/?$")
 _READ_IN: Final = re.compile(  # and run, by code that is given to Python
     r"\bexec\(\s*(?:compile\(\s*)?open\(\s*(?P<mark>['\"])(?P<name>(?:[\w.~-]*/)*[\w-]+\.py)(?P=mark)\s*(?:,[^()]*)?\)"
@@ -93,6 +94,14 @@ class Running:
         if (key := files.same(name.removeprefix("./"), files.cut) if files.cut else None) is not None:
             message = f"{name[:80]} holds what was taken from {files.cut[key][:80]}, and is run"
             self._site.report("shell-dynamic-command", call.command, message)
+
+    def given(self, call: Call, word: Word, option: str) -> None:
+        """The first thing that an interpreter is given: a file, or behind ``-m`` a module of the folder it starts in."""
+        self.filled(call, word)
+        if call.name.startswith("python") and _MODULE.fullmatch(option):
+            path = self._site.name(self._site.scope.text(word), word).replace(".", "/")
+            for name in (f"{path}.py", f"{path}/__main__.py", f"{path}/__init__.py"):
+                self.run(call, name)
 
     def installed(self, call: Call) -> None:
         """A package, whose scripts run as root, that came from an address without a name."""
