@@ -60,8 +60,10 @@ _DOES_NOT: Final = lazily(
     r"(?i)\b(?:does not|doesn't|doesn’t)(?:[ \t]+(?:ever|request|ask for|read|store)\b)?(?:[ \t]+or)?[ \t]*$"
 )
 _ATTACKERS_MAY: Final = lazily(
-    r"(?i)[ \t#>*_-]*(?:(?:malicious|hostile|compromised|infected)[ \t]+[\w-]+|attackers|malware)"
-    r"[ \t]+(?:may|might|can|could)[ \t:*_]*"
+    r"(?i)[ \t#>*_-]*(?:(?:(?:malicious|hostile|compromised|infected)[ \t]+[\w-]+|attackers|malware)"
+    r"[ \t]+(?:may|might|can|could)"
+    r"|if[ \t]+(?:an?|such[ \t]+an?)[ \t]+(?:[\w-]+[ \t]+){0,2}(?:skill|plugin|package|extension|attacker)"
+    r"[ \t]+had[ \t]+(?:tried|attempted|wanted)[ \t]+to)[ \t:*_]*"
 )
 _LISTED: Final = lazily(r"(?i)\b(?:or|nor)\b")
 _ITEM: Final = lazily(r"[ \t]*(?:[-*+•]|\d{1,3}[.)])[ \t]|[ \t]{2,}\S|[ \t]*$")
