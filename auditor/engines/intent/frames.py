@@ -38,6 +38,7 @@ _NOBODY: Final = re.compile(  # what stands where the reader's own address belon
     r"@(?:example\.(?:com|org|net)|(?:your-?)?(?:company|domain|email)\.com)"
     r"|(?:[a-z]{2,6} ){0,3}(?:https?://)?(?:(?:www|staging)\.)?example\.(?:com|org|net)(?:/[\w-]*)?"
     r"|(?:s3|gs)://(?:[<{$]|your[-_]).*"
+    r"|[\w.-]+@[a-z-]{1,5}\.iam\.gserviceaccount\.com"  # a project has six letters at least
     r"|~/\.(?:local|cargo|bun|deno|volta)/bin(?:/[\w.-]+)?"  # nor does a folder of programs hold anybody's keys
 )
 _FORBIDDEN: Final = re.compile(r"(?:^|[.!?] )(?:- )?(?:never|do not|don't|avoid) [a-z]+ (?:[^,;:.!?]|\.(?! ))*$")
@@ -60,6 +61,9 @@ _LOGIN_IN: Final = re.compile(  # the login of the very address it stands in
 )
 _OF_A_SKILL: Final = re.compile(  # whose instructions they are is told, and it is no address
     r" (?:provided|given|described|documented) (?:by|in) the [\w-]+ (?:skill|tool|plugin)\b"
+)
+_FILE: Final = re.compile(  # "config.example.env" is no host
+    r"\.(?:env|json|ya?ml|toml|ini|conf|cfg)\b(?![\w.:/@-]*\w)"
 )
 _PLACES: Final = frozenset({"url", "fqdn", "said_host"})
 _SECRETS: Final = frozenset({"secret", "keyfiles"})
@@ -171,6 +175,8 @@ def _said(part: str, places: Sequence[tuple[int, int]], text: str) -> list[tuple
     if kinds <= _CONTENTS and "://" in text:
         spans = [at.span() for at in _ADDRESS.finditer(text) if _TEMPLATE.isdisjoint(at[0])]
         places = [at for at in places if not any(start < at[0] and at[1] <= end for start, end in spans)]
+    if "said_host" in kinds:
+        places = [at for at in places if not (_FILE.match(text, at[1]) and "://" not in text[slice(*at)])]
     if "url" in kinds and "api" in text:
         places = [at for at in places if not _is_where_a_key_comes_from(text, at)]
     if _PLACES & kinds and (got := where_a_key_is_got(text)) is not None:
