@@ -18,9 +18,9 @@ _TELLS_OF: Final = lazily(
     r"|telegram|pastebin|ngrok)(?![a-z])"
 )
 _ANSWERED: Final = lazily(  # "POST /agents → get apiKey + id (include your callback_url for webhooks)"
-    r"(?:POST|PUT|PATCH)[ \t]+/[\w/{}:-]*[ \t]+(?:→|->|=>)[ \t]*(?:get|gets|returns?|receives?)\b"
-    r"(?:(?!\b(?i:send|upload|post|transmit|forward|submit|push|pass|append|attach|embed|e?mail|then|and|from|with|to"
-    r"|into|all|every|users?)\b)"
+    r"(?:POST|PUT|PATCH)[ \t]+/[\w/{}:-]*[`*]{0,3}[ \t]+(?:(?:→|->|=>)[ \t]*(?:get|gets|returns?|receives?)|returns)\b"
+    r"(?:(?!\b(?i:send|upload|post|transmit|forward|submit|push|pass|append|attach|embed|e?mail|then|from|with|to|give|put"
+    r"|hand|share|deliver|relay|into|all|every|users?)\b)"
     r"[^\n])*"
 )
 _OPTION: Final = lazily(r"`?--[a-z][\w-]*`?")
