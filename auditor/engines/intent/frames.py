@@ -31,6 +31,10 @@ _ADDRESS: Final = re.compile(r"https?://[^\s)\]>\"'`]+")
 _TEMPLATE: Final = frozenset("{}$<=")
 _CONTENTS: Final = frozenset({"data", "files", "talk"})  # what an address may be named after
 _GUARDED: Final = frozenset({"login_ask"})  # "only send your key to" asks nobody
+_TO_GET: Final = re.compile(  # nobody is told that key
+    r"tell the user to (?:create|get|obtain|generate) (?:an?|their|your) (?:[\w-]+ )?api key(?: at| from| on)?:? [<(]?https?://"
+    r"(?!.*\b(?:post|send|enter|re-?enter|paste|type|submit|share|write|upload|forward|mail|provide|confirm|give|read)\b)"
+)
 _GUARD: Final = re.compile(r"\b(?:only|never|do not|don't|must not)(?: ever)? $")
 _NOBODY: Final = re.compile(  # what stands where the reader's own address belongs
     r"(?:recipient|attendee|reviewer|user|you|your[.-]?\w*|their[.-]?\w*|alice|someone|name|email|jane|john|me|test|demo)"
@@ -55,6 +59,7 @@ _SENT_THERE: Final = re.compile(
     r"\b(?:there|to (?:it|them|that (?:page|address|site|form)))\b"
 )
 _KEY_PAGE: Final = re.compile(r"https?://[\w.-]+(?:/[\w-]+)*/?(?![\w.?=&#/{$-])")  # and is no file
+_CONSOLE: Final = re.compile(r"\b(?:devtools|browser|developer) console (?:on|of) [<(\"]?$")  # where it is run, not got
 _LOGIN_IN: Final = re.compile(  # the login of the very address it stands in
     r"https?://[^\s?\"']{4,120}\?(?:[\w=-]{1,40}&)?(?:access_token|api_?key)=(?:your_?(?:api_?)?(?:key|token)\b"
     r"|\{(?:access_)?(?:token|key)\}|<(?:access_)?(?:token|key)>)"
@@ -177,6 +182,8 @@ def _said(part: str, places: Sequence[tuple[int, int]], text: str) -> list[tuple
         places = [at for at in places if not any(start < at[0] and at[1] <= end for start, end in spans)]
     if "said_host" in kinds:
         places = [at for at in places if not (_FILE.match(text, at[1]) and "://" not in text[slice(*at)])]
+    if "url" in kinds and " console o" in text:
+        places = [at for at in places if not _CONSOLE.search(text, max(0, at[0] - 40), at[0])]
     if "url" in kinds and "api" in text:
         places = [at for at in places if not _is_where_a_key_comes_from(text, at)]
     if _PLACES & kinds and (got := where_a_key_is_got(text)) is not None:
@@ -188,6 +195,7 @@ def _said(part: str, places: Sequence[tuple[int, int]], text: str) -> list[tuple
         places = [at for at in places if text[max(0, at[0] - 5) : at[1]] != "open-source"]
     if kinds <= _GUARDED:
         places = [at for at in places if not _GUARD.search(text, max(0, at[0] - 20), at[0])]
+        places = [at for at in places if not _TO_GET.match(text, at[0])]
     return without_other_things(kinds, places, text)
 
 

@@ -173,10 +173,11 @@ _THREAT: Final = lazily(
     r"|red team\w*|vulnerab\w+)\b"
 )
 _LEAD_NOT_ELSEWHERE: Final = lazily(
-    r"(?:(?<!避免)(?:陷阱|误区|反模式|常见错误)|禁止|してはいけ|してはならない|しないこと|ng(?:例|事項|ワード)|避けるべき|やらないこと|不可|严禁|切勿"
+    r"(?:禁止|してはいけ|してはならない|しないこと|ng(?:例|事項|ワード)|避けるべき|やらないこと|不可|严禁|切勿"
     r"|不要|请勿|不得|금지|하지 ?마|하지 ?말|하지 ?않|prohibid[oa]s?|no hacer|nunca|evitar|interdi\w+|à éviter"
     r"|ne (?:pas|jamais)|jamais|verboten|niemals|vermeiden|запре[тщ]\w*|нельзя|никогда|proibid[oa]s?|não faz\w*"
     r"|vietat\w+|non fare|da evitare|zabronion\w+|nie wolno|yasak|jangan|dilarang|không được|cấm)[^.!?。]*[:：]$"
+    r"|(?<!避免)(?:陷阱|误区|反模式|常见错误)(?:有|包括|如下|是)?[:：]$"
 )
 _NOT_INSIDE: Final = lazily(r"ない|せず|[不勿别別莫]|마|않|\b(?:ne|nicht|no|não|non|не|nie|jangan|không)\b")
 _LEAD_NOT: Final = lazily(
