@@ -19,8 +19,9 @@ _TELLS_OF: Final = lazily(
 )
 _ANSWERED: Final = lazily(  # "POST /agents → get apiKey + id (include your callback_url for webhooks)"
     r"(?:POST|PUT|PATCH)[ \t]+/[\w/{}:-]*[`*]{0,3}[ \t]+(?:(?:→|->|=>)[ \t]*(?:get|gets|returns?|receives?)|returns)\b"
-    r"(?:(?!\b(?i:send|upload|post|transmit|forward|submit|push|pass|append|attach|embed|e?mail|then|from|with|to|give|put"
-    r"|hand|share|deliver|relay|into|all|every|users?)\b)"
+    r"(?:(?!\b(?i:send|upload|post|transmit|forward|submit"
+    r"|push|pass|append|attach|embed|e?mail|then|from|with|to|give|put|body|payload|goes|carr(?:y|ies)|hand|share"
+    r"|deliver|relay|into|all|every|users?|your(?! (?:callback|webhook)_url))\b)"
     r"[^\n])*"
 )
 _OPTION: Final = lazily(r"`?--[a-z][\w-]*`?")
@@ -29,13 +30,17 @@ _IS_ASKED: Final = lazily(
     r"(?i)(?:^|[\n.!?])[ \t*_\"]*(?:do|does|must|should)[ \t]+(?:you|i|we)[ \t]+(?:(?:need|have)[ \t]+to[ \t]+)?\Z"
 )
 _IS_ANSWERED_NO: Final = lazily(
-    r"(?:[ \t]*\((?i:e\.g\.,?)?[\w \t-]{1,40}\))?\?[*_\"]{0,3}[ \t]+No\b"
-    r"(?i:(?![^.\n]*\b(?:must|always|have to|do it|instead|every|all)\b))"
+    r"(?:[ \t]*\((?i:e\.g\.,?)?[\w \t-]{1,40}\))?\?[*_\"]{0,3}[ \t]+No[ \t]*(?=[—–.,;:\n-]|\Z)"
+    r"(?i:(?![^.\n]*\b(?:must|always|have to|do it|instead|every|all|but|should|yes|except|unless|only)\b)"
+    r"(?![^\n]*\b(?:(?:do|send|post|include|pass|attach|append|forward) (?:it|so|that|them)|anyway|still)\b))"
 )
 _OF_AN_OPTION: Final = lazily(  # "- `--purge` — Also remove all data (`~/.notes`)", below the head of that very program
     r"(?:^|\n)[ \t]*[-*+][ \t]+`--[a-z][\w-]*`[ \t]*[–—:-]{1,2}[ \t]+(?:[Aa]lso[ \t]+)?\Z"
 )
-_OWN_FOLDER: Final = lazily(r"\.(?P<name>[a-z][\w-]{1,30})/?`?\)?[.]?[ \t]*(?:\n|\Z)")
+_OWN_FOLDER: Final = lazily(
+    r"\.(?P<name>(?!(?:ssh|aws|gnupg|kube|docker|config|local|cache|git|claude|openclaw|clawdbot)\b)[a-z][\w-]{1,30})"
+    r"/?`?\)?[.]?[ \t]*(?:\n|\Z)"
+)
 _KEPT_LOGINS: Final = lazily(
     r"(?i)(?P<rest>[^\n]*?)(?:~/|\$HOME/|/home/\w+/)?\.(?:openclaw|clawdbot|moltbot)/credentials\Z"
 )

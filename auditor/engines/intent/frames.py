@@ -59,7 +59,10 @@ _SENT_THERE: Final = re.compile(
     r"\b(?:there|to (?:it|them|that (?:page|address|site|form)))\b"
 )
 _KEY_PAGE: Final = re.compile(r"https?://[\w.-]+(?:/[\w-]+)*/?(?![\w.?=&#/{$-])")  # and is no file
-_CONSOLE: Final = re.compile(r"\b(?:devtools|browser|developer) console (?:on|of) [<(\"]?$")  # where it is run, not got
+_CONSOLE: Final = re.compile(  # where a script is run, not got
+    r"\b(?:run|execute) (?:the|this|our) (?:[\w-]+ ){0,3}script in (?:the )?(?:[\w-]+ ){0,2}"
+    r"(?:devtools|browser|developer) console (?:on|of) [<(\"]?$"
+)
 _LOGIN_IN: Final = re.compile(  # the login of the very address it stands in
     r"https?://[^\s?\"']{4,120}\?(?:[\w=-]{1,40}&)?(?:access_token|api_?key)=(?:your_?(?:api_?)?(?:key|token)\b"
     r"|\{(?:access_)?(?:token|key)\}|<(?:access_)?(?:token|key)>)"
@@ -183,7 +186,7 @@ def _said(part: str, places: Sequence[tuple[int, int]], text: str) -> list[tuple
     if "said_host" in kinds:
         places = [at for at in places if not (_FILE.match(text, at[1]) and "://" not in text[slice(*at)])]
     if "url" in kinds and " console o" in text:
-        places = [at for at in places if not _CONSOLE.search(text, max(0, at[0] - 40), at[0])]
+        places = [at for at in places if not _CONSOLE.search(text, max(0, at[0] - 120), at[0])]
     if "url" in kinds and "api" in text:
         places = [at for at in places if not _is_where_a_key_comes_from(text, at)]
     if _PLACES & kinds and (got := where_a_key_is_got(text)) is not None:
