@@ -6,7 +6,7 @@ from typing import Final
 
 from skillkeep.auditor.lazily import lazily
 
-__all__ = ["is_quotation", "is_shown_row", "shows_attacks"]
+__all__ = ["is_endpoint_row", "is_quotation", "is_shown_row", "shows_attacks"]
 
 _ROW: Final = lazily(r"[ \t]*\|.*\|[ \t]*")
 _MOST_ROWS: Final = 60
@@ -27,6 +27,15 @@ _RISK: Final = lazily(r"(?i)[\W_]*risks?[\W_]*")
 _IMPACT: Final = lazily(r"(?i)[\W_]*(?:impacts?|consequences?|severity)[\W_]*")
 _ADDRESS: Final = lazily(r"://|@|\bwww\.|\bwebhook\b")
 _SHORT: Final = 60
+_METHODS: Final = lazily(r"(?i)[\W_]*(?:(?:http )?(?:method|verb))s?[\W_]*")
+_METHOD: Final = lazily(r"[\W_]*(?:POST|PUT|PATCH)[\W_]*")
+_LOGINS: Final = lazily(r"(?i)[\W_]*auth(?:entication|orization)?(?: required)?[\W_]*")
+_LOGIN: Final = lazily(r"(?i)[\W_]*(?:api[ _-]?key|bearer(?: token)?|(?:access |auth )?token)[\W_]*")
+_PATHS: Final = lazily(r"(?i)[\W_]*(?:endpoint|path|route)s?[\W_]*")
+_PATH: Final = lazily(r"[ \t`*]*/[\w/{}<>:.-]*[ \t`*]*")
+_PRIVATE: Final = lazily(
+    r"(?i)(?:credential|key|token|secret|env|passw|private|ssh|wallet|mnemonic|seed|cookie|conversation|chat|file|all\b)"
+)
 
 
 def is_quotation(cell: str) -> bool:
@@ -54,6 +63,28 @@ def is_shown_row(text: str, start: int) -> bool:
         return True
     head = _head(text[max(0, begin - _MOST) : begin])
     return (is_quotation(cells[at]) and shows_attacks(head)) or (_names_risks(head, at) and _is_bare(line))
+
+
+def is_endpoint_row(text: str, start: int) -> bool:
+    """True for the method in a row that says how a request to a path logs in: ``| /hooks | POST | API key |``.
+
+    The table's head says what each cell is, and no other cell of the row names anything private.
+    """
+    begin = text.rfind("\n", 0, start) + 1
+    line = text[begin:].partition("\n")[0]
+    if not _ROW.fullmatch(line):
+        return False
+    cells, heads = _BETWEEN.split(line), _BETWEEN.split(_head(text[max(0, begin - _MOST) : begin]))
+    if len(cells) != len(heads):
+        return False
+    kinds = ((_METHODS, _METHOD), (_LOGINS, _LOGIN), (_PATHS, _PATH))
+    known = [
+        [at for at, head in enumerate(heads) if kind.fullmatch(head) and value.fullmatch(cells[at])]
+        for kind, value in kinds
+    ]
+    if any(len(at) != 1 for at in known) or known[0][0] != len(_BETWEEN.split(line[: start - begin])) - 1:
+        return False
+    return not any(_PRIVATE.search(cell) for at, cell in enumerate(cells) if [at] not in known)
 
 
 def _names_risks(head: str, at: int) -> bool:

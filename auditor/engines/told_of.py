@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from skillkeep.auditor.engines.tables import LOGIN_OF, secrets
+from skillkeep.auditor.engines.told_calls import is_told_call
 from skillkeep.auditor.lazily import lazily
 from skillkeep.auditor.services import services
 
@@ -53,7 +54,8 @@ _EXFILTRATE: Final = lazily(r"(?i)\s*exfiltrate\b")
 _ADDRESS: Final = lazily(r"(?:https?://|[\w-]@)\w")
 _ONLY_TO: Final = lazily(  # "Only send API key to `https://notes.example`"
     r"(?i)only[ \t]+(?:ever[ \t]+)?send[ \t]+(?:(?:your|the)[ \t]+)?(?:own[ \t]+)?api[ _-]?keys?[ \t]+to[ \t]+"
-    r"[`*<\[]{0,4}https://[\w.:/*-]+[`*>)\]]{0,4}\"?[.,;]?[*_]{0,3}"
+    r"[`*<\[]{0,4}https://(?:[\w.:/*-]+|(?:[\w-]+\.)?(?P<owner>[\w-]+\.[a-z]{2,6})[`*>]{0,3}[ \t]+or[ \t]+"
+    r"[`*<]{0,3}https://(?:[\w-]+\.)?(?P=owner)(?![\w.@:-]))[`*>)\]]{0,4}(?:[ \t]+domains?)?\"?[.,;]?[*_]{0,3}"
     r"(?:[ \t,.;–—-]+(?:and[ \t]+)?(?:never|nowhere|not|refuse|reject)\b[^\n]{0,60})?[ \t]*(?:\n|\Z)"
 )
 _PUTS: Final = lazily(r"(?i)\W*(?:pass|include|append|attach|embed)(?:ing)?\b")
@@ -128,6 +130,8 @@ def is_told_of(text: str, start: int, matched: str) -> bool:
     if (_DANGER.search(before) or _HOSTILE.search(before)) and _ADDRESS.search(_line(text, begin)) is None:
         return True
     if _is_in_ban(text, begin):
+        return True
+    if is_told_call(text, begin, matched.strip()):
         return True
     if _FIELD_OF.match(matched) or _is_noun(matched, text[max(0, begin - _REACH) : begin]):
         return True

@@ -31,6 +31,10 @@ _ADDRESS: Final = re.compile(r"https?://[^\s)\]>\"'`]+")
 _TEMPLATE: Final = frozenset("{}$<=")
 _CONTENTS: Final = frozenset({"data", "files", "talk"})  # what an address may be named after
 _GUARDED: Final = frozenset({"login_ask"})  # "only send your key to" asks nobody
+_TO_GET: Final = re.compile(  # nobody is told that key
+    r"tell the user to (?:create|get|obtain|generate) (?:an?|their|your) (?:[\w-]+ )?api key(?: at| from| on)?:? [<(]?https?://"
+    r"(?!.*\b(?:post|send|enter|re-?enter|paste|type|submit|share|write|upload|forward|mail|provide|confirm|give|read)\b)"
+)
 _GUARD: Final = re.compile(r"\b(?:only|never|do not|don't|must not)(?: ever)? $")
 _NOBODY: Final = re.compile(  # what stands where the reader's own address belongs
     r"(?:recipient|attendee|reviewer|user|you|your[.-]?\w*|their[.-]?\w*|alice|someone|name|email|jane|john|me|test|demo)"
@@ -38,6 +42,7 @@ _NOBODY: Final = re.compile(  # what stands where the reader's own address belon
     r"@(?:example\.(?:com|org|net)|(?:your-?)?(?:company|domain|email)\.com)"
     r"|(?:[a-z]{2,6} ){0,3}(?:https?://)?(?:(?:www|staging)\.)?example\.(?:com|org|net)(?:/[\w-]*)?"
     r"|(?:s3|gs)://(?:[<{$]|your[-_]).*"
+    r"|[\w.-]+@[a-z-]{1,5}\.iam\.gserviceaccount\.com"  # a project has six letters at least
     r"|~/\.(?:local|cargo|bun|deno|volta)/bin(?:/[\w.-]+)?"  # nor does a folder of programs hold anybody's keys
 )
 _FORBIDDEN: Final = re.compile(r"(?:^|[.!?] )(?:- )?(?:never|do not|don't|avoid) [a-z]+ (?:[^,;:.!?]|\.(?! ))*$")
@@ -54,12 +59,19 @@ _SENT_THERE: Final = re.compile(
     r"\b(?:there|to (?:it|them|that (?:page|address|site|form)))\b"
 )
 _KEY_PAGE: Final = re.compile(r"https?://[\w.-]+(?:/[\w-]+)*/?(?![\w.?=&#/{$-])")  # and is no file
+_CONSOLE: Final = re.compile(  # where a script is run, not got
+    r"\b(?:run|execute) (?:the|this|our) (?:[\w-]+ ){0,3}script in (?:the )?(?:[\w-]+ ){0,2}"
+    r"(?:devtools|browser|developer) console (?:on|of) [<(\"]?$"
+)
 _LOGIN_IN: Final = re.compile(  # the login of the very address it stands in
     r"https?://[^\s?\"']{4,120}\?(?:[\w=-]{1,40}&)?(?:access_token|api_?key)=(?:your_?(?:api_?)?(?:key|token)\b"
     r"|\{(?:access_)?(?:token|key)\}|<(?:access_)?(?:token|key)>)"
 )
 _OF_A_SKILL: Final = re.compile(  # whose instructions they are is told, and it is no address
     r" (?:provided|given|described|documented) (?:by|in) the [\w-]+ (?:skill|tool|plugin)\b"
+)
+_FILE: Final = re.compile(  # "config.example.env" is no host
+    r"\.(?:env|json|ya?ml|toml|ini|conf|cfg)\b(?![\w.:/@-]*\w)"
 )
 _PLACES: Final = frozenset({"url", "fqdn", "said_host"})
 _SECRETS: Final = frozenset({"secret", "keyfiles"})
@@ -171,6 +183,10 @@ def _said(part: str, places: Sequence[tuple[int, int]], text: str) -> list[tuple
     if kinds <= _CONTENTS and "://" in text:
         spans = [at.span() for at in _ADDRESS.finditer(text) if _TEMPLATE.isdisjoint(at[0])]
         places = [at for at in places if not any(start < at[0] and at[1] <= end for start, end in spans)]
+    if "said_host" in kinds:
+        places = [at for at in places if not (_FILE.match(text, at[1]) and "://" not in text[slice(*at)])]
+    if "url" in kinds and " console o" in text:
+        places = [at for at in places if not _CONSOLE.search(text, max(0, at[0] - 120), at[0])]
     if "url" in kinds and "api" in text:
         places = [at for at in places if not _is_where_a_key_comes_from(text, at)]
     if _PLACES & kinds and (got := where_a_key_is_got(text)) is not None:
@@ -182,6 +198,7 @@ def _said(part: str, places: Sequence[tuple[int, int]], text: str) -> list[tuple
         places = [at for at in places if text[max(0, at[0] - 5) : at[1]] != "open-source"]
     if kinds <= _GUARDED:
         places = [at for at in places if not _GUARD.search(text, max(0, at[0] - 20), at[0])]
+        places = [at for at in places if not _TO_GET.match(text, at[0])]
     return without_other_things(kinds, places, text)
 
 

@@ -18,6 +18,8 @@ _SKILL: Final = lazily(
     r"~/\.(?:openclaw|clawdbot|claude)/(?:workspace/)?skills/[\w-]+(?P<page>/[\w-]+\.md)?/?(?![\w./*-])"
 )
 _CLONED: Final = lazily(r"\bclone from https://[\w./-]+ to $")
+_NETWORK_OF: Final = lazily(r"\.network: ?(?:false|off|none)\b")
+_THE_NETWORK: Final = lazily(r"网络|\bnetwork\b")
 
 
 def without_other_things(kinds: Collection[str], places: Sequence[tuple[int, int]], text: str) -> list[tuple[int, int]]:
@@ -28,6 +30,8 @@ def without_other_things(kinds: Collection[str], places: Sequence[tuple[int, int
         places = [at for at in places if text[slice(*at)] != "des"]  # an article
     if "payee" in kinds and "risk" in text:
         places = [at for at in places if not _is_checked(text, at)]
+    if "sentry" in kinds and ".network:" in text:
+        places = [at for at in places if not _is_cut_off(text, at)]
     if "/skills/" in text and not _SECRETS.isdisjoint(kinds):
         places = [at for at in places if not _is_of_a_skill(text, at)]
     return list(places)
@@ -48,3 +52,10 @@ def _is_of_a_skill(text: str, at: tuple[int, int]) -> bool:
     """True for a page of a skill below an agent's folder, and for the folder that one is cloned to."""
     found = _SKILL.match(text, at[0])
     return found is not None and (bool(found["page"]) or _CLONED.search(text, 0, at[0]) is not None)
+
+
+def _is_cut_off(text: str, at: tuple[int, int]) -> bool:
+    """True for the sandbox in "turn off the network (`sandbox.network: false`)", which nothing leaves any more."""
+    return (
+        _NETWORK_OF.match(text, at[1]) is not None and _THE_NETWORK.search(text, max(0, at[0] - 40), at[0]) is not None
+    )

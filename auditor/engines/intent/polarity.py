@@ -97,7 +97,7 @@ _IN_A_QUESTION: Final = lazily(r"[^.;:!?()]{0,80}\?\)")  # "(will the agent foll
 _PURPOSE: Final = lazily(r"^[-*>#\d.) ]*to (?:\w+ )?$")
 _CONDITION: Final = lazily(r"\W*(?:when(?:ever)?|if|once|should|as soon as|in case)\b[^,]{3,80}, ")
 _ONLY: Final = lazily(r"\bonly (?:\w+ )?$")
-_OPTION: Final = lazily(r"(?:^|[\s|(])-{1,2}[a-z][\w-]*\b[^.]{0,30}$")
+_OPTION: Final = lazily(r"(?:^|[\s|('\"`])-{1,2}[a-z][\w-]*\b[^.]{0,30}$")
 _CHANGED: Final = lazily(
     r"^[-*> ]*(?:\[\w+\] )?(?:fixed|added|improved|changed|updated|reduced|renamed) (?:an?|the|some|several|\w+) "
 )
@@ -180,6 +180,7 @@ _LEAD_NOT_ELSEWHERE: Final = lazily(
     r"|不要|请勿|不得|금지|하지 ?마|하지 ?말|하지 ?않|prohibid[oa]s?|no hacer|nunca|evitar|interdi\w+|à éviter"
     r"|ne (?:pas|jamais)|jamais|verboten|niemals|vermeiden|запре[тщ]\w*|нельзя|никогда|proibid[oa]s?|não faz\w*"
     r"|vietat\w+|non fare|da evitare|zabronion\w+|nie wolno|yasak|jangan|dilarang|không được|cấm)[^.!?。]*[:：]$"
+    r"|(?<!避免)(?:陷阱|误区|反模式|常见错误)(?:有|包括|如下|是)?[:：]$"
 )
 _NOT_INSIDE: Final = lazily(r"ない|せず|[不勿别別莫]|마|않|\b(?:ne|nicht|no|não|non|не|nie|jangan|không)\b")
 _LEAD_NOT: Final = lazily(

@@ -102,6 +102,17 @@ _TRICKS: Final = lazily(  # what is said of an attack: "hidden text can trick ag
     r"(?:agents?|models?|assistants?)\b"
     r"(?!.*\b(?:add|put|use|write|insert|include|place|embed|hide|send|so|then|therefore|you|your|please|must|should)\b)"
 )
+_DURABLE: Final = lazily(  # the memory itself is to last, and nothing is put into it
+    r"(?:description: \"?)?[-*>#\d.) ]*(?:configure|tune|set up) (?:the |your |an )?(?:[\w-]+ ){0,3}memory to $"
+)
+_SURVIVE: Final = lazily(r"(?:to )?survive\b[\w, -]{0,60}(?:[.\"]|$)")
+_ALOUD: Final = lazily(
+    r"answer (?:each|every) prompt (?:out loud |aloud )?to your (?:agent|assistant)\b"
+)  # the user does
+_CONCESSION: Final = lazily(r"(?:when|if|while) (?:nobody|no one) is around\b")
+_EVEN: Final = lazily(r"\beven $")  # and at any other time as well
+_GLOSS: Final = lazily(r"[-*] [\w-]+ - $")  # "fairy-tales - made up data, fake references": what a kind is called after
+_MADE: Final = lazily(r"made up [a-z]+(?:, (?:fake|false|wrong|invented|confidently) [a-z]+){1,4}[.]?$")
 _CHANNEL: Final = lazily(r"(?:telegram|discord|whatsapp) (?:channel|group)")
 
 
@@ -124,6 +135,10 @@ def is_something_else(text: str, start: int) -> bool:
         or (_SETTING.match(text, start) and _WHOSE_SETTING.search(text[max(0, start - _REACH) : start]))
         or (_SCRIPT.match(text, start) and _RUNNER.search(text[max(0, start - 3 * _REACH) : start]))
         or _NOT_BARE.match(text, start)
+        or (_SURVIVE.match(text, start) and _DURABLE.fullmatch(text, 0, start))
+        or _ALOUD.match(text, start)
+        or (_CONCESSION.match(text, start) and _EVEN.search(text[:start]))
+        or (_MADE.match(text, start) and _GLOSS.fullmatch(text, 0, start))
         or _TO_OTHERS.match(text, start)
         or (not text[:start].strip("-*>#. ") and _TRICKS.match(text, start))
         or (_CHANNEL.match(text, start) and _TO_A_CHANNEL.search(text[max(0, start - 2 * _REACH) : start]))

@@ -20,6 +20,8 @@ FLAG: Final = "flag:"
 """The lead of what a table says of a flag."""
 EXCUSE: Final = "excuse:"
 """The lead of what a table quotes as an excuse, which the next cell answers."""
+MODES: Final = "modes:"
+"""The lead of rows that say what a mode or a value of a setting does."""
 SPECIMEN: Final = "specimen:"
 """The lead of what a table of attacks quotes."""
 
@@ -58,6 +60,12 @@ _EXCUSES: Final = re.compile(  # the head of a table
     r"[ \t]*\|[ \t*]*(?:common )?(?:excuse|rationali[sz]ation|myth|misconception)s?[ \t*]*\|[^|\n]+\|[ \t]*\n?",
     re.IGNORECASE,
 )
+_MODES: Final = re.compile(  # the head of a table
+    r"[ \t]*\|[ \t*`]*(?:(?:[\w-]+ )?(?:mode|flag|option|switch|setting)|value|level)s?[ \t*`]*\|"
+    r"[ \t*]*(?:behaviou?r|description|effect|meaning|what it does)[ \t*]*\|[ \t]*\n?",
+    re.IGNORECASE,
+)
+_NAME: Final = re.compile(r"[ \t*]*`[\w.=-]+`[ \t*]*")
 _QUOTED: Final = re.compile(r"[ \t*]*[\"“][^\"“”]+[\"”][ \t*]*")
 _NEVER: Final = re.compile(r"(?:[-*+] |\d{1,2}[.)] )(?:never|do not|don't|you must not|must not)(?: do)?:")
 _FAR: Final = 20
@@ -129,6 +137,8 @@ class Blocks:
         if _ITEM.match(raw):
             if _EXCUSES.fullmatch(raw):
                 return EXCUSE
+            if _MODES.fullmatch(raw):
+                return MODES
             first = number == 0 or not self._text[slice(*self._places[number - 1])].lstrip().startswith("|")
             return SPECIMEN if raw.lstrip().startswith("|") and first and shows_attacks(raw) else None
         if raw.rstrip(" *_`\n").endswith((":", "：")):
@@ -149,7 +159,10 @@ def sentences(text: str, block: Block) -> Iterator[Sentence]:
     cells = raw.split("|") if raw.lstrip().startswith("|") else [raw]
     lead = block.lead or (FLAG if len(cells) > 1 and any(map(_FLAG.fullmatch, cells)) else "")
     for number, cell in enumerate(cells):
-        if block.lead == EXCUSE:
+        if block.lead == MODES:
+            named = len(cells) > 1 and _NAME.fullmatch(cells[1])
+            lead = FLAG if named or any(map(_FLAG.fullmatch, cells)) else ""
+        elif block.lead == EXCUSE:
             lead = EXCUSE if number == 1 and _QUOTED.fullmatch(cell) else ""
         elif block.lead == SPECIMEN:
             lead = EXCUSE if len(cells) > 1 and is_quotation(cell) else ""

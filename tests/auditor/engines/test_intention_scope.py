@@ -82,3 +82,18 @@ def test_what_a_program_keeps_instructs_nobody(path: str) -> None:
 @pytest.mark.parametrize("path", ["lock.yaml", "pnpm-lock.yaml.yaml", "agents/package.json", "output/results.json"])
 def test_other_settings_may(path: str) -> None:
     assert is_told_by_name(path)
+
+
+ROWS = "| {} | Behavior |\n|------|----------|\n| `plan` | Read-only |\n| {} | Skip all permission prompts |\n"
+
+
+def test_what_a_table_says_of_a_mode_is_no_order() -> None:
+    assert "intent-doubtful" not in rules(ROWS.format("Mode", "`bypass`"))
+    assert "intent-doubtful" not in rules(ROWS.format("Flag", "`-y`, `--yes`"))
+    assert "intent-doubtful" in rules(ROWS.format("Mode", "Now"))
+    assert "intent-doubtful" in rules(ROWS.format("Task", "`now`"))
+
+
+def test_what_the_help_of_an_option_says_is_no_order() -> None:
+    assert not rules(".option('--unattended', 'run in unattended mode (default: true)', true)")
+    assert rules(".text('unattended', 'run in unattended mode (default: true)', true)")
