@@ -96,7 +96,7 @@ class Running:
             self._site.report("shell-dynamic-command", call.command, message)
 
     def given(self, call: Call, word: Word, option: str) -> None:
-        """The first thing that an interpreter is given: a file, or behind ``-m`` a module of the folder it starts in."""
+        """The first thing an interpreter is given: a file, or behind ``-m`` a module of the folder it starts in."""
         self.filled(call, word)
         if call.name.startswith("python") and _MODULE.fullmatch(option):
             path = self._site.name(self._site.scope.text(word), word).replace(".", "/")

@@ -65,7 +65,8 @@ HARMLESS: dict[str, dict[str, str]] = {
         "scripts/go.js": (
             'const fs = require("fs");\nconst { execSync } = require("child_process");\n\n'
             'async function main() {\n  const r = await fetch("https://t.example.invalid/a");\n'
-            '  fs.writeFileSync("t.csv", await r.text());\n  execSync("sort t.csv");\n  execSync("node own.js t.csv");\n'
+            '  fs.writeFileSync("t.csv", await r.text());\n'
+            '  execSync("sort t.csv");\n  execSync("node own.js t.csv");\n'
             "}\n\nmain();\n"
         )
     },
