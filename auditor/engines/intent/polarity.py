@@ -13,6 +13,8 @@ from skillkeep.auditor.lazily import lazily
 __all__ = ["is_told"]
 
 _REACH: Final = 110
+_QUOTES: Final = str.maketrans(dict.fromkeys("„‟「」『』", '"'))  # of other languages than English
+_BEFORE: Final = " \t\n\"„‟「『«"
 _SHORT: Final = 5  # longer words of other languages hold their own negation
 _CLAUSE: Final = lazily(r"[.;:!?][ ]")
 _BASE: Final = lazily(r"[a-z-]+(?<!ing)(?<!ed)(?<!sent)")
@@ -199,7 +201,7 @@ def is_told(text: str, place: tuple[int, int], lead: str = "") -> bool:
     its introduction `lead` calls forbidden or an attack.
     """
     start, end = place
-    start += len(text[start:end]) - len(text[start:end].lstrip())  # some words are found with the blank before them
+    start += len(text[start:end]) - len(text[start:end].lstrip(_BEFORE))  # some words are found with what is before them
     if text[max(0, start - 1) : start] in _GLUE or (_GERUND.fullmatch(text, start, end) and _ALONE.match(text, end)):
         return False
     clause = _clause_before(text, start)
@@ -296,5 +298,7 @@ def _quoted(text: str, start: int) -> bool:
         return False
     if text.rfind("«", 0, start) > text.rfind("»", 0, start) and (last := text.find("»", start)) >= 0:
         return text.find("«") > 0 or last < len(text) - 2
+    if not text.isascii():
+        text = text.translate(_QUOTES)
     closing = text.find('"', start)
     return text.count('"', 0, start) % 2 == 1 and closing >= 0 and (text.find('"') > 0 or closing < len(text) - 2)

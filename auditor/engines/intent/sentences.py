@@ -38,10 +38,7 @@ _NOISE: Final = re.compile(
     r"[*`]+|(?<!\w)_{1,3}(?=\w)|(?<=\w)_{1,3}(?!\w)|<!--|-->|</?[a-z][\w-]{0,20}>|\\(?=\W)|(?<=\n)[ \t]*>[> \t]*"
 )
 _NOISY: Final = re.compile(r"[*`_<\\]|-->|\n[ \t]*>")  # one of these is in all noise
-_STRAIGHT: Final = (
-    *((sign, "'") for sign in "’‘‚"), *((sign, '"') for sign in "“”„‟「」『』"),
-    *((sign, "-") for sign in "–—"), ("\u00a0", " "),
-)  # fmt: skip
+_STRAIGHT: Final = (("’", "'"), ("‘", "'"), ("“", '"'), ("”", '"'), ("–", "-"), ("—", "-"), ("\u00a0", " "))
 _QUOTE: Final = re.compile(r"[ \t]*>[> \t]*")
 _FLAG: Final = re.compile(r"[ \t`]*-{1,2}[a-zA-Z][\w-]*[^|]{0,40}")
 _FORBIDS_ELSEWHERE: Final = re.compile(
