@@ -201,7 +201,7 @@ def is_told(text: str, place: tuple[int, int], lead: str = "") -> bool:
     its introduction `lead` calls forbidden or an attack.
     """
     start, end = place
-    start += len(text[start:end]) - len(text[start:end].lstrip(_BEFORE))  # some words are found with what is before them
+    start += len(text[start:end]) - len(text[start:end].lstrip(_BEFORE))  # found with it
     if text[max(0, start - 1) : start] in _GLUE or (_GERUND.fullmatch(text, start, end) and _ALONE.match(text, end)):
         return False
     clause = _clause_before(text, start)
