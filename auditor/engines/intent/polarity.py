@@ -14,7 +14,7 @@ __all__ = ["is_told"]
 
 _REACH: Final = 110
 _QUOTES: Final = str.maketrans(dict.fromkeys("„‟「」『』", '"'))  # of other languages than English
-_BEFORE: Final = " \t\n\"„‟「『«"
+_BEFORE: Final = ' \t\n"„‟「『«'
 _SHORT: Final = 5  # longer words of other languages hold their own negation
 _CLAUSE: Final = lazily(r"[.;:!?][ ]")
 _BASE: Final = lazily(r"[a-z-]+(?<!ing)(?<!ed)(?<!sent)")
