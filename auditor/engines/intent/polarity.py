@@ -100,7 +100,7 @@ _PURPOSE: Final = lazily(r"^[-*>#\d.) ]*to (?:\w+ )?$")
 _CONDITION: Final = lazily(r"\W*(?:when(?:ever)?|if|once|should|as soon as|in case)\b[^,]{3,80}, ")
 _ONLY: Final = lazily(r"\bonly (?:\w+ )?$")
 _OPTION: Final = lazily(  # what it does; "with --fast, forward …" and "--yes and skip …" are orders of their own
-    r"(?:^|[\s|('\"`])-{1,2}[a-z][\w-]*\b(?:(?!\b(?:and|then)\b)[^.,;]){0,30}$"
+    r"(?:^|[\s|('\"`])-{1,2}[a-z][\w-]*\b(?:(?!\b(?:and|then)\b)[^.,;]|(?<=['\"`]), ?(?=['\"`])){0,30}$"
 )
 _CHANGED: Final = lazily(
     r"^[-*> ]*(?:\[\w+\] )?(?:fixed|added|improved|changed|updated|reduced|renamed) (?:an?|the|some|several|\w+) "
