@@ -152,6 +152,9 @@ def test_functions_that_another_script_calls_are_called_with_what_that_gives() -
         "sed -n 5,9p notes.md | tr a b > /tmp/x.sh\nbash /tmp/x.sh",
         "cp notes.md /tmp/x.sh\nbash /tmp/x.sh",
         "cat notes.md | tee /tmp/x.sh\n. /tmp/x.sh",
+        "tail -n +4 rows.sql > x.sh\nbash x.sh",
+        "cp theme.css x.sh\nbash x.sh",
+        "sed 1,3d rows.tmpl | bash",
     ],
 )
 def test_a_part_of_a_document_is_no_script(code: str) -> None:
@@ -164,6 +167,8 @@ def test_a_part_of_a_document_is_no_script(code: str) -> None:
         "cp .env.example .env\n. ./.env",
         "cat head.sh tail.sh > all.sh\nbash all.sh",
         "cp notes.md copy.md\nbash view.sh copy.md",
+        "cp run.sh.example run.sh\nbash run.sh",
+        "cp defaults.conf local.conf\n. ./local.conf",
     ],
 )
 def test_scripts_that_are_copied_and_documents_that_are_read_are_none(code: str) -> None:
