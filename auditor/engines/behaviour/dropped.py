@@ -156,7 +156,7 @@ def drops(text: str) -> Iterator[Drop]:
         names += _other_names(text, found, name)
         called = "|".join([*names, *_kept_in(text, name)])
         start = re.compile(
-            rf"(?:{_CALLS if mine else _STARTS})[\"'`]?(?:\.[/\\])?(?:{called})(?![\w/-])[\"'`]?(?!\s*=)"
+            rf"(?:{_CALLS if mine else _STARTS})[\"'`]?(?:\.\\)?(?:{called})(?![\w/-])[\"'`]?(?!\s*=)"
             rf"{_as_module(text, name)}",
             re.MULTILINE,
         )
