@@ -45,9 +45,10 @@ _NUMBERS: Final = frozenset(  # ``X=1``, ``Y=2`` …
 _COMPLETION: Final = re.compile(r"(?:bash|zsh|fish)_source|source_(?:bash|zsh|fish)|source")
 _CUTTERS: Final = _READERS | {"grep", "egrep", "cut", "perl", "zcat", "gunzip"}
 _DATA_FILE: Final = re.compile(  # all but what a program, or the pattern of one, is called
-    r"(?i)^(?!.{0,210}\.(?:(?:ba|z|k|da|fi|c|tc)?sh|command|py[wc]?|rb|pl|pm|[cm]?[jt]sx?|ps[dm]?1|bat|cmd|php\d?|lua|awk|sed"
-    r"|tcl|r|jl|env|envrc|conf|cfg|config|\w{0,10}rc|profile|inc|lib|defaults?|exe|com|app|run|out|gz|tgz|xz|bz2|zst|zip|tar)(?:\.(?:example|sample|template|tmpl|tpl|j2|in|dist|orig"
-    r"|bak|old|new|tmp))?$)[\w~./-]{0,200}[\w~-]\.[a-z][a-z0-9]{0,7}$"
+    r"(?i)^(?!.{0,210}\.(?:(?:ba|z|k|da|fi|c|tc)?sh|command|py[wc]?|rb|pl|pm|[cm]?[jt]sx?|ps[dm]?1|bat|cmd|php\d?"
+    r"|lua|awk|sed|tcl|r|jl|env|envrc|conf|cfg|config|\w{0,10}rc|profile|inc|lib|defaults?|exe|com|app|run|out"
+    r"|gz|tgz|xz|bz2|zst|zip|tar)(?:\.(?:tmpl|tpl|j2|in|orig|bak|old|new|tmp))?$"
+    r"|.{0,210}\.(?:example|sample|template|dist)$)[\w~./-]{0,200}[\w~-]\.[a-z][a-z0-9]{0,7}$"
 )
 _PROSE_BRACKET: Final = re.compile(r"[a-z]{2,} [a-z]{2,}[a-z, ]{0,40} \($")
 _SUM: Final = re.compile(r"[\s\d+*/%-]+\)\)")

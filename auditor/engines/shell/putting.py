@@ -18,6 +18,7 @@ _TEES: Final = frozenset({"tee", "sponge"})
 _COPYING: Final = frozenset({"cp", "install"})
 _INPUT: Final = frozenset({"-", "/dev/stdin", "/proc/self/fd/0", "/dev/fd/0"})
 _MOVING: Final = frozenset({"cp", "mv", "ln", "install"})
+_DEVICES: Final = ("/dev/", "/proc/")
 _MOST_COMMANDS: Final = 500
 
 
@@ -56,7 +57,8 @@ def _cut(
     commands = [*(feeding.commands if feeding is not None else ()), command]
     data = [item for each in commands for item in cut_from([site.scope.text(word) for word in each.words])]
     for name in named if data else ():
-        site.files.cut[name.removeprefix("./")] = data[0]
+        if not name.startswith(_DEVICES):
+            site.files.cut[name.removeprefix("./")] = data[0]
 
 
 def _written_by(call: Call, site: ShellSite) -> list[str]:

@@ -169,6 +169,8 @@ def test_a_part_of_a_document_is_no_script(code: str) -> None:
         "cp notes.md copy.md\nbash view.sh copy.md",
         "cp run.sh.example run.sh\nbash run.sh",
         "cp defaults.conf local.conf\n. ./local.conf",
+        "cp config/env.example ~/.zshrc.local\nsource ~/.zshrc.local",
+        'echo "runs as $(cat app.pid 2>/dev/null)"\n(setsid node server.js < /dev/null &)',
     ],
 )
 def test_scripts_that_are_copied_and_documents_that_are_read_are_none(code: str) -> None:
