@@ -14,7 +14,7 @@ __all__ = ["is_told"]
 
 _REACH: Final = 110
 _QUOTES: Final = str.maketrans(dict.fromkeys("„‟「」『』", '"'))  # of other languages than English
-_BEFORE: Final = ' \t\n"„‟「『«'
+_BEFORE: Final = lazily(r"\s*(?:[\"„‟«](?=[a-z\u00c0-\u05ff]))?")  # what some words are found with
 _SHORT: Final = 5  # longer words of other languages hold their own negation
 _CLAUSE: Final = lazily(r"[.;:!?][ ]")
 _BASE: Final = lazily(r"[a-z-]+(?<!ing)(?<!ed)(?<!sent)")
@@ -203,7 +203,8 @@ def is_told(text: str, place: tuple[int, int], lead: str = "") -> bool:
     its introduction `lead` calls forbidden or an attack.
     """
     start, end = place
-    start += len(text[start:end]) - len(text[start:end].lstrip(_BEFORE))  # found with it
+    if (before := _BEFORE.match(text, start, end)) is not None:
+        start = before.end()
     if text[max(0, start - 1) : start] in _GLUE or (_GERUND.fullmatch(text, start, end) and _ALONE.match(text, end)):
         return False
     clause = _clause_before(text, start)
