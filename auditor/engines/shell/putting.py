@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from skillkeep.auditor.engines.shell.evaluate import Scope
+from skillkeep.auditor.engines.shell.made import DEVICES
 from skillkeep.auditor.engines.shell.model import Command, Pipeline
 from skillkeep.auditor.engines.shell.outputs import cut_from
 from skillkeep.auditor.engines.shell.printing import echoed
@@ -18,7 +19,6 @@ _TEES: Final = frozenset({"tee", "sponge"})
 _COPYING: Final = frozenset({"cp", "install"})
 _INPUT: Final = frozenset({"-", "/dev/stdin", "/proc/self/fd/0", "/dev/fd/0"})
 _MOVING: Final = frozenset({"cp", "mv", "ln", "install"})
-_DEVICES: Final = ("/dev/", "/proc/")
 _MOST_COMMANDS: Final = 500
 
 
@@ -57,7 +57,7 @@ def _cut(
     commands = [*(feeding.commands if feeding is not None else ()), command]
     data = [item for each in commands for item in cut_from([site.scope.text(word) for word in each.words])]
     for name in named if data else ():
-        if not name.startswith(_DEVICES):
+        if not name.startswith(DEVICES):
             site.files.cut[name.removeprefix("./")] = data[0]
 
 
