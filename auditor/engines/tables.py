@@ -38,11 +38,13 @@ class Persistence:
     """A file that runs later without being asked: what it is and what writing it means.
 
     `named` matches the documents of a tool that says that it writes there; empty when saying so changes nothing.
+    `runs` is False for settings, which are no program that somebody else's text becomes part of.
     """
 
     what: str
     severity: Severity
     named: str = ""
+    runs: bool = False
 
 
 class Secrets:
@@ -64,7 +66,10 @@ class Secrets:
         self._kept = tuple(map(re.compile, data["kept_for"]))
         self._filter = PatternSet([item["pattern"] for item in data["paths"]])
         self._later = tuple(
-            (Persistence(item["what"], Severity(item["severity"]), item.get("named", "")), re.compile(item["pattern"]))
+            (
+                Persistence(item["what"], Severity(item["severity"]), item.get("named", ""), item.get("runs", False)),
+                re.compile(item["pattern"]),
+            )
             for item in data["persistence"]
         )
 

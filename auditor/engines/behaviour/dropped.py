@@ -91,15 +91,26 @@ _FUNCTION: Final = lazily(
 _PARAMETERS: Final = lazily(r"\(([^()\n]{1,300})\)")
 _ARGUMENTS: Final = r"\(([^()\n]{1,300}(?:\([^()\n]{0,80}\)[^()\n]{0,200})?)\)"
 _PLAIN_NAME: Final = lazily(r"\$?[A-Za-z_][\w.]{0,60}")
+_RUNNING: Final = (  # what runs the file it is given, or makes a program of it
+    r"python3?|java|dotnet|go|swift|dart|zig|kotlin|scala|uv|npx|pnpm|bun|deno|tsx|ts-node|streamlit|papermill|jupyter"
+    r"|ansible-playbook|nextflow|gcc|cc|g\+\+|c\+\+|clang(?:\+\+)?|rustc|javac|tcc|ghc|swiftc"
+)
+_WORDS_BEFORE: Final = r"run|script|fsi|exec|dlx|tsx|ts-node|nbconvert|notebook"
 _CALLS: Final = (
     r"\b(?:posix_spawnp?|Popen|startfile|execv\w*|execl\w*|spawn\w*|execFile(?:Sync)?|exec|execSync|system|run|call|"
     r"check_call|check_output|Command|Command::new|ProcessBuilder|Start|dlopen|CDLL|run_path|fork|import|require|create_subprocess_exec)\s{0,9}\(\s{0,9}"
-    r"(?:os\.P_\w+\s{0,9},\s{0,9})?(?:\[\s{0,9}\*\w{1,30}\s{0,9},\s{0,9})?(?:(?:sys\.executable|process\.execPath)\s{0,9},\s{0,9}\[\s{0,9})?[\[(]?\s{0,9}(?:sys\.executable\s{0,9},\s{0,9})?[\[(]?\s{0,9}(?:[frb]?[\"'`](?:(?:/usr)?/bin/)?(?:sh|bash|node|python3?|open|nohup|env|ruby|perl|java|dotnet|wine|rundll32)[\"'`]\s{0,9},\s{0,9}(?:[\"'`]-jar[\"'`]\s{0,9},\s{0,9})?)?"
+    r"(?:os\.P_\w+\s{0,9},\s{0,9})?(?:\[\s{0,9}\*\w{1,30}\s{0,9},\s{0,9})?"
+    r"(?:(?:sys\.executable|process\.execPath)\s{0,9},\s{0,9}\[\s{0,9})?"
+    r"[\[(]?\s{0,9}(?:sys\.executable\s{0,9},\s{0,9})?[\[(]?\s{0,9}"
+    r"(?:[frb]?[\"'`](?:(?:/usr)?/bin/)?"
+    r"(?:sh|bash|node|open|nohup|env|ruby|perl|wine|rundll32|" + _RUNNING + r")[\"'`]\s{0,9},\s{0,9}(?:\[\s{0,9})?"
+    r"(?:[\"'`](?:-jar|-y|--to|--execute|" + _WORDS_BEFORE + r")[\"'`]\s{0,9},\s{0,9}){0,3})?"
     r"[\[(]?\s{0,9}(?:&|str\(|os\.fspath\(|(?:\w+\.)?pathToFileURL\(|[\"'`]file://[\"'`]\s{0,9}\+\s{0,9}|`(?:file://)?\$\{)?(?:await\s{1,9})?"
     r"|\b(?:spawn\w{0,4}|execFile\w{0,4}|exec|Popen|run|Start|Command|call|ProcessBuilder)\(\s{0,9}\[?\s{0,9}[\"'`](?:wscript|cscript|mshta|regsvr32|rundll32|msiexec)(?:\.exe)?[\"'`]\s{0,9},\s{0,9}\[?\s{0,9}(?:[\"'`](?://?|-)\w{1,20}[\"'`]\s{0,9},\s{0,9}){0,4}"
     r"|\b(?:exec\w{0,8}|system|popen|spawn\w{0,4}|run\w{0,7}|call|Popen|check_call|check_output|getoutput|sh|shell\w{0,5}|passthru)"
     r"\s{0,9}\(\s{0,9}[frb]?[\"'`](?:[^\"'`\n]{0,80}(?:&&|;)\s{0,9})?(?:(?:sudo|nohup|env|exec)\s{1,9}){0,2}"
-    r"(?:(?:/(?:usr/)?bin/)?(?:(?:ba|z|da)?sh|node|python3?|ruby|perl|php|bun|deno\s{1,9}run|tsx)\s{1,9}"
+    r"(?:(?:/(?:usr/)?bin/)?(?:(?:ba|z|da)?sh|node|ruby|perl|php|" + _RUNNING + r")\s{1,9}"
+    r"(?:(?:" + _WORDS_BEFORE + r")\s{1,9}){0,2}"
     r"(?:-{1,2}\w[\w-]{0,20}\s{1,9}){0,3})?(?:\./|\$?\{)?"
     r"|\brun\(\s{0,9}(?:\w{1,20}\()?`(?:(?:ba|z|da)?sh\s{1,9}|julia\s{1,9})?\$?\(?"
     r"|\bProcess\.(?:start|runSync)\(\s{0,9}(?:[\"'](?:/bin/)?(?:ba|z|da)?sh[\"']\s{0,9},\s{0,9}\[\s{0,9})?"
@@ -111,6 +122,7 @@ _CALLS: Final = (
     r"|^[ \t]*(?:Run(?:Wait)?[ \t,(]{1,4}|(?:Call[ \t]{1,3}|\w{1,20}[ \t]{0,3}=[ \t]{0,3})?Shell[ \t(]{1,3})"
     r"|\b(?:joblib\.load|read_pickle)\(\s{0,9}"
     r"|\b(?:spec_from_file_location|SourceFileLoader)\(\s{0,9}[^,\n]{1,80},\s{0,9}(?:str\()?"
+    r"|\bprocess\.dlopen\(\s{0,9}[^,\n]{1,80},\s{0,9}"
     r"|\bsys\.path\.(?:insert\(\s{0,9}\d\s{0,9},\s{0,9}|append\(\s{0,9})(?:str\(|os\.fspath\()?"
 )
 _WORDS: Final = (

@@ -16,7 +16,7 @@ from skillkeep.auditor.engines.javascript.resolve import Resolver
 from skillkeep.auditor.engines.javascript.scopes import Binding, Scope
 from skillkeep.auditor.engines.javascript.stores import Stores
 from skillkeep.auditor.engines.javascript.values import UNKNOWN, Value, union
-from skillkeep.auditor.engines.javascript.words import words
+from skillkeep.auditor.engines.javascript.words import modules, running_tables, words
 from skillkeep.auditor.engines.network import Host
 from skillkeep.auditor.syntax import UnparsedError, parse
 
@@ -27,7 +27,21 @@ __all__ = ["Module", "Tool"]
 
 _DOT: Final = "\x1f"  # stands for a dot in a file's name; see `module_path`
 _PLACED: Final = "file:\x1e"  # begins the path of a module by its place in the tree
-_ENDINGS: Final = ("", ".js", ".ts", ".mjs", ".cjs", ".tsx", ".jsx", "/index.js", "/index.ts", "/index.mjs")
+_ENDINGS: Final = (
+    "",
+    ".js",
+    ".ts",
+    ".mjs",
+    ".cjs",
+    ".tsx",
+    ".jsx",
+    ".mts",
+    ".cts",
+    "/index.js",
+    "/index.ts",
+    "/index.mjs",
+    "/index.cjs",
+)
 _RELATIVE: Final = re.compile(r"""(?:\bfrom|\brequire|\bimport)\s*\(?\s*['"`](\.{1,2}(?:/[^'"`\n]{0,300})?)['"`]""")
 _ADDRESS: Final = re.compile(r"[\"'`](?:https?|wss?)://[\w-]+\.[\w.-]+")
 _ASKS: Final = re.compile(
@@ -115,6 +129,8 @@ class Module:
         """True when another module gets a secret, a download or a sender from here."""
         if self.program is None or not _worth(self.segment.text):
             return False
+        if any(self._whole()):
+            return True
         names = [*self.program.exports, *(name for name, _, _ in self.program.forwards)]
         if "*" in names:
             names += list(self.program.properties)[:200]
@@ -127,14 +143,9 @@ class Module:
 
     def _hands_out(self, name: str) -> bool:
         """True when the export is a function of the platform that runs or sends something."""
-        known = words()
         if self.exported_places(name):
             return True
-        return any(
-            path in table
-            for path in self.exported_value(name).paths
-            for table in (known.code, known.shell, known.process, known.network, known.environment)
-        )
+        return any(path in table for path in self.exported_value(name).paths for table in running_tables())
 
     # Surroundings of this module's program
 
@@ -154,7 +165,10 @@ class Module:
             return own
         if len(found[1]) > 1:
             name, below = found[0].variable(found[1]), found[0].kept_below(found[1][0], found[1][1:])
-            return Value((*own.paths, *([f"process.env.{name}"] if name else ())), below)
+            first, *rest = found[1]
+            theirs = [path for path in found[0].exported_value(first).paths if path in modules()]
+            handed = (".".join((path, *rest)) for path in theirs)
+            return Value((*own.paths, *handed, *([f"process.env.{name}"] if name else ())), below)
         value = found[0].exported_value(found[1][0])
         return Value((*own.paths, *value.paths), value.texts, None, (), (), value.decoded)
 
@@ -219,8 +233,30 @@ class Module:
         return self._flow.put_back(name) if self._flow is not None else frozenset()
 
     def exported_value(self, name: str) -> Value:
-        """The qualified names and texts that the export `name` stands for."""
-        return union(self.exported_values(name) or [UNKNOWN])
+        """The qualified names and texts that the export `name` stands for, also where another module has them."""
+        found = self.exported_values(name)
+        self._tool.depth += 1
+        if self._tool.depth <= _DEEPEST:
+            found += [module.exported_value(member) for module, member in self._forwarded(name)]
+            theirs = tuple(f"{path}.{member}".strip(".") for path, member in self._theirs(name))
+            found += [Value(paths=theirs)] if theirs else []
+        self._tool.depth -= 1
+        return union(found or [UNKNOWN])
+
+    def _theirs(self, name: str) -> Iterable[tuple[str, str]]:
+        """What the export `name` is of a module of the platform: its path, and the member that is handed on."""
+        for shown, path, member in self.program.forwards if self.program is not None else ():
+            if shown == name and not path.startswith("file:"):
+                yield path, member
+        yield from ((path, name) for path in self._whole() if name != "*")
+
+    def _whole(self) -> Iterable[str]:
+        """Modules and packages that are handed on with every member: ``module.exports = require("fs")``."""
+        for shown, path, member in self.program.forwards if self.program is not None else ():
+            if (shown == "*" or not member) and not path.startswith("file:"):
+                yield path
+        for value in (*self.exported_values("*"), *self.exported_values("default")):
+            yield from (path for path in value.paths if path.partition(".")[0] in modules())
 
     def exported_values(self, name: str) -> list[Value]:
         """What each expression that is exported under `name` stands for."""

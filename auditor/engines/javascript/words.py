@@ -10,7 +10,7 @@ from typing import Any, Final
 from skillkeep.auditor.engines.leaving import client_in
 from skillkeep.auditor.engines.tables import table
 
-__all__ = ["Words", "words"]
+__all__ = ["Words", "modules", "running_tables", "words"]
 
 _STRUCTURE: Final = frozenset(
     {
@@ -201,3 +201,17 @@ def words() -> Words:
         tuple(data["vendors_libraries"]), data["derived"], data["signing"],
         frozenset(name.partition(".")[0].partition("(")[0] for name in names) | _STRUCTURE,
     )  # fmt: skip
+
+
+def running_tables() -> tuple[dict[str, int] | tuple[str, ...], ...]:
+    """The tables of what runs or sends something, or is the environment."""
+    known = words()
+    return known.code, known.shell, known.process, known.network, known.environment
+
+
+@cache
+def modules() -> frozenset[str]:
+    """What modules of the platform and packages are called that run, send or read something."""
+    return frozenset(
+        path.partition(".")[0] for table in (*running_tables(), words().read) for path in table if "." in path
+    )

@@ -56,6 +56,8 @@ _STARTERS: Final = {
     "invoke-wmimethod": (("-argumentlist", 99),),
     "invoke-cimmethod": (("-arguments", 99),),
 }
+_FETCHING: Final = frozenset({"regsvr32", "rundll32", "msiexec", "mshta"})
+_ADDRESS: Final = re.compile(r"https?://[^\s\"',;]+")
 _MOST_ADDRESSES: Final = 100
 _HIDDEN: Final = re.compile(r"(?i)^h(?:i(?:d(?:d(?:e(?:n)?)?)?)?)?$|^1$")
 _LONGEST_LINE: Final = 200
@@ -93,6 +95,7 @@ class Execution:
         elif call.invoked and call.program.kind != "block":
             self._invoked(call)
         self._files(call)
+        self._elsewhere(call)
 
     def text(self, value: Value, node: Node, by: str) -> None:
         """`value` is run as PowerShell by `by`."""
@@ -210,6 +213,14 @@ class Execution:
         elif "decoded" in call.program.labels:
             self._site.report("shell-decoded-execution", call.node, "the name of the command was hidden")
 
+    def _elsewhere(self, call: Call) -> None:
+        """``mshta $address``: programs of Windows that run what lies at an address."""
+        if call.name in _FETCHING:
+            found = (_ADDRESS.search(text) for text in (*call.words, *(each.text for each in call.values)))
+            address = next((each[0] for each in found if each is not None), "")
+            if address:
+                self.downloaded(call.node, call.name, address)
+
     def _files(self, call: Call) -> None:
         """Files from elsewhere among what is started."""
         if not self._site.files:
@@ -220,6 +231,9 @@ class Execution:
         if call.name in _STARTING or call.name in _SHELLS:
             for value, place in [*zip(call.operands, call.places, strict=True), *self._named(call)]:
                 self.started(value, call.node, place, call.name)
+                first = next(iter(value.parts()), value)
+                if first.text != value.text:  # ``rundll32 file.dll,Start``
+                    self.started(first, call.node, None, call.name)
 
     @staticmethod
     def _named(call: Call) -> list[tuple[Value, Node]]:

@@ -42,6 +42,7 @@ _GIVING_AN_ITEM: Final = frozenset(
     {"script_block_expression", "function_statement", "switch_statement", "catch_clause", "trap_statement", "ERROR"}
 )
 _STRINGS: Final = frozenset({"expandable_string_literal", "expandable_here_string_literal"})
+_VARIABLE: Final = re.compile(r"(?<!`)\$(\w{1,60})\b(?!:)")
 _MACHINE: Final = {  # what these hold on every machine, in the case that indexes into it rely on
     "home": "~",
     "env:userprofile": "~",
@@ -116,7 +117,7 @@ class Folder:
                 else Value(text)
             )
         if kind in {"generic_token", "simple_name", "command_name", "path_command_name"}:
-            return Value(self._site.source(node).replace("`", ""))
+            return Value(_VARIABLE.sub(self._held, self._site.source(node)).replace("`", ""))
         if kind in _BINARY:
             return self._spine(node)
         if kind in _LISTS:
@@ -126,6 +127,11 @@ class Folder:
         if kind in _RANGES:
             return self._range(self.value(node.children[0]), self.value(node.children[-1]))
         return self._compound(node, kind)
+
+    def _held(self, found: re.Match[str]) -> str:
+        """What a variable in a bare word stands for, as far as that is known: ``/i:$address``."""
+        value = self._site.variables.get(found[1].lower())
+        return value.text if value is not None and value.known else found[0]
 
     def _compound(self, node: Node, kind: str) -> Value:
         if kind == "cast_expression":

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, Final
 
+from skillkeep.auditor.engines.installers import is_installer
 from skillkeep.auditor.engines.powershell.calls import Call
 from skillkeep.auditor.engines.powershell.site import Site
 from skillkeep.auditor.engines.tables import secrets, subject_of
@@ -89,6 +90,7 @@ class Reach:
             return
         self._site.fill(file, node, labels)
         text = file.text.replace("\\", "/")
+        self.planted(text, shown, labels)
         if (meaning := secrets().persistence(text)) is not None:
             message = f"writes {meaning.what}: {text.replace(HOLE, '…')[:120]}"
             self._site.report("code-persistence", shown, message, severity=meaning.severity)
@@ -97,6 +99,19 @@ class Reach:
             self._site.report("code-persistence", shown, message, severity=Severity.WARN)
         if re.match(r"[a-z]:/|/|~", text, re.IGNORECASE):
             self._site.capability("write", text.replace(HOLE, "*")[:200], shown)
+
+    def planted(self, path: str, node: Node, labels: frozenset[str], address: str = "") -> None:
+        """What is fetched becomes a file that runs by itself: ``irm address >> $PROFILE``."""
+        if "download" not in labels:
+            return
+        meaning = secrets().persistence(path.replace("\\", "/"))
+        what = meaning.what if meaning is not None and meaning.runs else ""
+        if self._site.source(node).lower().lstrip("\"'(").startswith("$profile"):
+            what = "PowerShell's start-up file"
+        if what:
+            severity = Severity.WARN if address and is_installer(address) else None
+            message = f"a download{address and f' from {address[:120]}'} becomes {what}"
+            self._site.report("shell-download-execution", node, message, subject=address, severity=severity)
 
     def touched(self, value: Value, node: Node, by: str) -> frozenset[str]:
         """A path handed to something that reads; the label of the secret that lies there."""
@@ -140,6 +155,7 @@ class Reach:
             file, place = call.argument(output, 1 if call.name == "start-bitstransfer" else 99)
             if place is not None:
                 self._site.fill(file, place, frozenset({"download"}), address.text)
+                self.planted(file.text, place, frozenset({"download"}), address.text)
         return frozenset({"download"}) if program.get("download") else NOTHING
 
     @staticmethod

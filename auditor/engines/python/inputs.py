@@ -90,7 +90,7 @@ def _fed(site: Site, flow: Flow, call: ast.Call, scope: Scope, argument: ast.exp
     if is_written(flow, first, home):
         return "the program"
     if not is_interpreter(site, first, home):
-        return ""
+        return "a file of its" if _runs_file(site, flow, elements, home) else ""
     rest = [each for each in elements[1:] if not _is_option(each)]
     if rest and is_written(flow, rest[0], home):
         return "the script"
@@ -100,6 +100,13 @@ def _fed(site: Site, flow: Flow, call: ast.Call, scope: Scope, argument: ast.exp
     ):
         return "the input"
     return ""
+
+
+def _runs_file(site: Site, flow: Flow, elements: list[ast.expr], home: Scope) -> bool:
+    """``["go", "run", file]``, ``["gcc", file, "-o", name]``: the file is run, or becomes a program."""
+    running = table("shell")["running_files"].keys() | table("shell")["compilers"].keys()
+    names = {text.rpartition("/")[2] for text in texts_of(site.fold(elements[0], home))}
+    return not names.isdisjoint(running) and any(is_written(flow, each, home) for each in elements[1:])
 
 
 def _starts_decoded(site: Site, flow: Flow, argument: ast.expr | None, scope: Scope) -> bool:

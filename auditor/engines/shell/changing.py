@@ -57,12 +57,15 @@ class Changing:
         self._site = site
         self._writers: dict[str, str] = table["writers"]
         self._interpreters = frozenset(table["interpreters"])
+        self._compilers: dict[str, str] = table["compilers"]
 
     def judge(self, call: Call, labels: frozenset[str]) -> None:
         """Judge `call`, which `labels` flow into."""
         name = call.name
         if name in self._writers:
             self._writes(call, labels)
+        if name in self._compilers:
+            self._compiles(call, labels)
         if name in CHANGING or name.startswith("mkfs"):
             self._destroys(call)
             self._persists(call)
@@ -127,6 +130,17 @@ class Changing:
                 self._site.made.copied(source, target)
                 if (program := program_name(source)) in self._interpreters:
                     self._site.files.programs[target] = program
+
+    def _compiles(self, call: Call, labels: frozenset[str]) -> None:
+        """``gcc tool.c -o tool``: a program is what its source is."""
+        at = call.after(self._compilers[call.name])
+        if at is not None and "-" in call.arguments:
+            self._site.files.filled(call.arguments[at], labels)
+        for source in call.operands:
+            name = call.arguments[at] if at is not None else source.rpartition(".")[0]
+            for target in (name, *(("a.out",) if at is None else ())):
+                if target and source != target:
+                    self._site.files.copied(source, target)
 
     def _destroys(self, call: Call) -> None:
         name, command = call.name, call.command

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, Final
 
 from skillkeep.auditor.engines.interface import Context
@@ -12,11 +12,11 @@ from skillkeep.auditor.engines.shell.archives import UNPACKING, unpack
 from skillkeep.auditor.engines.shell.calls import program_name
 from skillkeep.auditor.engines.shell.commanding import commands_in
 from skillkeep.auditor.engines.shell.evaluate import HOLE, Known
-from skillkeep.auditor.engines.shell.interpreters import code_option, interpreter_of, is_fed, scripts_of
+from skillkeep.auditor.engines.shell.interpreters import LEADING, code_option, interpreter_of, is_fed, scripts_of
 from skillkeep.auditor.engines.shell.lists import holds_download, is_run_by_xargs, listed_in
 from skillkeep.auditor.engines.shell.lookup import lookup
 from skillkeep.auditor.engines.shell.model import Script, Substitution, Variable, Word
-from skillkeep.auditor.engines.shell.outputs import data_files, is_in_prose, is_setting, is_sum
+from skillkeep.auditor.engines.shell.outputs import data_files, is_in_prose, is_own_public_key, is_setting, is_sum
 from skillkeep.auditor.engines.shell.running import Running
 from skillkeep.auditor.engines.shell.settings import Settings
 from skillkeep.auditor.engines.shell.site import FED_PUBLIC_KEY, Call, ShellSite
@@ -45,7 +45,6 @@ _STANDARD_INPUT: Final = frozenset({"-", "/dev/stdin", "/proc/self/fd/0", "/dev/
 _BLANK: Final = HOLE + " \t\n\"'"
 _ORIGINS: Final = frozenset({"download", "decoded"})
 _INSTALLING: Final = frozenset({"dpkg", "rpm", "installer", "msiexec", "apt", "apt-get", "dnf", "yum"})
-_PUBLIC_KEY: Final = re.compile(r"(?:~|/home/[\w.-]+|/root|/Users/[\w.-]+)/\.ssh/[\w*.-]+\.pub")
 _UNKNOWN: Final = "NOT_KNOWN"  # stands for what is not known in a text handed back
 _PROGRAM: Final = re.compile(r"[^\W_][\w.+-]*|[\w+-][\w.+-]*[^\W_][\w.+-]*")
 _LONGEST_NAME: Final = 255  # of a file; the pattern is quadratic
@@ -88,7 +87,7 @@ class Execution:
         elif call.name == "ssh":
             for text in call.arguments:
                 if _COMMANDS.search(text):
-                    via = FED_PUBLIC_KEY if _is_own_public_key(before) else "ssh"
+                    via = FED_PUBLIC_KEY if is_own_public_key(before) else "ssh"
                     self._site.derive(text, Context.SHELL, call.command, via)
         elif call.program is not None and not self._handles(call, labels, before):
             text = self._site.scope.text(call.program)
@@ -185,6 +184,11 @@ class Execution:
     def _appended(self, call: Call) -> None:
         for text in appended(call):
             self._site.derive(text, Context.SHELL, call.command, "an argument")
+
+    def finish(self) -> None:
+        """Judge what the whole script has written."""
+        self._site.made.finish()
+        self._running.planted()
 
     def fed_function(self, call: Call, labels: frozenset[str], before: list[Call]) -> None:
         """A function of the script that is fed something, where the script holds a shell that runs its input."""
@@ -328,8 +332,9 @@ class Execution:
                 self._fed_by(call, piece, word)
                 return
         before = ""
-        for text, word in zip(call.arguments, call.words, strict=False) if operands else ():
-            if text == operands[0]:
+        first = next((item for item in operands if item not in LEADING), None)
+        for text, word in zip(call.arguments, call.words, strict=False) if first is not None else ():
+            if text == first:
                 self._running.given(call, word, before)
                 if not before.startswith("-"):
                     break  # what follows is given to the script, whose own name may be as unknown
@@ -391,10 +396,3 @@ class Execution:
             severity = Severity.WARN if known else None
             said = "eval runs text that is made at run time"
             self._running.unknown(call, labels, "shell-eval", said, severity=severity)
-
-
-def _is_own_public_key(before: Sequence[Call]) -> bool:
-    """True for ``cat ~/.ssh/id_ed25519.pub |``: what everybody who logs in with a key gives to the other machine."""
-    if len(before) != 1 or before[0].name != "cat" or before[0].command.redirects:
-        return False
-    return bool(before[0].arguments) and all(map(_PUBLIC_KEY.fullmatch, before[0].arguments))

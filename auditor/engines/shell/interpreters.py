@@ -9,7 +9,7 @@ from typing import Any, Final
 from skillkeep.auditor.engines.shell.model import Word
 from skillkeep.auditor.engines.shell.site import Call, ShellSite
 
-__all__ = ["code_option", "interpreter_of", "is_fed", "scripts_of"]
+__all__ = ["LEADING", "code_option", "interpreter_of", "is_fed", "scripts_of"]
 
 _COMMAND: Final = re.compile(r"-c(?:o(?:m(?:m(?:a(?:nd?)?)?)?)?)?", re.IGNORECASE)  # PowerShell takes any beginning
 _POWERSHELLS: Final = frozenset({"powershell", "pwsh"})
@@ -17,7 +17,9 @@ _VALUED: Final = re.compile(
     r"-(?!f)\w+", re.IGNORECASE
 )  # an option, but ``-File``, after which a script is given its own
 _BEFORE_A_WORD: Final = frozenset({"-O", "+O", "-o", "+o", "--rcfile", "--init-file"})  # what follows is no script
-_LEADING: Final = frozenset({"run", "exec", "x", "test", "watch", "tsx"})  # ``deno run script``
+LEADING: Final = frozenset({"run", "exec", "x", "test", "watch", "tsx"})
+"""Words before a script's name: ``deno run script``."""
+
 _ONE_LINERS: Final = frozenset({"perl", "ruby", "lua", "luajit", "raku"})
 _FLAGS: Final = re.compile(r"-(?![MmIrW])[A-Za-z0-9]{2,8}")  # ``-lane``, and no ``-Mmodule``
 _SCRIPT: Final = re.compile(r"(?![-+])[\w./~-]*\w\.(?:pl|py|rb|js|mjs|cjs|ts|sh|bash|lua|php)")
@@ -73,6 +75,6 @@ def scripts_of(call: Call) -> Iterator[Word]:
     for text, word in zip(call.arguments, call.words, strict=False):
         if not text.startswith(("-", "+")):
             yield word
-            if not before.startswith("-") and text not in _LEADING:
+            if not before.startswith("-") and text not in LEADING:
                 return
         before = text

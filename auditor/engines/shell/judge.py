@@ -77,7 +77,7 @@ class Judge:
                     report()
             elif reports and self._site.segment.anchor is None:
                 self._site.emit.notes.setdefault("told", []).append((self._site.segment.path, name, reports))
-        self._site.made.finish()
+        self._execution.finish()
 
     def _again(self, name: str) -> None:
         """A function that somebody may still call (``trap``), with what the variables hold in the end."""

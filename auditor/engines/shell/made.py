@@ -12,9 +12,11 @@ from skillkeep.auditor.engines.shell.files import Files
 from skillkeep.auditor.engines.shell.model import Command
 from skillkeep.auditor.engines.written import written_as
 
-__all__ = ["DEVICES", "Made"]
+__all__ = ["BLANK", "DEVICES", "Made"]
 
-_BLANK: Final = HOLE + " \t\r\n\"'"
+BLANK: Final = HOLE + " \t\r\n\"'"
+"""What a text consists of of which nothing is known."""
+
 DEVICES: Final = ("/dev/", "/proc/", "&")
 """What names begin with that are no files."""
 
@@ -48,7 +50,7 @@ class Made:
     def put(self, name: str, text: str, command: Command, *, appended: bool) -> None:
         """`command` writes `text` into the file `name`, or adds it there."""
         key = _key(name)
-        if not key or key.startswith(DEVICES) or not text.strip(_BLANK):
+        if not key or key.startswith(DEVICES) or not text.strip(BLANK):
             return
         versions = self._texts.setdefault(key, [])
         if appended and versions:

@@ -10,7 +10,16 @@ from skillkeep.auditor.engines.shell.evaluate import HOLE
 from skillkeep.auditor.engines.shell.printing import PLAIN_NAME
 from skillkeep.auditor.engines.shell.site import Call
 
-__all__ = ["cut_from", "data_files", "is_completion", "is_in_prose", "is_own", "is_setting", "is_sum"]
+__all__ = [
+    "cut_from",
+    "data_files",
+    "is_completion",
+    "is_in_prose",
+    "is_own",
+    "is_own_public_key",
+    "is_setting",
+    "is_sum",
+]
 
 _READERS: Final = frozenset({"cat", "head", "tail", "tac", "sed", "awk", "tr", "rev", "base64", "xxd", "strings", "dd"})
 _RUNNERS: Final = frozenset({"bash", "sh", "python", "python3", "node", "ruby"})
@@ -51,6 +60,7 @@ _DATA_FILE: Final = re.compile(  # all but what a program, or the pattern of one
     r"|.{0,210}\.(?:example|sample|template|dist)$)[\w~./-]{0,200}[\w~-]\.[a-z][a-z0-9]{0,7}$"
 )
 _PROSE_BRACKET: Final = re.compile(r"[a-z]{2,} [a-z]{2,}[a-z, ]{0,40} \($")
+_PUBLIC_KEY: Final = re.compile(r"(?:~|/home/[\w.-]+|/root|/Users/[\w.-]+)/\.ssh/[\w*.-]+\.pub")
 _SUM: Final = re.compile(r"[\s\d+*/%-]+\)\)")
 
 
@@ -98,3 +108,10 @@ def is_sum(text: str, start: int, end: int, last: int) -> bool:
 def is_in_prose(text: str, at: int) -> bool:
     """True for a backtick after ``word (``: no shell reads that, so the block is prose with a name in backticks."""
     return text[at : at + 1] == "`" and bool(_PROSE_BRACKET.search(text[max(0, at - 80) : at]))
+
+
+def is_own_public_key(before: Sequence[Call]) -> bool:
+    """True for ``cat ~/.ssh/id_ed25519.pub |``: what everybody who logs in with a key gives to the other machine."""
+    if len(before) != 1 or before[0].name != "cat" or before[0].command.redirects:
+        return False
+    return bool(before[0].arguments) and all(map(_PUBLIC_KEY.fullmatch, before[0].arguments))

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from skillkeep.auditor.engines.shell.evaluate import Scope
-from skillkeep.auditor.engines.shell.made import DEVICES
+from skillkeep.auditor.engines.shell.evaluate import HOLE, Scope
+from skillkeep.auditor.engines.shell.made import BLANK, DEVICES
 from skillkeep.auditor.engines.shell.model import Command, Pipeline
 from skillkeep.auditor.engines.shell.outputs import cut_from
 from skillkeep.auditor.engines.shell.printing import echoed
@@ -40,6 +40,8 @@ def puts(site: ShellSite, command: Command, calls: Sequence[Call], feeding: Pipe
     if text is None:
         return
     for name, appended in targets:
+        if HOLE in text and not text.strip(BLANK) and not appended and not name.startswith(DEVICES):
+            site.files.cut[name.removeprefix("./")] = "what is made at run time"
         site.made.put(name, text, command, appended=appended)
 
 

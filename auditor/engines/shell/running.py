@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import Any, Final
 
 from skillkeep.auditor.engines.installers import is_installer
@@ -12,6 +13,7 @@ from skillkeep.auditor.engines.shell.calls import carried
 from skillkeep.auditor.engines.shell.evaluate import HOLE
 from skillkeep.auditor.engines.shell.model import Command, Word
 from skillkeep.auditor.engines.shell.site import Call, ShellSite
+from skillkeep.auditor.engines.tables import secrets
 from skillkeep.auditor.interface import Severity
 
 __all__ = ["Running"]
@@ -25,7 +27,8 @@ _OPENED: Final = re.compile(r"\.(?:app|dmg|pkg|mpkg|command|terminal|scpt|jar|ex
 _READ_IN: Final = re.compile(  # and run, by code that is given to Python
     r"\bexec\(\s*(?:compile\(\s*)?open\(\s*(?P<mark>['\"])(?P<name>(?:[\w.~-]*/)*[\w-]+\.py)(?P=mark)\s*(?:,[^()]*)?\)"
 )
-_RUNS_LINES: Final = re.compile(  # awk's programs that do so
+_RUNS_LINES: Final = re.compile(  # programs of awk and sed that do so
+    r"^\s{0,9}s(?P<mark>[/|#,@!:])(?:(?!(?P=mark)).){0,200}(?P=mark)(?:(?!(?P=mark)).){0,200}(?P=mark)\w*e\w*\s{0,9}$|"
     r"\bsystem\s{0,20}\(\s{0,20}[$a-z]|"
     r"\$\w+\s{0,20}\|&?\s{0,20}(?:getline|\"\s{0,20}(?:/\w+)*/?(?:ba|da|z|k)?sh\b)"
 )
@@ -53,6 +56,7 @@ class Running:
             for path in self._site.made.called(name):
                 self._site.made.run(path, None)
             for folder in self._site.scope.texts.get("PATH", "").split(":")[:_MOST_FOLDERS]:
+                folder = folder.removeprefix(f"{HOLE}/")  # ``$PWD/bin``
                 path = f"{folder.rstrip('/')}/{name}"
                 if folder and HOLE not in folder and (not _SYSTEM.fullmatch(folder) or self._site.files.of(path)):
                     self.run(call, path)
@@ -65,7 +69,7 @@ class Running:
 
     def carried(self, call: Call, table: dict[str, Any]) -> None:
         """``flock lock ./tool``: a program that starts another one is given a file that the script has filled."""
-        for word in carried(call, table):
+        for word in (*carried(call, table), *_given_files(call, table)):
             self.filled(call, word)
 
     def unknown(
@@ -130,8 +134,22 @@ class Running:
             message = f"{name[:80]} comes out of an archive{url and f' from {url[:120]}'}, and is run"
             self._site.report("shell-download-execution", call.command, message, subject=url, severity=severity)
 
+    def planted(self) -> None:
+        """Report what was fetched into a file that runs by itself: ``curl address >> ~/.bashrc``."""
+        for key, labels in self._site.files.labels.items():
+            if "download" not in labels or not (meaning := secrets().persistence(key)) or not meaning.runs:
+                continue
+            urls = [url for url in self._site.files.urls.get(key, "").split(" ") if url]
+            asking = [each for each in self._site.requests if not urls or not set(urls).isdisjoint(each[2])]
+            severity = Severity.WARN if urls and all(map(is_installer, urls)) else None
+            message = f"a download{f' from {urls[0][:120]}' if urls else ''} becomes {meaning.what}: {key[:80]}"
+            for first, last, _ in asking[-1:]:
+                subject = " ".join(urls)
+                span = Command(first, last)
+                self._site.report("shell-download-execution", span, message, subject=subject, severity=severity)
+
     def lines(self, call: Call, labels: frozenset[str], before: list[Call]) -> None:
-        """``curl address | awk '{system($0)}'``: awk runs each line of what it is fed."""
+        """``curl address | awk '{system($0)}'``: awk, and sed's flag ``e``, run each line of what they are fed."""
         if "download" in labels and any(map(_RUNS_LINES.search, call.arguments)):
             self.downloaded(call, before)
 
@@ -160,3 +178,15 @@ class Running:
             self._site.doubt("shell-download-execution", span, message, severity)
             return
         self._site.report("shell-download-execution", span, message, subject=" ".join(urls), severity=severity)
+
+
+def _given_files(call: Call, table: dict[str, Any]) -> Iterator[Word]:
+    """The files that a program runs which it is given: ``go run tool.go``."""
+    how: dict[str, list[str]] | None = table["running_files"].get(call.name)
+    words = how.get("behind") if how is not None else None
+    begins = next((at + 1 for at, text in enumerate(call.arguments) if text in words), None) if words else 0
+    if how is None or begins is None:
+        return
+    for text, word in zip(call.arguments[begins:], call.words[begins:], strict=False):
+        if not text.startswith(("-", "+")):
+            yield word

