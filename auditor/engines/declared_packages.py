@@ -166,7 +166,7 @@ def _lock(file: SourceFile, emit: Emitter) -> None:
             emit.finding("dependency-lock-host", at, address[:200], f"the lock takes packages from {host}")
         if _is_at_its_owners(each.name, host):
             continue
-        if _is_popular_name(each.ecosystem, each.name) and (not each.hashed or _is_mixed(packages)):
+        if _is_popular_name(each.ecosystem, each.name) and (not each.hashed or _is_mixed(packages, host)):
             emit.notes.setdefault("swapped", []).append((host, each, at))
 
 
@@ -175,9 +175,10 @@ def _is_at_its_owners(name: str, host: str) -> bool:
     return host in table("packages")["of_scopes"].get(_scope(name), ())
 
 
-def _is_mixed(packages: list[Taken]) -> bool:
-    """True for a lock of which other packages come from where everybody gets them: no mirror of all of them."""
-    return any(_is_known(each.address) for each in packages)
+def _is_mixed(packages: list[Taken], host: str) -> bool:
+    """True for a lock of which other packages come from elsewhere than `host`: no mirror of all of them."""
+    others = (host_of(each.address.removeprefix("git+")).name for each in packages if "://" in each.address)
+    return any(_is_known(each.address) for each in packages) or any(other != host for other in others)
 
 
 def _swapped(tree: SourceTree, emit: Emitter) -> None:

@@ -33,7 +33,8 @@ _DECIDED: Final = re.compile(
 )
 _FOLDER: Final = re.compile(r"~?/?\.(?:ssh|gnupg|aws|kube|password-store|netrc|npmrc|pypirc|git-credentials)")
 _PLACE: Final = re.compile(
-    r"[\"'`/~]\.(aws|ssh|kube|docker|gnupg|netrc|npmrc|pypirc|git-credentials|azure|kaggle|config[/\\]gcloud|config[/\\]gh|terraform\.d)\b"
+    r"[\"'`/~]\.(aws|ssh|kube|docker|gnupg|netrc|npmrc|pypirc|git-credentials|azure|kaggle|config[/\\]gcloud|config[/\\]gh|terraform\.d"
+    r"|(?:gem|cargo)[/\\]credentials|bundle[/\\]config|m2[/\\]settings|composer[/\\]auth|pgpass|my\.cnf)\b"
 )
 _SPARED: Final = re.compile(
     r"(?i)deny|denied|block|exclu|ignor|forbid|protect|redact|sensitive|skip|restrict|danger|suspicio|disallow|unsafe|secret_?pat"

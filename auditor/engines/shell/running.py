@@ -171,7 +171,7 @@ class Running:
         if named and not urls and named <= _ELLIPSES:
             return
         known = bool(urls) and all(map(is_installer, urls)) and not self._turned(span)
-        where = f" from {urls[0][:120]}" if urls else ""
+        where = f" from {urls[0].replace(HOLE, '…')[:120]}" if urls else ""
         message = f"a download{where} is run by {call.name}"
         severity = Severity.WARN if known else None
         if not any(url.strip(HOLE) for url in urls):
