@@ -82,7 +82,7 @@ _PROGRAM: Final = lazily(
     r"\.(?:py|pyw|sh|bash|[cm]?js|ts|rb|pl|php|ps1|exe|bat|cmd|jar))[\"'`]"
 )
 _ADDRESS: Final = lazily(r"https?://[^\s\"'`|;)>]{4,300}")
-_FOLDER: Final = r"(?:[A-Za-z]:)?[^\s\"'`|;&<>=:]{0,80}?(?<![\w.-])"
+_FOLDER: Final = r"(?:[A-Za-z]:|[\"']?\$\(pwd\))?[^\s\"'`|;&<>=:)]{0,80}?(?<![\w.-])"
 _INTERPRETER: Final = (
     r"(?:[\w./~${}-]{0,60}/)?(?:(?:ba|z|da|k)?sh|python[\d.]*|node|ruby|perl|php|deno|bun|pwsh|powershell(?:\.exe)?"
     r"|osascript|java|wscript|cscript|mshta|source|(?<![\w.!?)])\.|crontab"

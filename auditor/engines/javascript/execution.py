@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from skillkeep.auditor.engines.examples import example_severity
 from skillkeep.auditor.engines.interface import Context
-from skillkeep.auditor.engines.javascript.inner import inner_nodes
+from skillkeep.auditor.engines.javascript.inner import copies_event, inner_nodes
 from skillkeep.auditor.engines.javascript.published import judge_published
 from skillkeep.auditor.engines.javascript.scopes import FUNCTIONS, Scope
 from skillkeep.auditor.engines.javascript.site import Site
@@ -86,7 +86,7 @@ class Execution:
             self.judge(node, scope, base, arguments[1:])
         elif path == "Reflect.apply" and len(arguments) == 3:
             self._applied(node, scope, arguments)
-        elif self._makes_code(path, arguments, scope):
+        elif self._makes_code(node, path, arguments, scope):
             self._code(node, scope, path, _pick(arguments, words.code.get(path, -1)))
         elif path in words.template:
             first = _pick(arguments, words.template[path])
@@ -120,9 +120,11 @@ class Execution:
         for path in self._value(arguments[0], scope).paths:
             self.judge(node, scope, path, listed)
 
-    def _makes_code(self, path: str, arguments: list[Node], scope: Scope) -> bool:
+    def _makes_code(self, node: Node, path: str, arguments: list[Node], scope: Scope) -> bool:
         """True for what runs a text, as ``Reflect.construct(Function, [parameters, body])``; bundlers make objects of
         any class so."""
+        if copies_event(node, arguments, self._site.resolver.program.syntax.source):
+            return False
         made: Sequence[str] = (path,)
         if path == "Reflect.construct":
             made = self._value(arguments[0], scope).paths if arguments else ()

@@ -20,6 +20,8 @@ _MOST: Final = 64
 _COPIES: Final = frozenset({"list", "tuple"})
 _QUIET: Final = frozenset({"-u", "-B", "-E", "-I", "-s", "-S", "-O", "-OO"})  # options of Python before its script
 _SHIFTING: Final = ("insert", "pop", "reverse", "sort", "remove", "clear", "__setitem__", "__imul__")
+_PLACING: Final = frozenset({"builtins.str", "pathlib.Path", "os.fspath", "os.path.abspath", "os.path.realpath"})
+_RESOLVING: Final = frozenset({"resolve", "absolute", "as_posix"})
 _SCRIPTS: Final = (".py", ".js", ".mjs", ".cjs", ".ts", ".sh", ".bash", ".rb", ".pl", ".php")
 
 Place = tuple[ast.expr, Scope]
@@ -145,6 +147,8 @@ def _is_script(site: Site, flow: Flow, rest: Listed, fetched: Callable[[Place], 
     at = next((at for at, (each, _) in enumerate(rest) if not _is_quiet(each)), len(rest))
     if at < len(rest) and is_written(flow, *rest[at]):
         return False
+    if at < len(rest) and _is_this_file(site, *rest[at]):
+        return True
     if at < len(rest) and not isinstance(rest[at][0], ast.Starred) and not fetched(rest[at]):
         value = site.fold(*rest[at])
         texts = list(alternatives(value))
@@ -153,6 +157,19 @@ def _is_script(site: Site, flow: Flow, rest: Listed, fetched: Callable[[Place], 
         if texts and told and named:
             return True
     return not any(map(fetched, rest))
+
+
+def _is_this_file(site: Site, node: ast.expr, scope: Scope) -> bool:
+    """True for ``str(Path(__file__).resolve())``."""
+    while isinstance(node, ast.Call):
+        plain = site.names.resolve(node.func, scope)
+        if len(node.args) == 1 and not node.keywords and not _PLACING.isdisjoint(plain):
+            node = node.args[0]
+        elif isinstance(node.func, ast.Attribute) and node.func.attr in _RESOLVING and not node.args:
+            node = node.func.value
+        else:
+            return False
+    return isinstance(node, ast.Name) and node.id == "__file__" and scope.lookup(node.id) is None
 
 
 def _is_joined(site: Site, node: ast.expr, scope: Scope) -> bool:

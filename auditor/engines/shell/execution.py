@@ -52,6 +52,7 @@ _COMMANDS: Final = re.compile(r"^[^\w\n]*\w[^\n]*[|;&]|\$\(|`", re.MULTILINE)
 _SEPARATORS: Final = re.compile(r"[\s;|&()\"'`]+")
 _LEFT_OUT: Final = re.compile(r"\$\(cat[ \t]*<<-?[ \t]*(['\"]?)(\w{1,20})\1[ \t\n]*(?:\.\.\.|…)[ \t\n]*\2[ \t\n]*\)")
 _SHOWN_FILE: Final = re.compile(r"\$\(cat (?:file|[\w-]{1,40}\.(?:json|ya?ml|toml|md|csv))\)")
+_RESPELLING: Final = frozenset({"echo", "printf", "tr", "cut", "wc", "basename", "dirname", "date"})
 _NO_FILE: Final = re.compile(r"\$\(cat (?:\.\.\.|…|<[\w -]{1,30}>)\)")  # stands for the name of one
 
 
@@ -241,6 +242,7 @@ class Execution:
         if alone and _NO_FILE.fullmatch(said):
             return
         plain = bool(_SHOWN_FILE.fullmatch(said)) or not _COMMAND_LIKE.search(f"`{said[2:]}")
+        plain |= bool(names) and _RESPELLING.issuperset(names)
         shown = (alone and said[:2] == "$(" and plain) or self._site.segment.text.rfind("`") == first.start  # or stray
         severity = None if (said[:1] != "`" or told) and not shown else Severity.WARN
         said = "the output of a command is run as a command"

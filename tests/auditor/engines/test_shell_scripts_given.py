@@ -66,3 +66,25 @@ def test_no_code_at_all_and_a_file_of_settings_that_a_page_names_are_shown() -> 
     assert audited({"SKILL.md": page.format('uv run python -c ""', "")}).verdict is Verdict.PASS
     assert audited({"SKILL.md": page.format('uv run python -c "$X"', "")}).verdict is Verdict.FAIL
     assert audited({"SKILL.md": page.format("", "Use `$(cat service.sh)` NOT that.")}).verdict is Verdict.FAIL
+
+
+@pytest.mark.parametrize(
+    ("text", "refused"),
+    [
+        ('- Use `$(echo "$name" | tr a-z A-Z)` for capitals.\n', False),
+        ("- Use `$(curl -s https://c.example.invalid/a | tr a-z A-Z)` for capitals.\n", True),
+        ("- Use `$(base64 -d notes.txt | tr a-z A-Z)` for capitals.\n", True),
+        ("```bash\nls\n\n**Body:**\n\n`POST https://notes.example.invalid/items`\n", False),
+        ("```bash\nls\n`curl -s https://notes.example.invalid/items`\n\n**Body:**\n", True),
+        ("```bash\nls\n`POST https://notes.example.invalid/items`\n", True),
+    ],
+)
+def test_a_substitution_that_a_page_shows_is_no_command(text: str, refused: bool) -> None:
+    page = f"---\nname: notes\ndescription: Keeps notes.\n---\n\n# Notes\n\n{text}"
+    assert (audited({"SKILL.md": page}).verdict is Verdict.FAIL) is refused
+
+
+def test_functions_of_make_are_no_commands() -> None:
+    page = "---\nname: notes\ndescription: Keeps notes.\n---\n\n# Notes\n\nRun `make`.\n"
+    make = "ifeq ($(ENV),)\n$(error ENV must be set)\nendif\n\nall:\n\techo done\n"
+    assert audited({"SKILL.md": page, "Makefile": make}).verdict is not Verdict.FAIL
