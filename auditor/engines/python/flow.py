@@ -329,8 +329,7 @@ class Flow:
         for name in names:
             if name.startswith(self._downloads) and name not in self._spelling:
                 into.labels.add("download")
-            if name in DECODERS:
-                into.labels.add("decoded")
+            into.labels.update(("decoded",) if name in DECODERS else ())
             if (where := sinks["read"].get(name)) is not None:
                 self._path(node, argument(node, where), scope, into)
                 self._content(argument(node, where), scope, into)
@@ -342,7 +341,10 @@ class Flow:
             if name == "builtins.getattr" and "os.environ" in self._names.resolve(node, scope):
                 into.labels.add("environment")
             self._members_called(name, scope, into)
-        if isinstance(node.func, ast.Attribute) and node.func.attr in sinks["read_methods"]:
+        method = node.func.attr if isinstance(node.func, ast.Attribute) else ""
+        if method in sinks["credential_methods"]:
+            into.labels.add(f"secret:{sinks['credential_methods'][method]}")
+        if isinstance(node.func, ast.Attribute) and method in sinks["read_methods"]:
             self._path(node, node.func.value, scope, into)
             self._content(node.func.value, scope, into)
         for inner in functions_of(self._names, node.func, scope):

@@ -39,7 +39,7 @@ def known() -> Known:
     asking = (name for name in sinks["network"] if name.rpartition(".")[2] in _ASKING)
     return Known(
         frozenset(sinks["environment"]),
-        frozenset(sinks["measures"]),
+        frozenset((*sinks["measures"], *sinks["signers"])),
         downloads,
         frozenset(sinks["spelling"]),
         frozenset(name for name in asking if name.startswith(downloads)),
