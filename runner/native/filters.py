@@ -6,12 +6,11 @@ import errno
 from dataclasses import replace
 from functools import cache
 
-from skillkeep.kernel.calls import AF_INET, AF_INET6, AF_UNIX, families, ordinary_rules, socket_options
+from skillkeep.kernel.calls import loopback_sockets, ordinary_rules, socket_options
 from skillkeep.kernel.seccomp import ALLOW, NOTICE, UNKNOWN, Action, Check, Filter, Rule, deny
 
 __all__ = ["UNSEEN_MEMORY", "init_filter", "payload_filter"]
 
-_STREAM, _DATAGRAM = 1, 2
 _WORTH_A_NOTICE = (deny(), deny(errno.EAFNOSUPPORT))
 UNSEEN_MEMORY = """
     memfd_create shmget shmat semget msgget mq_open vmsplice landlock_create_ruleset landlock_add_rule
@@ -24,7 +23,7 @@ _INIT_CALLS = "wait4 getrusage write sched_yield exit_group restart_syscall"
 def payload_filter(network: bool = False, bounded: bool = True, noticed: bool = False, pinned: bool = False) -> Filter:
     """Ordinary calls; sockets of the UNIX family only, which reach no further than the sandbox.
 
-    With `network` also sockets of the internet families: the sandbox's network holds a loopback and the egress proxy.
+    With `network` also TCP: the sandbox's network holds a loopback and the egress proxy.
     Without `bounded`, where no control group counts memory, there is none that a look from outside cannot see: no
     files without a name, no System V objects, no pages given to a pipe, no rules of Landlock's, no larger socket
     buffers. With `noticed` a refused call is asked about (`notices`) instead of being refused at once; what is unknown,
@@ -35,7 +34,7 @@ def payload_filter(network: bool = False, bounded: bool = True, noticed: bool = 
     """
     rules = ordinary_rules()
     if network:
-        rules["socket"] = families(AF_UNIX, AF_INET, AF_INET6, kinds=(_STREAM, _DATAGRAM))
+        rules["socket"] = loopback_sockets()
     if not bounded:
         rules |= dict.fromkeys(UNSEEN_MEMORY.split(), UNKNOWN)
         # A size is a wish, so it is heard and not granted: an error would end programs that never needed it.

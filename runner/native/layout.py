@@ -21,6 +21,7 @@ __all__ = [
     "INOTIFY_INSTANCES",
     "INOTIFY_WATCHES",
     "LOCAL_SETTINGS",
+    "NETWORK",
     "PROC_MASKED",
     "PROC_READ_ONLY",
     "SYSTEM",
@@ -84,6 +85,12 @@ INOTIFY_INSTANCES = 16
 """Of all processes of a sandbox; the kernel's usual limit is 128 for all of a user's, in sandboxes or not."""
 INOTIFY_WATCHES = 4096
 """Likewise; they count for whoever made the sandbox's user namespace, root included."""
+NETWORK = (("tcp_fastopen", "0"), ("tcp_rmem", "4096 131072 262144"), ("tcp_wmem", "4096 16384 262144"))
+"""Settings of a sandbox's own IPv4, which hold for IPv6 too.
+
+What waits in TCP's sockets may be counted for nobody, so that a socket holds little; and data with a first packet
+(MSG_FASTOPEN) would make connections that Landlock does not look at.
+"""
 _Seen = tuple[int, int, int]
 """Of a file: mode, device, inode."""
 

@@ -189,7 +189,7 @@ class _Builder:
         tape.call("hostname", "sethostname", b"sandbox", len("sandbox"))
         # Root opens the binds of a run for a sandbox built ahead; anybody else's init has to, from the host's root.
         keep = HOST_ROOT if (shape.ahead or shape.vacant) and not shape.as_root else None
-        build_root(tape, shape.host, sources, shape.tmp_bytes, keep)
+        build_root(tape, shape.host, sources, shape.tmp_bytes, keep, egress=shape.egress)
         if shape.vacant:
             go_on_at(tape, REST_OF_INIT, self.quit)
             return
