@@ -232,7 +232,8 @@ class _Builder:
         # The starter measures this process before it lets it go; execve sets the flag anew in any case.
         tape_switch(tape, "dumpable", on=True)
         if shape.landlock:
-            restrict_files(tape, shape.landlock, shape.binds, shape.egress)
+            bounded = "data" not in shape.limits
+            restrict_files(tape, shape.landlock, shape.binds, shape.egress, bounded=bounded)
         for name in shape.limits:
             tape_limit(tape, name)
         take_cores(tape, shape.cores)

@@ -90,6 +90,25 @@ def test_memory_above_the_limit_ends_the_run_as_oom(bench: Bench) -> None:
     assert bench.inside(code, memory_bytes=400 << 20)["exit_code"] == 0
 
 
+@pytest.mark.parametrize("source", ["-1", "os.open('/dev/zero', os.O_RDWR)"], ids=["nameless", "zero"])
+def test_shared_pages_that_nobody_has_mapped_any_more_are_bounded(bench: Bench, source: str) -> None:
+    """They stay for as long as one byte of the mapping does, and no look at the processes tells of them."""
+    code = f"""
+import mmap, os, time
+held = []
+for _ in range(10):
+    held.append(mmap.mmap({source}, 16 << 20, mmap.MAP_SHARED))
+    for at in range(0, 16 << 20, 4096):
+        held[-1][at] = 1
+    held[-1].madvise(mmap.MADV_DONTNEED)
+    time.sleep(0.05)
+print("had it")
+"""
+    assert bench.outside(code).stdout == b"had it\n"
+    assert "had it" not in bench.inside(code, memory_bytes=64 << 20, wall_seconds=20)["stdout"]
+    assert bench.inside("open('/dev/zero', 'rb').read(9)\nopen('/dev/null', 'w').write('x')")["exit_code"] == 0
+
+
 def test_memory_spread_over_processes_counts_together(bench: Bench) -> None:
     code = """
 import os, time
