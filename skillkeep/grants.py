@@ -22,7 +22,7 @@ RESERVED: Final = (
 
 _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,127}")
 _LONGEST: Final = 1024
-_FORK_SERVER: Final = re.compile(r"/tmp/skillkeep-\d+-\d/")  # noqa: S108
+_FORK_SERVER: Final = re.compile(r"/tmp/skillkeep-\d+-\d+/")  # noqa: S108
 
 
 def normal_grant(grant: str) -> str:

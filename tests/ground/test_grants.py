@@ -69,7 +69,8 @@ def test_the_fork_servers_own_folder_is_nobodys_to_give(tmp_path: Path, monkeypa
             check_path(str(path), home)
     assert check_path(str(tmp_path / "project"), home) == tmp_path / "project"
     assert holds_server(Path("/tmp/skillkeep-1000-3"))
-    assert not holds_server(Path("/tmp/skillkeep-1000-30"))
+    assert holds_server(Path("/tmp/skillkeep-1000-3000000000/native"))
+    assert not holds_server(Path("/tmp/skillkeep-1000-30x"))
 
 
 def test_a_hint_is_a_grant_that_can_be_given() -> None:
