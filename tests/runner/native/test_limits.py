@@ -109,6 +109,22 @@ print("had it")
     assert bench.inside("open('/dev/zero', 'rb').read(9)\nopen('/dev/null', 'w').write('x')")["exit_code"] == 0
 
 
+def test_tables_of_pages_count_as_memory(bench: Bench) -> None:
+    """A page that was only read is the kernel's own empty one; what leads to it is not, and no program's either."""
+    code = """
+import mmap, time
+held = mmap.mmap(-1, 100 << 30, mmap.MAP_PRIVATE | 0x4000, mmap.PROT_READ)  # MAP_NORESERVE
+held.madvise(15)  # MADV_NOHUGEPAGE
+for at in range(0, 100 << 30, 2 << 20):
+    held[at]
+time.sleep(0.5)
+print("had it")
+"""
+    assert bench.outside(code).stdout == b"had it\n"
+    inside = bench.inside(code, memory_bytes=64 << 20, wall_seconds=20)
+    assert (inside["stdout"], [denial["what"] for denial in inside["denials"]]) == ("", ["memory"])
+
+
 def test_memory_spread_over_processes_counts_together(bench: Bench) -> None:
     code = """
 import os, time
