@@ -65,6 +65,8 @@ def _confine(plan: dict[str, Any]) -> dict[str, Any]:
     set_limits(plan["limits"])
     with guarded("cpu", "keep to the run's cores"):
         os.sched_setaffinity(0, plan["cores"])  # the filter lets nobody change it
+        if process.is_real_time():
+            os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
     if capabilities.sets()["CapPrm"]:
         capabilities.drop_bounding()
     if plan["uid"] is not None:

@@ -9,7 +9,9 @@ import signal
 import subprocess
 
 import pytest
-from support.sandbox import Bench, marked_processes
+from support.callers import calling
+from support.sandbox import Bench, Who, marked_processes
+from support.sandbox import bench as make_bench
 
 LINGER = {
     "plain": "import time; time.sleep(60)",
@@ -140,6 +142,16 @@ print(sorted(os.wait()[1] for _ in range(6)))
     inside = bench.inside(together, memory_bytes=100 << 20, wall_seconds=60)
     assert inside["stdout"] != "[0, 0, 0, 0, 0, 0]\n"
     assert [denial["what"] for denial in inside["denials"]] == ["memory"]
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may have what is not to be handed on")
+def test_a_run_of_a_caller_in_real_time_is_an_ordinary_one() -> None:
+    """Nothing bounds a payload that goes before all others, and version 1's control groups take none such in."""
+    if subprocess.run(["chrt", "-f", "1", "true"], capture_output=True).returncode:
+        pytest.skip("nobody has real time here")
+    with make_bench(Who("root", None)) as bench, calling(bench, "chrt", "-f", "1") as caller:
+        answer = caller.run("python3", "-c", "import os; print(os.sched_getscheduler(0))")
+        assert answer["stdout"] == "0\n", answer
 
 
 def test_processes_above_the_limit_are_refused(bench: Bench) -> None:
