@@ -20,7 +20,7 @@ __all__ = [
     "ETC_MADE",
     "INOTIFY_INSTANCES",
     "INOTIFY_WATCHES",
-    "LOCAL_SETTINGS",
+    "LOCAL",
     "NETWORK",
     "PROC_MASKED",
     "PROC_READ_ONLY",
@@ -79,8 +79,11 @@ PROC_MASKED = (
 
 So is /proc/fs, which names its disks.
 """
-LOCAL_SETTINGS = "/usr/local/etc"
-"""Hidden as /etc is, and for the same reason: it holds settings of this machine, npm's tokens among them."""
+LOCAL = ("/usr/local/etc", "/usr/local/src", "/usr/src")
+"""Of `/usr`, hidden: settings of this machine, npm's tokens among them, as in /etc, and sources.
+
+In an image of a container a whole application lies in `/usr/src` as a rule, with its `.env`.
+"""
 INOTIFY_INSTANCES = 16
 """Of all processes of a sandbox; the kernel's usual limit is 128 for all of a user's, in sandboxes or not."""
 INOTIFY_WATCHES = 4096

@@ -89,7 +89,8 @@ def build_root(
     for name, text in layout.NETWORK if egress else ():
         _set(tape, "net_namespace", f"net/ipv4/{name}", text)
     restrict_proc(tape, host)
-    mounts.show_again(tape, LAYER, _EMPTY.encode(), layout.LOCAL_SETTINGS.encode(), tolerate=errno.ENOENT)
+    for path in layout.LOCAL:
+        mounts.show_again(tape, LAYER, _EMPTY.encode(), path.encode(), tolerate=errno.ENOENT)
     _make_scratch(tape, tmp_bytes)
 
 
