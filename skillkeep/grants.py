@@ -9,11 +9,14 @@ from __future__ import annotations
 import os
 import re
 import stat
+import sys
 from collections.abc import Iterable
+from functools import cache
 from pathlib import Path
 from typing import Final
 
-__all__ = ["RESERVED", "check_path", "grant_of_place", "holds_server", "is_grantable", "normal_grant", "widest"]
+__all__ = ["RESERVED", "check_path", "grant_of_place", "holds_program", "holds_server", "is_grantable", "normal_grant"]
+__all__ += ["widest"]
 
 RESERVED: Final = (
     "/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/nix", "/etc", "/dev", "/proc", "/run",
@@ -22,7 +25,7 @@ RESERVED: Final = (
 
 _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,127}")
 _LONGEST: Final = 1024
-_FORK_SERVER: Final = re.compile(r"/tmp/skillkeep-\d+-\d/")  # noqa: S108
+_FORK_SERVER: Final = re.compile(r"/tmp/skillkeep-\d+-\d+/")  # noqa: S108
 
 
 def normal_grant(grant: str) -> str:
@@ -71,7 +74,8 @@ def widest(grants: Iterable[str]) -> tuple[str, ...]:
 def check_path(path: str, home: Path) -> Path:
     """The real path of a folder or file that may be shown to a tool. Raises ValueError, and says why not.
 
-    A link is none: it could be turned elsewhere after the grant. Nor is what holds `home`, or lies in it.
+    A link is none: it could be turned elsewhere after the grant. Nor is what holds `home` or this program, or lies in
+    one of them.
     """
     try:
         info = os.lstat(path)
@@ -87,7 +91,21 @@ def check_path(path: str, home: Path) -> Path:
         raise ValueError("it holds Skillkeep's own home, or is a part of it")
     if holds_server(real):
         raise ValueError("it holds the socket of Skillkeep's fork server, which runs whatever it is told")
+    if holds_program(real):
+        raise ValueError("it holds Skillkeep's own program, or is a part of it: what is written there runs unbounded")
     return real
+
+
+def holds_program(real: Path) -> bool:
+    """True for a real path that holds, or lies in, what this process runs: whoever writes it runs outside later."""
+    return any(real == each or real in each.parents or each in real.parents for each in _own_program())
+
+
+@cache
+def _own_program() -> tuple[Path, ...]:
+    """The package, and the environments in which it and its Python are installed."""
+    places = {Path(place).resolve() for place in (os.path.dirname(__file__), sys.prefix, sys.base_prefix)}
+    return tuple(sorted(place for place in places if place != Path("/")))
 
 
 def holds_server(real: Path) -> bool:

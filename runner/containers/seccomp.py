@@ -17,14 +17,13 @@ from itertools import product
 from typing import Any
 
 from skillkeep.files import write_all
-from skillkeep.kernel.calls import AF_INET, AF_INET6, AF_UNIX, families, ordinary_rules
+from skillkeep.kernel.calls import loopback_sockets, ordinary_rules
 from skillkeep.kernel.seccomp import ALLOW, Action, Check, Rule
 from skillkeep.kernel.syscalls import machine, table
 
 __all__ = ["allowed_cases", "as_taken", "profile"]
 
 _ARCHITECTURES = {"x86_64": "SCMP_ARCH_X86_64", "aarch64": "SCMP_ARCH_AARCH64"}
-_STREAM, _DATAGRAM = 1, 2
 _ERRNO_BITS = 0xFFFF
 
 Case = tuple[tuple[int, int, int], ...]
@@ -36,7 +35,7 @@ def profile(network: bool = False) -> str:
     """The profile as JSON text; with `network` for a run that has an egress proxy on its loopback."""
     rules = ordinary_rules()
     if network:
-        rules["socket"] = families(AF_UNIX, AF_INET, AF_INET6, kinds=(_STREAM, _DATAGRAM))
+        rules["socket"] = loopback_sockets()
     return json.dumps(
         {
             "defaultAction": "SCMP_ACT_ERRNO",

@@ -21,7 +21,7 @@ from skillkeep.runner.environments.errors import EnvironmentsError
 from skillkeep.runner.environments.folder import Folder, folder_at
 from skillkeep.runner.environments.names import candidates
 from skillkeep.runner.environments.place import Lock, Place, Record, every_place, place_of
-from skillkeep.runner.environments.project import base_policy, plan_of, real_project
+from skillkeep.runner.environments.project import base_policy, plan_of, real_project, require_strange
 from skillkeep.runner.environments.standing import Standing
 from skillkeep.runner.environments.start import build
 from skillkeep.runner.interface import SandboxPolicy
@@ -73,6 +73,8 @@ class Environments:
         place, presence, made = self._enter_place(real)
         try:
             wanted = plan_of(place, real, policy or base_policy(self._settings), read_only=bool(read_only))
+            if not read_only:
+                require_strange(real)
             asked = policy is not None or read_only is not None
             standing = self._standing(place, presence, wanted, asked=asked)
             return Environment(place, standing, presence, lambda: self._standing(place, presence, wanted, asked=False))

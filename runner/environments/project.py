@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from skillkeep.grants import holds_server
+from skillkeep.grants import holds_program, holds_server
 from skillkeep.home import Home
 from skillkeep.runner.environments.errors import EnvironmentsError
 from skillkeep.runner.environments.place import Place
@@ -23,7 +23,7 @@ from skillkeep.text import printable_path
 if TYPE_CHECKING:
     from skillkeep.settings import SandboxSettings
 
-__all__ = ["base_policy", "plan_of", "policy_for", "real_project"]
+__all__ = ["base_policy", "plan_of", "policy_for", "real_project", "require_strange"]
 
 
 _SHARED = ("/", "/home", "/mnt", "/opt", "/root", "/srv", "/tmp", "/var")  # noqa: S108  refused, not used
@@ -53,6 +53,17 @@ def real_project(home: Home, path: str | Path) -> str:
     if any(found == own or found in own.parents for own in _own_homes()):
         raise _unusable(str(found), "it is or holds your own home, with your keys and settings")
     return str(found)
+
+
+def require_strange(project: str) -> None:
+    """Raise `EnvironmentsError` (`project_unusable`) for a folder in which commands could change what runs outside."""
+    if holds_program(Path(project)):
+        raise EnvironmentsError(
+            "project_unusable",
+            f"the folder {printable_path(project)} cannot be written by commands: Skillkeep's own program lies in it, "
+            "or around it, and runs outside of the sandbox",
+            "Show it with --read-only, or install Skillkeep elsewhere, as pipx and `uv tool` do.",
+        )
 
 
 def _own_homes() -> Iterator[Path]:

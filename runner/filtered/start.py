@@ -12,8 +12,8 @@ from skillkeep.kernel.confine import worker_rules
 from skillkeep.kernel.errors import KernelError
 from skillkeep.kernel.libc import guarded
 from skillkeep.kernel.rlimits import set_limits
-from skillkeep.kernel.seccomp import UNKNOWN, Action, Check, Filter, Rule, deny
-from skillkeep.runner.native.filters import UNSEEN_MEMORY
+from skillkeep.kernel.seccomp import Action, Check, Filter, Rule, deny
+from skillkeep.runner.native.filters import no_unseen_memory
 
 __all__ = ["main", "rules"]
 
@@ -31,7 +31,7 @@ _WATCHING = (
 def rules(signals_scoped: bool) -> dict[str, Action | Rule]:
     """The system calls of a run: those of a confined worker that may start programs, and no socket of any kind."""
     found = worker_rules(network=False, programs=True, writes=False, signals_scoped=signals_scoped)
-    found |= dict.fromkeys(UNSEEN_MEMORY.split(), UNKNOWN)
+    found |= no_unseen_memory(found["mmap"])
     descriptors = found["fcntl"]
     assert isinstance(descriptors, Rule)
     found["fcntl"] = Rule((Check(1, (_F_SETPIPE_SZ,), deny()), *descriptors.checks), descriptors.otherwise)
@@ -65,6 +65,8 @@ def _confine(plan: dict[str, Any]) -> dict[str, Any]:
     set_limits(plan["limits"])
     with guarded("cpu", "keep to the run's cores"):
         os.sched_setaffinity(0, plan["cores"])  # the filter lets nobody change it
+        if process.is_real_time():
+            os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
     if capabilities.sets()["CapPrm"]:
         capabilities.drop_bounding()
     if plan["uid"] is not None:

@@ -6,10 +6,10 @@ import fcntl
 import os
 import socket
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from skillkeep.kernel.libc import guarded
-from skillkeep.kernel.process import RESET_SIGNALS
+from skillkeep.kernel.process import RESET_SIGNALS, is_real_time
 from skillkeep.kernel.tape_image import program_file
 from skillkeep.runner.native import messages
 from skillkeep.runner.native.steps import GROUPS_AT, INTO_GROUP, SOCKET, TAPE
@@ -26,7 +26,8 @@ def launch(
     """Start the launcher, which carries out `image`; our end of its socket, and its pid.
 
     `streams` are its three streams, None for /dev/null; `placed` are the other numbers it has descriptors at, with
-    ours of them. All stay the caller's to close. Raises KernelError("launcher").
+    ours of them. All stay the caller's to close. A caller's real-time priority is not handed on: no limit of a share
+    of the processor holds it. Raises KernelError("launcher").
     """
     ours, theirs = messages.pair()
     own: list[int] = []
@@ -39,6 +40,7 @@ def launch(
             places = [*enumerate(streams), (TAPE, tape), (SOCKET, theirs.fileno()), *placed]
             # The program is named by its descriptor, which must not be where another one is put before it starts.
             (_, program), *places = _out_of_the_way([(-1, program_file()), *places], own)
+            calm: dict[str, Any] = {"scheduler": (os.SCHED_OTHER, os.sched_param(0))} if is_real_time() else {}
             launcher = os.posix_spawn(
                 f"/proc/self/fd/{program}",
                 [name],
@@ -46,6 +48,7 @@ def launch(
                 file_actions=[(os.POSIX_SPAWN_DUP2, fd, target) for target, fd in places],
                 setsigmask=(),
                 setsigdef=RESET_SIGNALS,
+                **calm,
             )
     except BaseException:
         ours.close()

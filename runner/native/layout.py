@@ -20,7 +20,8 @@ __all__ = [
     "ETC_MADE",
     "INOTIFY_INSTANCES",
     "INOTIFY_WATCHES",
-    "LOCAL_SETTINGS",
+    "LOCAL",
+    "NETWORK",
     "PROC_MASKED",
     "PROC_READ_ONLY",
     "SYSTEM",
@@ -78,12 +79,21 @@ PROC_MASKED = (
 
 So is /proc/fs, which names its disks.
 """
-LOCAL_SETTINGS = "/usr/local/etc"
-"""Hidden as /etc is, and for the same reason: it holds settings of this machine, npm's tokens among them."""
+LOCAL = ("/usr/local/etc", "/usr/local/src", "/usr/src")
+"""Of `/usr`, hidden: settings of this machine, npm's tokens among them, as in /etc, and sources.
+
+In an image of a container a whole application lies in `/usr/src` as a rule, with its `.env`.
+"""
 INOTIFY_INSTANCES = 16
 """Of all processes of a sandbox; the kernel's usual limit is 128 for all of a user's, in sandboxes or not."""
 INOTIFY_WATCHES = 4096
 """Likewise; they count for whoever made the sandbox's user namespace, root included."""
+NETWORK = (("tcp_fastopen", "0"), ("tcp_rmem", "4096 131072 262144"), ("tcp_wmem", "4096 16384 262144"))
+"""Settings of a sandbox's own IPv4, which hold for IPv6 too.
+
+What waits in TCP's sockets may be counted for nobody, so that a socket holds little; and data with a first packet
+(MSG_FASTOPEN) would make connections that Landlock does not look at.
+"""
 _Seen = tuple[int, int, int]
 """Of a file: mode, device, inode."""
 

@@ -22,7 +22,7 @@ from skillkeep.kernel.procfs import KINDS, namespaces_of, read_record, started_a
 __all__ = ["LAYER", "LIMITS", "alone", "rights", "server_folder", "server_name", "source_files"]
 
 LAYER = "fork_server"
-_SPARE_NAMES = 9
+_FIRST_NAMES = 9
 _LONGEST_BASE = 107 - len("/skillkeep/native-") - 20
 """So that the socket's path fits (unix(7)); a longer one is no place for it."""
 _HERE = os.path.dirname(os.path.abspath(__file__))
@@ -43,12 +43,22 @@ def server_folder() -> str:
         if base.startswith("/") and len(os.fsencode(base)) <= _LONGEST_BASE and _is_private(base):
             return _made(os.path.join(base, "skillkeep"))
     # The name may be taken: by uid 0 of another user namespace, which shares this /tmp, or on purpose.
-    for number in range(1, _SPARE_NAMES):
+    for number in range(1, _FIRST_NAMES + 1):
         try:
             return _made(f"/tmp/skillkeep-{uid}-{number}")  # noqa: S108  ownership and mode are checked
         except KernelError:
             continue
-    return _made(f"/tmp/skillkeep-{uid}-{_SPARE_NAMES}")  # noqa: S108
+    return _beside(f"skillkeep-{uid}-")
+
+
+def _beside(prefix: str) -> str:
+    """A folder in /tmp of this user's that is there, or a new one with a number that nobody can guess and take."""
+    with guarded(LAYER, "look for a folder in /tmp"):
+        found = sorted(name for name in os.listdir("/tmp") if name.startswith(prefix))  # noqa: S108
+    for name in found:
+        if name.removeprefix(prefix).isdecimal() and _is_private(f"/tmp/{name}"):  # noqa: S108
+            return f"/tmp/{name}"  # noqa: S108
+    return _made(f"/tmp/{prefix}{int.from_bytes(os.urandom(4)) + _FIRST_NAMES + 1}")  # noqa: S108
 
 
 def alone(own: Mapping[str, str] | None = None) -> bool:

@@ -189,7 +189,7 @@ class _Builder:
         tape.call("hostname", "sethostname", b"sandbox", len("sandbox"))
         # Root opens the binds of a run for a sandbox built ahead; anybody else's init has to, from the host's root.
         keep = HOST_ROOT if (shape.ahead or shape.vacant) and not shape.as_root else None
-        build_root(tape, shape.host, sources, shape.tmp_bytes, keep)
+        build_root(tape, shape.host, sources, shape.tmp_bytes, keep, egress=shape.egress)
         if shape.vacant:
             go_on_at(tape, REST_OF_INIT, self.quit)
             return
@@ -232,7 +232,8 @@ class _Builder:
         # The starter measures this process before it lets it go; execve sets the flag anew in any case.
         tape_switch(tape, "dumpable", on=True)
         if shape.landlock:
-            restrict_files(tape, shape.landlock, shape.binds, shape.egress)
+            bounded = "data" not in shape.limits
+            restrict_files(tape, shape.landlock, shape.binds, shape.egress, bounded=bounded)
         for name in shape.limits:
             tape_limit(tape, name)
         take_cores(tape, shape.cores)

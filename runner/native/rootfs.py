@@ -67,8 +67,10 @@ def open_sources(
     return sources
 
 
-def build_root(tape: Tape, host: Host, sources: Sources, tmp_bytes: int, keep: At | None = None) -> None:
-    """Mount, pivot and attach what every root holds.
+def build_root(
+    tape: Tape, host: Host, sources: Sources, tmp_bytes: int, keep: At | None = None, *, egress: bool = False
+) -> None:
+    """Mount, pivot and attach what every root holds; with `egress` the network is bounded, too.
 
     Afterwards only the sandbox's root exists for whoever carried it out; with `keep` the host's is still mounted
     out of sight, the cell holds a descriptor of it, and `forget_host` has to follow.
@@ -84,8 +86,11 @@ def build_root(tape: Tape, host: Host, sources: Sources, tmp_bytes: int, keep: A
     _attach_system(tape, host, sources, made)
     _attach_devices(tape, sources, tmp_bytes)
     _bound_kernel_objects(tape)
+    for name, text in layout.NETWORK if egress else ():
+        _set(tape, "net_namespace", f"net/ipv4/{name}", text)
     restrict_proc(tape, host)
-    mounts.show_again(tape, LAYER, _EMPTY.encode(), layout.LOCAL_SETTINGS.encode(), tolerate=errno.ENOENT)
+    for path in layout.LOCAL:
+        mounts.show_again(tape, LAYER, _EMPTY.encode(), path.encode(), tolerate=errno.ENOENT)
     _make_scratch(tape, tmp_bytes)
 
 
@@ -164,12 +169,17 @@ def restrict_proc(tape: Tape, host: Host) -> None:
 
 def _bound_kernel_objects(tape: Tape) -> None:
     """Leave the user some of what is counted for all processes of a user, in whatever namespace they are."""
-    fd = tape.cell()
     for name, most in (("instances", layout.INOTIFY_INSTANCES), ("watches", layout.INOTIFY_WATCHES)):
-        path, text = f"/proc/sys/user/max_inotify_{name}".encode(), str(most).encode()
-        tape.call("proc", "openat", AT_FDCWD, path, os.O_WRONLY | os.O_CLOEXEC, 0, into=fd)
-        tape.call("proc", "write", Word(fd), text, len(text), why=f"bound the inotify {name}")
-        tape.call("proc", "close", Word(fd))
+        _set(tape, "proc", f"user/max_inotify_{name}", str(most))
+
+
+def _set(tape: Tape, layer: str, name: str, text: str) -> None:
+    """Write a setting of the sandbox's own namespaces (sysctl), while its /proc can be written."""
+    fd = tape.cell()
+    path = f"/proc/sys/{name}".encode()
+    tape.call(layer, "openat", AT_FDCWD, path, os.O_WRONLY | os.O_CLOEXEC, 0, into=fd)
+    tape.call(layer, "write", Word(fd), text.encode(), len(text), why=f"set {name}")
+    tape.call(layer, "close", Word(fd))
 
 
 def _make_scratch(tape: Tape, tmp_bytes: int) -> None:

@@ -11,6 +11,7 @@ from skillkeep.kernel import landlock, namespaces
 from skillkeep.kernel.libc import AT_FDCWD
 from skillkeep.kernel.tape import ANY, BASE, FAILURE, At, Cell, Label, Tape, Word
 from skillkeep.runner.egress.place import PORT
+from skillkeep.runner.native.layout import DEVICES
 from skillkeep.runner.native.messages import USAGE_BYTES, Kind
 from skillkeep.runner.native.rootfs import BindShape
 
@@ -123,12 +124,22 @@ def make_folders(tape: Tape, layer: str, path: str) -> None:
         tape.call(layer, "mkdirat", AT_FDCWD, os.fsencode(folder), 0o755, tolerate=errno.EEXIST, why="make a folder")
 
 
-def restrict_files(tape: Tape, version: int, binds: Sequence[BindShape], egress: bool = False) -> None:
-    """Landlock of ABI `version` over the finished root; with `egress`, the proxy's port may be reached."""
+def restrict_files(
+    tape: Tape, version: int, binds: Sequence[BindShape], egress: bool = False, *, bounded: bool = True
+) -> None:
+    """Landlock of ABI `version` over the finished root; with `egress`, the proxy's port may be reached.
+
+    Without `bounded`, where no control group counts memory, /dev/zero can only be read: whoever may write it can map
+    pages of it that stay when they are not mapped any more.
+    """
     rights = landlock.Rights(version)
     rules = landlock.TapeRuleset(tape, rights)
     rules.allow(b"/", rights.access(execute=True))
-    rules.allow(b"/dev", rights.access(write=True))
+    if bounded:
+        rules.allow(b"/dev", rights.access(write=True))
+    else:
+        for name in sorted(DEVICES.keys() - {"zero"}):
+            rules.allow(f"/dev/{name}".encode(), rights.access(write=True, folder=False))
     for path in (b"/tmp", b"/dev/shm"):
         rules.allow(path, rights.access(all_of_it=True))
     for bind in binds:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import time
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -11,7 +12,8 @@ from skillkeep.runner.native.failures import LayerError
 
 __all__ = ["Peaks", "look", "memory_of", "require_watch"]
 
-_PAGE = os.sysconf("SC_PAGE_SIZE")
+_SHARED = b"RssShmem"
+_SIZES = re.compile(rb"^(RssAnon|RssShmem|VmPTE|VmSwap):\s+(\d+) kB$", re.MULTILINE)
 _LOOK_SECONDS = 0.05
 _SOCKET_BYTES = 212_992
 """What a socket may hold unread (net.core.wmem_default): nothing but the number of sockets tells of it."""
@@ -66,45 +68,42 @@ def _children(pid: int) -> list[int]:
 
 
 def memory_of(pids: list[int], most: int | None) -> int:
-    """Bytes that the processes hold of their own: private pages, and pages shared among them but with no file.
+    """Bytes that the processes hold of their own: private pages, in memory or swapped out, tables of pages, and pages
+    shared among them but with no file.
 
-    The quick count takes shared pages for files'; only when pages of either kind could be above `most` are they told
-    apart, and only when those without a file could be are pages of several processes counted once.
+    Only when the shared ones could bring it above `most` are those of several processes counted once, and else not at
+    all.
     """
-    private, all_of_it = 0, 0
-    for pid in pids:
-        resident, shared = _resident(pid)
-        private, all_of_it = private + max(resident - shared, 0), all_of_it + resident
-    if most is None or private > most or all_of_it <= most:
+    held = {pid: _held(pid) for pid in pids}
+    private = sum(own for own, _ in held.values())
+    if most is None or private > most or private + sum(shared for _, shared in held.values()) <= most:
         return private
-    found = {pid: _told(pid, "status", "RssShmem:") for pid in pids}
-    if private + sum(found.values()) <= most:
-        return private + sum(found.values())
     # One that has made its memory of many pieces answers slowly, and all others wait: after a while each counts whole.
     until = time.monotonic() + _LOOK_SECONDS
     return private + sum(
-        min(_told(pid, "smaps_rollup", "Pss_Shmem:", otherwise=whole), whole) if time.monotonic() < until else whole
-        for pid, whole in found.items()
+        _part_of_shared(pid, whole) if time.monotonic() < until else whole for pid, (_, whole) in held.items()
     )
 
 
-def _resident(pid: int) -> tuple[int, int]:
-    """Bytes in memory, and how many of them are shared or of a file."""
+def _held(pid: int) -> tuple[int, int]:
+    """Bytes of its own, and of shared memory without a file; what a process is called cannot look like one of these."""
     try:
-        with open(f"/proc/{pid}/statm", encoding="ascii") as file:
-            resident, shared = map(int, file.read().split()[1:3])
-    except (OSError, ValueError):
-        return 0, 0
-    return resident * _PAGE, shared * _PAGE
-
-
-def _told(pid: int, name: str, key: str, otherwise: int = 0) -> int:
-    """Bytes of shared memory without a file, all or this process's part of them; `otherwise` when it is not told."""
-    try:
-        with open(f"/proc/{pid}/{name}", encoding="utf-8", errors="replace") as file:
-            return next((int(line.split()[1]) * 1024 for line in file if line.startswith(key)), 0)
+        with open(f"/proc/{pid}/status", "rb", buffering=0) as file:
+            text = file.read()
     except OSError:
-        return otherwise
+        return 0, 0
+    found = {name: int(size) * 1024 for name, size in _SIZES.findall(text)}
+    return sum(size for name, size in found.items() if name != _SHARED), found.get(_SHARED, 0)
+
+
+def _part_of_shared(pid: int, whole: int) -> int:
+    """Of the `whole` shared memory that a process has, its part when each page is parted among those who have it."""
+    try:
+        with open(f"/proc/{pid}/smaps_rollup", encoding="ascii") as file:
+            lines = [line.split() for line in file if line.startswith("Pss_Shmem:")]
+    except OSError:
+        return whole
+    return min(int(lines[0][1]) * 1024, whole) if lines else whole
 
 
 def _sockets(init: int) -> int:

@@ -94,6 +94,13 @@ _memory(
     "time.sleep(1)",
 )
 _memory(
+    "let_go",
+    "shared pages that nobody has mapped any more",
+    "import mmap, time\nheld = []\nfor _ in range(10):\n"
+    "    held.append(mmap.mmap(-1, 16 << 20))\n    for at in range(0, 16 << 20, 4096): held[-1][at] = 1\n"
+    "    held[-1].madvise(mmap.MADV_DONTNEED); time.sleep(0.05)\n",
+)
+_memory(
     "memfd",
     "files without a name (memfd)",
     "import os, time\nfd = os.memfd_create('x')\nfor _ in range(160): os.write(fd, b'x' * (1 << 20))\ntime.sleep(1)",

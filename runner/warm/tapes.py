@@ -112,7 +112,7 @@ def make_rights(shape: EntranceShape, workdir: str) -> Program:
     tape.call("workdir", "chdir", os.fsencode(workdir), why="enter the working folder")
     tape_switch(tape, "no_new_privs", on=True)
     if shape.landlock:
-        restrict_files(tape, shape.landlock, shape.binds)
+        restrict_files(tape, shape.landlock, shape.binds, bounded="data" not in shape.limits)
     take_cores(tape, shape.cores)
     payload_filter(bounded="data" not in shape.limits, pinned=bool(shape.cores)).onto(tape)
     tape_switch(tape, "dumpable", on=True)

@@ -18,6 +18,7 @@ __all__ = [
     "MODE_ARGUMENT",
     "any_bit",
     "families",
+    "loopback_sockets",
     "ordinary_rules",
     "socket_options",
     "without_sigio",
@@ -111,6 +112,7 @@ _PRCTL = (1, 2, 3, 4, 15, 16, 21, 23, 29, 30, 36, 37, 38, 39, 40, 41, 42, 50, 51
 _PRCTL_VMA, _PRCTL_AUXV = 0x53564D41, 0x41555856
 
 
+_STREAM, _DATAGRAM = 1, 2
 _OTHER_PROTOCOLS = 0xFFFFFFFF & ~(6 | 17)  # bits that neither TCP's number has nor UDP's
 
 
@@ -125,6 +127,17 @@ def families(*allowed: int, kinds: tuple[int, ...] = ()) -> Rule:
     others = tuple(kind for kind in range(16) if kind not in kinds)
     protocol = Check(2, (0,), deny(errno.EPROTONOSUPPORT), mask=_OTHER_PROTOCOLS, negated=True)
     return Rule((Check(1, others, refuse, mask=0xF), protocol, Check(0, allowed, ALLOW)), refuse)
+
+
+def loopback_sockets() -> Rule:
+    """A rule for `socket` where a loopback is all of the network: TCP, and the UNIX family as without a network.
+
+    Datagrams reach nobody there, and what waits in their sockets is memory that no control group counts: some
+    thousand of them take all that the host has for its own. Libraries open one to ask for a route, and go on without.
+    """
+    streams = families(AF_INET, AF_INET6, kinds=(_STREAM,))
+    datagrams = Check(1, (_DATAGRAM,), deny(errno.EPROTONOSUPPORT), mask=0xF)
+    return Rule((Check(0, (AF_UNIX,), ALLOW), datagrams, *streams.checks), streams.otherwise)
 
 
 def without_sigio(rules: dict[str, Action | Rule]) -> dict[str, Action | Rule]:

@@ -21,6 +21,7 @@ __all__ = ["mapped_copy"]
 _NEW_USER = 0x10000000
 _AT_EMPTY_PATH, _AT_RECURSIVE = 0x1000, 0x8000
 _ATTR_IDMAP = 0x00100000
+_MS_PRIVATE = 0x40000
 _NO_MAP = (
     "Its file system, or one mounted below it, does not know id-mapped mounts (a memory file system before Linux 6.3, "
     "most network file systems): take a folder on the disk, or do not run as root."
@@ -30,6 +31,7 @@ _NO_MAP = (
 def mapped_copy(layer: str, at: int, path: str, on_disk: tuple[int, int], seen_as: tuple[int, int]) -> int:
     """A detached copy of the mount tree behind `at`, in which files of uid and gid `on_disk` are those of `seen_as`.
 
+    It is cut off from what is mounted there later: that would be shown as it is on the host, whatever bounds the copy.
     `path` is what messages call it. Files of every other owner belong to nobody there. The process must have a single
     thread: it is forked to make the mapping. Raises KernelError, also where the file system does not know id-mapped
     mounts.
@@ -38,7 +40,7 @@ def mapped_copy(layer: str, at: int, path: str, on_disk: tuple[int, int], seen_a
     try:
         fd = mounts.copy_tree(layer, at)
         try:
-            attr = mounts.MountAttr(set=_ATTR_IDMAP, userns_fd=namespace)
+            attr = mounts.MountAttr(set=_ATTR_IDMAP, propagation=_MS_PRIVATE, userns_fd=namespace)
             syscall(layer, "mount_setattr", fd, b"", _AT_EMPTY_PATH | _AT_RECURSIVE, attr, ctypes.sizeof(attr))
         except KernelError as error:
             os.close(fd)

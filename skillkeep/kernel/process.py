@@ -18,6 +18,7 @@ __all__ = [
     "forbid_new_privileges",
     "give_memory_back",
     "hide_memory",
+    "is_real_time",
     "lives_since",
     "require_single_thread",
     "tape_parent_death",
@@ -29,6 +30,14 @@ _SIGKILL = 9
 _EXITING = 4  # PF_EXITING of the flags in proc_pid_stat(5)
 RESET_SIGNALS = tuple(n for n in range(1, signal.NSIG) if n not in (signal.SIGKILL, signal.SIGSTOP, 32, 33))
 """The signals whose handling a fresh program gets back to the default; 32 and 33 belong to the C library."""
+
+
+_REAL_TIME, _RESET_ON_FORK = (1, 2, 6), 0x4000_0000  # SCHED_FIFO, SCHED_RR, SCHED_DEADLINE
+
+
+def is_real_time() -> bool:
+    """Whether this thread goes before all ordinary ones, as its children then do, whatever share they are given."""
+    return os.sched_getscheduler(0) & ~_RESET_ON_FORK in _REAL_TIME
 
 
 def forbid_new_privileges() -> None:

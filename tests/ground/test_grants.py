@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
 
-from skillkeep.grants import check_path, grant_of_place, holds_server, is_grantable, normal_grant, widest
+import skillkeep
+from skillkeep import grants
+from skillkeep.grants import (
+    check_path,
+    grant_of_place,
+    holds_program,
+    holds_server,
+    is_grantable,
+    normal_grant,
+    widest,
+)
 
 
 @pytest.mark.parametrize(
@@ -69,7 +80,23 @@ def test_the_fork_servers_own_folder_is_nobodys_to_give(tmp_path: Path, monkeypa
             check_path(str(path), home)
     assert check_path(str(tmp_path / "project"), home) == tmp_path / "project"
     assert holds_server(Path("/tmp/skillkeep-1000-3"))
-    assert not holds_server(Path("/tmp/skillkeep-1000-30"))
+    assert holds_server(Path("/tmp/skillkeep-1000-3000000000/native"))
+    assert not holds_server(Path("/tmp/skillkeep-1000-30x"))
+
+
+def test_skillkeeps_own_program_is_nobodys_to_give(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever writes it runs outside of every sandbox, with the next command."""
+    for path in (Path(str(skillkeep.__file__)).parent, Path(sys.prefix, "lib"), Path(sys.base_prefix)):
+        assert holds_program(path.resolve())
+    assert not holds_program(tmp_path)
+    installed = tmp_path / "project" / ".venv"
+    (installed / "lib").mkdir(parents=True)
+    (tmp_path / "other").mkdir()
+    monkeypatch.setattr(grants, "_own_program", lambda: (installed,))
+    for path in (installed.parent, installed, installed / "lib"):
+        with pytest.raises(ValueError, match="own program"):
+            check_path(str(path), tmp_path / "home")
+    assert check_path(str(tmp_path / "other"), tmp_path / "home") == tmp_path / "other"
 
 
 def test_a_hint_is_a_grant_that_can_be_given() -> None:

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.sandbox import refusing
 
-from skillkeep.kernel.calls import AF_INET, AF_UNIX, families, ordinary_rules
+from skillkeep.kernel.calls import AF_INET, AF_INET6, AF_UNIX, families, loopback_sockets, ordinary_rules
 from skillkeep.kernel.confine import worker_rules
 from skillkeep.kernel.errors import KernelError
 from skillkeep.kernel.seccomp import ALLOW, KILL, UNKNOWN, Action, Check, Filter, Rule, deny
@@ -130,6 +130,17 @@ def test_socket_types_can_be_limited_too() -> None:
     others = {compiled.decide("socket", [AF_INET, 1, number]) for number in (33, 115, 132, 136, 256, 262, 2**31)}
     assert others == {deny(errno.EPROTONOSUPPORT)}
     assert Filter({"socket": families()}).decide("socket", [AF_UNIX, 1]) == deny(errno.EAFNOSUPPORT)
+
+
+def test_where_a_loopback_is_all_of_the_network_there_are_streams_and_unix_sockets_alone() -> None:
+    compiled = Filter({"socket": loopback_sockets()})
+    allowed = [(AF_UNIX, 1, 0), (AF_UNIX, 2, 0), (AF_UNIX, 5, 0), (AF_INET, 1 | 0o2000000, 6), (AF_INET6, 1, 0)]
+    assert {compiled.decide("socket", words) for words in allowed} == {ALLOW}
+    datagrams = [(AF_INET, 2, 0), (AF_INET, 2, 1), (AF_INET6, 2 | 0o4000, 17), (AF_INET, 2 | 1 << 32, 0)]
+    mptcp = (AF_INET, 1, 262)
+    assert {compiled.decide("socket", words) for words in (*datagrams, mptcp)} == {deny(errno.EPROTONOSUPPORT)}
+    others = [(AF_INET, 3, 0), (AF_INET6, 5, 132), (16, 3, 0), (40, 1, 0)]
+    assert {compiled.decide("socket", words) for words in others} == {deny(errno.EAFNOSUPPORT)}
 
 
 def test_a_worker_may_make_threads_but_no_processes_and_no_other_modes() -> None:

@@ -225,7 +225,7 @@ def i386_call() -> Answer:
     """getpid of the 32-bit table; a kernel without it kills the process."""
     if platform.machine() != "x86_64":
         return ABSENT, "x86-64 only"
-    page = mmap.mmap(-1, 4096, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)
+    page = mmap.mmap(-1, 4096, mmap.MAP_PRIVATE, mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)
     page.write(bytes.fromhex("53b814000000cd805bc3"))  # push rbx; mov eax, getpid; int 0x80; pop rbx; ret
     run = ctypes.CFUNCTYPE(ctypes.c_int)(ctypes.addressof(ctypes.c_char.from_buffer(page)))
     return opened("it answered") if run() > 0 else closed("it answered with an error")

@@ -187,7 +187,7 @@ def lock_memory() -> Answer:
     size = 64 << 20
     soft = resource.getrlimit(resource.RLIMIT_MEMLOCK)[0]
     if 0 <= soft < size:
-        page = mmap.mmap(-1, size)
+        page = mmap.mmap(-1, size, mmap.MAP_PRIVATE)
         address = ctypes.addressof(ctypes.c_char.from_buffer(page))
         answer = call("mlock", ctypes.c_void_p(address), size)
         return opened(answer) if answer == "done" else closed(f"limit {soft}, {answer}")

@@ -49,7 +49,7 @@ def lease() -> Answer:
 
 @attack(
     AREA,
-    "read the settings of programs that were installed by hand (/usr/local/etc)",
+    "read settings and sources of what was installed by hand (/usr/local/etc, /usr/local/src, /usr/src)",
     control="none",
     intended={
         "docker": "the image's own are there, and none of the host's",
@@ -58,10 +58,10 @@ def lease() -> Answer:
 )
 def local_settings() -> Answer:
     """Names alone."""
-    try:
-        found = os.listdir("/usr/local/etc")
-    except OSError as error:
-        return closed(error.strerror)
+    found = []
+    for place in ("/usr/local/etc", "/usr/local/src", "/usr/src"):
+        with contextlib.suppress(OSError):
+            found += [f"{place}/{name}" for name in os.listdir(place)]
     return opened(found[:5]) if found else closed("empty")
 
 

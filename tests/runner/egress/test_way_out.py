@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import http.server
 import secrets
 import shutil
@@ -193,9 +194,8 @@ def test_without_the_proxy_nothing_is_reached(bench: Bench, site: Site) -> None:
         "import socket, sys\n"
         "for kind in (socket.SOCK_STREAM, socket.SOCK_DGRAM):\n"
         "    for place in (('127.0.0.1', int(sys.argv[1])), ('192.0.2.1', 53), ('169.254.169.254', 80)):\n"
-        "        s = socket.socket(socket.AF_INET, kind)\n"
-        "        s.settimeout(5)\n"
-        "        try:\n            s.connect(place)\n            s.send(b'x')\n            s.send(b'x')\n"
+        "        try:\n            s = socket.socket(socket.AF_INET, kind)\n            s.settimeout(5)\n"
+        "            s.connect(place)\n            s.send(b'x')\n            s.send(b'x')\n"
         "            print('open', kind, place)\n"
         "        except OSError as error:\n            pass\n"
     )
@@ -203,6 +203,37 @@ def test_without_the_proxy_nothing_is_reached(bench: Bench, site: Site) -> None:
     assert (result["exit_code"], result["stdout"]) == (0, "")
     bare = bench.run("python3", "-c", "import socket; socket.socket(socket.AF_INET)")
     assert bare["exit_code"] == 1
+
+
+def test_what_waits_in_sockets_is_little(bench: Bench, site: Site) -> None:
+    """No control group counts it: datagrams that a payload sends to itself, and streams to itself or to the proxy."""
+    code = """
+import socket
+def tried(what):
+    try:
+        return what()
+    except OSError as error:
+        return error.errno
+def filled():
+    with socket.create_connection(("127.0.0.1", 3128), 20) as s:
+        s.settimeout(0.2)
+        taken = 0
+        try:
+            while taken < 64 << 20:
+                taken += s.send(bytes(1 << 16))
+        except OSError:
+            return taken
+        return taken
+waiting = [socket.create_connection(("127.0.0.1", 3128), 20) for _ in range(64)]
+streams, own = socket.socket(), socket.socket()
+own.listen()
+print([tried(lambda: socket.socket(family, socket.SOCK_DGRAM)) for family in (socket.AF_INET, socket.AF_INET6)])
+print(tried(lambda: streams.sendto(b"x", 0x20000000, ("127.0.0.1", own.getsockname()[1]))))
+print(0 < filled() < 2 << 20)
+"""
+    result = bench.run("python3", "-c", code, egress=[site.grant])
+    expected = [errno.EPROTONOSUPPORT] * 2, errno.EOPNOTSUPP, True
+    assert result["stdout"].splitlines() == list(map(str, expected)), result["stderr"]
 
 
 def test_the_proxy_is_confined_and_ends_with_the_run(bench: Bench, site: Site) -> None:

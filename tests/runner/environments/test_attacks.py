@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import json
+import os
 import sys
 
 import pytest
@@ -112,6 +113,19 @@ with environments.open(project) as e:
     hard = {line[:26].strip(): line[26:].split()[1] for line in seen["limits"].splitlines()[1:]}
     held = [hard["Max realtime priority"], hard["Max nice priority"], hard["Max pending signals"]]
     assert held == ["0", "0", "256"]
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may have what is not to be handed on")
+@pytest.mark.parametrize("fresh", [False, True])
+def test_a_command_of_a_caller_in_real_time_is_an_ordinary_one(stage: Stage, fresh: bool) -> None:
+    seen = stage.play(f"""
+import contextlib
+with contextlib.suppress(PermissionError):
+    os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(1))
+with environments.open(project) as e:
+    said(policy=out(e, "python3 -c 'import os; print(os.sched_getscheduler(0))'", fresh={fresh}))
+""")
+    assert seen == {"policy": "0"}
 
 
 def test_output_above_its_limit_ends_the_command(stage: Stage) -> None:

@@ -266,6 +266,22 @@ except SkillkeepError as error:
     assert stage.play(scene, "/usr/bin")["code"] == "bad_policy"
 
 
+def test_a_folder_that_skillkeep_itself_runs_from_is_shown_for_reading_alone(stage: Stage) -> None:
+    """As one whose own .venv it is installed in: what a command writes there runs outside, with the next command."""
+    scene = """
+import sys
+sys.prefix = str(project / ".venv")
+def tried(**how):
+    try:
+        with environments.open(project, **how) as e:
+            return out(e, "pwd")
+    except SkillkeepError as error:
+        return [error.code, "--read-only" in error.hint]
+said(written=tried(), left=len(list(environments.seen())), read=tried(read_only=True))
+"""
+    assert stage.play(scene) == {"written": ["project_unusable", True], "left": 0, "read": str(stage.project)}
+
+
 def test_the_callers_own_home_is_no_project_nor_what_holds_it(stage: Stage) -> None:
     scene = """
 for own in (project, project / "below"):

@@ -13,8 +13,11 @@ from typing import Any
 import pytest
 from support.sandbox import NOBODY, Bench
 
+from skillkeep.kernel.seccomp import ALLOW, Filter, deny
 from skillkeep.kernel.syscalls import table
+from skillkeep.runner.filtered.start import rules
 from skillkeep.runner.native import layout
+from skillkeep.runner.native.filters import payload_filter
 
 CALLS = """
 import ctypes, errno, json, os, sys
@@ -74,6 +77,16 @@ def test_calls_that_only_root_could_make_are_refused_by_the_filter(bench: Bench)
     assert answers == dict.fromkeys(ROOT_ONLY, "EPERM")
 
 
+@pytest.mark.parametrize(
+    "compiled", [payload_filter(bounded=False), Filter(rules(signals_scoped=True))], ids=["native", "landlock"]
+)
+def test_where_no_control_group_counts_memory_none_is_shared_without_a_file(compiled: Filter) -> None:
+    shared, validated, populated, high = 0x21, 0x23, 0x8021, 0x21 | 1 << 32
+    decisions = {compiled.decide("mmap", [0, 4096, 3, flags]) for flags in (shared, validated, populated, high)}
+    assert decisions == {deny(errno.ENOMEM)}
+    assert {compiled.decide("mmap", [0, 4096, 3, flags]) for flags in (0x22, 0x01, 0x02, 0x20022)} == {ALLOW}
+
+
 def test_an_unknown_call_looks_like_an_older_kernel(bench: Bench) -> None:
     code = CALLS + "print(call(600), call(39 | 0x40000000), call(-1), call(1 << 31))"
     assert bench.inside(code, "{}")["stdout"].split() == ["ENOSYS"] * 4
@@ -105,7 +118,7 @@ if __name__ == "__main__":
 def test_calls_of_another_architecture_kill_the_process(bench: Bench) -> None:
     code = """
 import ctypes, mmap
-page = mmap.mmap(-1, 4096, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)
+page = mmap.mmap(-1, 4096, mmap.MAP_PRIVATE, mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)
 page.write(bytes.fromhex("53b814000000cd805bc3"))  # push rbx; mov eax, getpid; int 0x80; pop rbx; ret
 print(ctypes.CFUNCTYPE(ctypes.c_int)(ctypes.addressof(ctypes.c_char.from_buffer(page)))() > 0)
 """

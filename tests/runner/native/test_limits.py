@@ -9,7 +9,9 @@ import signal
 import subprocess
 
 import pytest
-from support.sandbox import Bench, marked_processes
+from support.callers import calling
+from support.sandbox import Bench, Who, marked_processes
+from support.sandbox import bench as make_bench
 
 LINGER = {
     "plain": "import time; time.sleep(60)",
@@ -90,6 +92,41 @@ def test_memory_above_the_limit_ends_the_run_as_oom(bench: Bench) -> None:
     assert bench.inside(code, memory_bytes=400 << 20)["exit_code"] == 0
 
 
+@pytest.mark.parametrize("source", ["-1", "os.open('/dev/zero', os.O_RDWR)"], ids=["nameless", "zero"])
+def test_shared_pages_that_nobody_has_mapped_any_more_are_bounded(bench: Bench, source: str) -> None:
+    """They stay for as long as one byte of the mapping does, and no look at the processes tells of them."""
+    code = f"""
+import mmap, os, time
+held = []
+for _ in range(10):
+    held.append(mmap.mmap({source}, 16 << 20, mmap.MAP_SHARED))
+    for at in range(0, 16 << 20, 4096):
+        held[-1][at] = 1
+    held[-1].madvise(mmap.MADV_DONTNEED)
+    time.sleep(0.05)
+print("had it")
+"""
+    assert bench.outside(code).stdout == b"had it\n"
+    assert "had it" not in bench.inside(code, memory_bytes=64 << 20, wall_seconds=20)["stdout"]
+    assert bench.inside("open('/dev/zero', 'rb').read(9)\nopen('/dev/null', 'w').write('x')")["exit_code"] == 0
+
+
+def test_tables_of_pages_count_as_memory(bench: Bench) -> None:
+    """A page that was only read is the kernel's own empty one; what leads to it is not, and no program's either."""
+    code = """
+import mmap, time
+held = mmap.mmap(-1, 100 << 30, mmap.MAP_PRIVATE | 0x4000, mmap.PROT_READ)  # MAP_NORESERVE
+held.madvise(15)  # MADV_NOHUGEPAGE
+for at in range(0, 100 << 30, 2 << 20):
+    held[at]
+time.sleep(0.5)
+print("had it")
+"""
+    assert bench.outside(code).stdout == b"had it\n"
+    inside = bench.inside(code, memory_bytes=64 << 20, wall_seconds=20)
+    assert (inside["stdout"], [denial["what"] for denial in inside["denials"]]) == ("", ["memory"])
+
+
 def test_memory_spread_over_processes_counts_together(bench: Bench) -> None:
     code = """
 import os, time
@@ -105,6 +142,16 @@ print(sorted(os.wait()[1] for _ in range(6)))
     inside = bench.inside(together, memory_bytes=100 << 20, wall_seconds=60)
     assert inside["stdout"] != "[0, 0, 0, 0, 0, 0]\n"
     assert [denial["what"] for denial in inside["denials"]] == ["memory"]
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may have what is not to be handed on")
+def test_a_run_of_a_caller_in_real_time_is_an_ordinary_one() -> None:
+    """Nothing bounds a payload that goes before all others, and version 1's control groups take none such in."""
+    if subprocess.run(["chrt", "-f", "1", "true"], capture_output=True).returncode:
+        pytest.skip("nobody has real time here")
+    with make_bench(Who("root", None)) as bench, calling(bench, "chrt", "-f", "1") as caller:
+        answer = caller.run("python3", "-c", "import os; print(os.sched_getscheduler(0))")
+        assert answer["stdout"] == "0\n", answer
 
 
 def test_processes_above_the_limit_are_refused(bench: Bench) -> None:

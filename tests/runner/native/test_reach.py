@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from support.callers import calling
 from support.sandbox import Bench, Who
 from support.sandbox import bench as make_bench
 
@@ -274,6 +275,13 @@ def test_what_a_payload_of_root_writes_belongs_to_the_owner_of_the_granted_folde
         assert (refused["error_code"], refused["context"]["layer"]) == ("sandbox_layer_failed", "bind")
         assert "chown" in refused["hint"]
         assert "no later run can change" in refused["hint"]
+
+
+@pytest.mark.skipif(os.geteuid() != 0 or not os.path.isdir("/usr/src"), reason="mounting there needs root")
+def test_an_application_that_lies_in_usr_src_is_not_shown() -> None:
+    own = 'mount -t tmpfs own /usr/src && echo secret > /usr/src/.env && exec "$@"'
+    with make_bench(Who("root", None)) as bench, calling(bench, "unshare", "--mount", "sh", "-c", own, "sh") as caller:
+        assert caller.run("ls", "-A", "/usr/src")["stdout"] == ""
 
 
 def test_a_link_in_a_bind_cannot_lead_a_mount_onto_the_host(bench: Bench) -> None:

@@ -22,6 +22,7 @@ from support.sandbox import Bench, marked_processes, staged_packages
 from support.slots import at_rest, children, mounts_change
 from support.waiting import kill, later, until
 
+from skillkeep.grants import holds_server
 from skillkeep.kernel.errors import KernelError
 from skillkeep.runner.errors import RunnerError
 from skillkeep.runner.interface import Availability, Bind, Cause, RunRequest, RunResult, SandboxPolicy
@@ -451,6 +452,27 @@ def test_a_name_in_tmp_that_somebody_else_has_taken_is_passed_over(monkeypatch: 
     finally:
         for made in (first, second):
             made.rmdir()
+
+
+def test_nobody_can_take_every_name_in_tmp(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("XDG_RUNTIME_DIR", raising=False)
+    uid = secrets.randbelow(1 << 20) + (1 << 28)
+    taken = {f"/tmp/skillkeep-{uid}-{number}" for number in (*range(1, 10), 77)}
+    made = taken | {f"/tmp/skillkeep-{uid}-mine"}
+    for path in made:
+        os.mkdir(path, 0o700)
+    monkeypatch.setattr(place, "_is_private", lambda path: os.path.isdir(path) and path not in taken)
+    monkeypatch.setattr(os, "geteuid", lambda: uid)
+    try:
+        folder = place.server_folder()
+        made.add(folder)
+        assert folder not in taken
+        assert holds_server(Path(folder))
+        assert folder == place.server_folder()
+        assert os.stat(folder).st_mode & 0o777 == 0o700
+    finally:
+        for path in made:
+            os.rmdir(path)
 
 
 def test_a_callers_control_group_limits_and_rights_make_another_server(own: Bench) -> None:
