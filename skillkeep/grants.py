@@ -103,8 +103,9 @@ def holds_program(real: Path) -> bool:
 
 @cache
 def _own_program() -> tuple[Path, ...]:
-    """The package, and the environments in which it and its Python are installed."""
-    places = {Path(place).resolve() for place in (os.path.dirname(__file__), sys.prefix, sys.base_prefix)}
+    """The folder in which the package and what it imports lie, and where it and its Python are installed."""
+    beside = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    places = {Path(place).resolve() for place in (beside, sys.prefix, sys.base_prefix)}
     return tuple(sorted(place for place in places if place != Path("/")))
 
 
