@@ -17,8 +17,10 @@ from typing import Any
 from skillkeep.auditor.engines.behaviour.documents import Documents
 from skillkeep.auditor.engines.behaviour.recipients import Recipient, is_placeholder, named_nowhere
 from skillkeep.auditor.engines.instructions import commands_below
+from skillkeep.auditor.engines.intent.topic import Topic
 from skillkeep.auditor.engines.interface import Context, Emitter, Engine, Segment, SourceFile, SourceTree
 from skillkeep.auditor.engines.network import host_of
+from skillkeep.auditor.engines.passed_on import EVENT, is_account, passed_on
 from skillkeep.auditor.engines.remote_servers import (
     RemoteServer,
     added_servers,
@@ -28,7 +30,8 @@ from skillkeep.auditor.engines.remote_servers import (
 )
 from skillkeep.auditor.engines.server_entries import program_of, rule_of
 from skillkeep.auditor.engines.starters import Started, reader_of
-from skillkeep.auditor.interface import Location
+from skillkeep.auditor.frontmatter import parse_frontmatter
+from skillkeep.auditor.interface import Location, Severity
 
 __all__ = ["ENGINE", "AutorunEngine"]
 
@@ -53,7 +56,13 @@ class AutorunEngine(Engine):
         path = file.known_as.lower()
         for segment in file.of(Context.FENCED) if file.text is not None and file.whole else ():
             _shown(segment, emit)
+        if path.endswith(".md") and file.of(Context.METADATA) and "hooks:" in (file.text or ""):
+            fields = parse_frontmatter(file.text or "").fields
+            started = (("autorun-hook", "hook", command) for command in commands_below(fields.get("hooks")))
+            _heard(started, Segment(file.path, Context.CONFIG, file.text or "", anchor=file.place), emit)
         readers = [reader for reader in (_reader(path), reader_of(path)) if reader]
+        if not readers and path.endswith(".json") and file.text is not None and EVENT.search(file.text):
+            readers = [_hooks]  # settings that a page has the user copy
         if not readers or file.text is None or not file.whole:
             return
         try:
@@ -67,6 +76,7 @@ class AutorunEngine(Engine):
             emit.finding(rule, at, command or trigger, f"{trigger}: {command}" if command else trigger)
             emit.capability("autorun", trigger, at)
             emit.derive(command, Context.SHELL, at, trigger)
+        _heard(chain.from_iterable(reader(data) for reader in readers), whole, emit)
         for server in remote_servers(data):
             _remote(server, whole, emit)
         for variable in handed_keys(data):
@@ -74,7 +84,17 @@ class AutorunEngine(Engine):
             emit.finding("code-credential-env", _find(whole, variable), variable, message, subject=variable)
 
     def scan_tree(self, tree: SourceTree, emit: Emitter) -> None:
-        """Refuse servers elsewhere that no document names: what they answer is read by the agent as its own tools."""
+        """Refuse servers elsewhere that no document names: what they answer is read by the agent as its own tools.
+
+        Refuse hooks that pass on what they are told, but for an account at the host that the tool is named after.
+        """
+        heard: list[tuple[str, Location, str]] = emit.notes.get("heard", [])
+        fronts = [file.text or "" for file in tree.files if heard and file.path.lower().endswith("skill.md")]
+        names = Topic(" . ".join(parse_frontmatter(text).name.lower() for text in fronts))
+        for host, at, command in heard:
+            message = f"every event of the hook goes to {host}"
+            severity = Severity.WARN if is_account(command) and names.knows(f"https://{host}/") else None
+            emit.finding("autorun-hook-sends", at, command, message, severity=severity)
         servers: list[tuple[Recipient, str]] = emit.notes.get("servers", [])
         documents = Documents(tree.files) if servers else None
         for found, name in servers:
@@ -87,6 +107,9 @@ class AutorunEngine(Engine):
 
 def _shown(segment: Segment, emit: Emitter) -> None:
     """Refuse what a page has the user's configuration send a shared key to: a block is copied as it is."""
+    if EVENT.search(segment.text) and segment.text.lstrip().startswith("{"):
+        with suppress(ValueError, RecursionError):
+            _heard(_hooks(_json(segment.text)), segment, emit)
     servers = list(added_servers(segment.text))
     if "mcp" in segment.text and segment.text.lstrip().startswith("{"):
         with suppress(ValueError, RecursionError):
@@ -95,6 +118,13 @@ def _shown(segment: Segment, emit: Emitter) -> None:
         for name in server.strange() if server.host else ():
             message = f"{name} goes to {server.host} with every request of the agent's"
             emit.finding("code-credential-sent", _find(segment, name), server.url, message)
+
+
+def _heard(started: Started, segment: Segment, emit: Emitter) -> None:
+    """Note the hooks that send what they are told; the tree tells whose host that is."""
+    for rule, _trigger, command in started:
+        if rule == "autorun-hook" and (host := passed_on(command)):
+            emit.notes.setdefault("heard", []).append((host, _find(segment, command), command))
 
 
 def _remote(server: RemoteServer, whole: Segment, emit: Emitter) -> None:

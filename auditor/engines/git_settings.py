@@ -11,12 +11,12 @@ from itertools import islice
 from typing import ClassVar, Final
 
 from skillkeep.auditor.engines.interface import Context, Emitter, Engine, Segment, SourceFile
-from skillkeep.auditor.engines.network import is_near
+from skillkeep.auditor.engines.network import host_of, is_near
 from skillkeep.auditor.engines.tables import table
 from skillkeep.auditor.interface import Severity
 from skillkeep.auditor.lazily import lazily
 
-__all__ = ["ENGINE", "GitSettingsEngine", "hands_on", "redirected"]
+__all__ = ["ENGINE", "GitSettingsEngine", "copied_to", "hands_on", "redirected"]
 
 _ANY: Final = lazily(
     r"\[[ \t]*(?:url|credential|core|alias|diff|difftool|merge|mergetool|filter|gpg|pager|sequence)[\s\]\".]",
@@ -61,6 +61,16 @@ def redirected(base: str, instead_of: str) -> str:
     forge = next((each for each in _FORGES if _is_below(meant["host"].lower(), each)), "")
     mirrors = (forge, *table("acts")["mirrors"])
     return host if forge and not any(_is_below(host, each) for each in mirrors) else ""
+
+
+def copied_to(address: str) -> str:
+    """The host that a push goes to as well; an empty text for a forge, a near one and a placeholder."""
+    to = _HOST.match(address)
+    if to is None or is_near(host := to["host"].lower()) or host_of(host).shown:
+        return ""
+    known = (*_FORGES, *table("acts")["mirrors"])
+    placeholder = re.search(table("acts")["placeholder_recipient"], host)
+    return "" if placeholder or any(_is_below(host, each) for each in known) else host
 
 
 def hands_on(helper: str) -> bool:

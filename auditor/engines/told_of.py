@@ -50,6 +50,14 @@ _HOSTILE: Final = lazily(  # "malicious skills containing instructions to overri
     r"(?i)\b(?:malicious|hostile|poisoned|compromised)[ \t]+(?:skills?|pages?|packages?|tools?|plugins?|documents?)"
     r"[ \t]+(?:containing|with|that[ \t]+contain)[ \t]+(?:hidden[ \t]+)?instructions[ \t]+to[ \t]+[^.!?:;|\n]{0,120}\Z"
 )
+_SAYING: Final = lazily(  # 'Messages such as "your wallet is at risk, enter your recovery phrase" are theft'
+    r"(?i)\b(?:messages?|texts?|sentences?|prompts?|requests?|pages?|e-?mails?|pop-?ups?|phrases?|calls?)\s+"
+    r"(?:such\s+as|like|that\s+says?|saying)\s+[\"“][^\"“”]{0,160}\Z"
+)
+_CALLED_A_CRIME: Final = lazily(
+    r"(?i)[^\"“”]{0,80}[\"”]\s+(?:is|are)\s+(?:always\s+)?(?:an?\s+)?"
+    r"(?:theft|scams?|phishing|frauds?|attacks?|lies?|red\s+flags?|malicious|traps?)(?:,\s+without\s+exception)?(?:\.|\s*\Z)"
+)
 _EXFILTRATE: Final = lazily(r"(?i)\s*exfiltrate\b")
 _ADDRESS: Final = lazily(r"(?:https?://|[\w-]@)\w")
 _ONLY_TO: Final = lazily(  # "Only send API key to `https://notes.example`"
@@ -130,6 +138,8 @@ def is_told_of(text: str, start: int, matched: str) -> bool:
     if (_DANGER.search(before) or _HOSTILE.search(before)) and _ADDRESS.search(_line(text, begin)) is None:
         return True
     if _is_in_ban(text, begin):
+        return True
+    if _SAYING.search(before) and _CALLED_A_CRIME.match(text, begin + len(matched.strip())):
         return True
     if is_told_call(text, begin, matched.strip()):
         return True

@@ -148,7 +148,8 @@ _ABLE: Final = lazily(
     r"|used to|wants? to|like to|wish\w* to"
     r"|need help|help (?:\w+ ){0,2}(?:to )?|possible to|lets|offers? to"
     r"|enables? (?:\w+ ){0,3}to|attempt\w*(?: to)?|tr(?:y"
-    r"|ies|ying) to|intends? to|about to|plan\w* to|ways? to|supports?|used for|designed to|asks? to|asked to"
+    r"|ies|ying) to|intends? to|about to|plan\w* to|ways? to"
+    r"|supports?(?! (?:tickets?|requests?|cases?|calls?|desk|costs?))|used for|designed to|asks? to|asked to"
     r"|requests? to|whether to|when to|where to|what to|permission to|failed to|fails to|needs? to be)"
     r"[ ,]+(?:\w+[ ,]+){0,2}$"
 )

@@ -24,6 +24,8 @@ MODES: Final = "modes:"
 """The lead of rows that say what a mode or a value of a setting does."""
 SPECIMEN: Final = "specimen:"
 """The lead of what a table of attacks quotes."""
+QUOTATION: Final = "quotation:"
+"""The lead of a block that a page quotes whole as an attack, and has reported."""
 
 _START: Final = re.compile(
     r"[ \t]*(?:[-*+•‣◦↓↑→][ \t]+|\(?\d{1,3}[.)][ \t]+|[a-zA-Z][.)][ \t]+|#{1,6}[ \t]|\||>|<!--|<[a-z]|-->"
@@ -65,6 +67,20 @@ _MODES: Final = re.compile(  # the head of a table
 _NAME: Final = re.compile(r"[ \t*]*`[\w.=-]+`[ \t*]*")
 _QUOTED: Final = re.compile(r"[ \t*]*[\"“][^\"“”]+[\"”][ \t*]*")
 _NEVER: Final = re.compile(r"(?:[-*+] |\d{1,2}[.)] )(?:never|do not|don't|you must not|must not)(?: do)?:")
+_QUOTATION: Final = re.compile(r"[ \t]*>[> \t]*[\"“][^\"“”]{4,400}[\"”][ \t]*\n?")
+_QUOTES: Final = re.compile(  # "Some pages address the reviewer. A typical line, quoted here as an example:"
+    r"(?=.*\b(?:quoted|examples?|typical|samples?)\b)"
+    r"(?=.*\b(?:attacks?|injections?|suspicious|malicious|hostile"
+    r"|(?:address|talks? to|speaks? to) (?:the|you|its))\b).*:"
+)
+_REPORTED: Final = re.compile(  # "Treat such a line as a finding in itself."
+    r"(?:treat|regard|count|flag|report) (?:such an?|that|the|any such|every such)"
+    r" (?:line|text|sentence|quotation|page|comment)"
+    r" as an? (?:finding|attack|injection|red flag|threat)(?: in itself| of its own)?\.(?P<more> .*)?"
+)
+_YET: Final = re.compile(
+    r"\b(?:here|except|unless|but|only|however|this|holds?|appl(?:y|ies)|still|valid|binding|obey|follow|accept|true|right)\b"
+)
 _FAR: Final = 20
 _LONGEST: Final = 1_200
 _OVERLAP: Final = 300
@@ -97,8 +113,18 @@ class Blocks:
 
     def __getitem__(self, number: int) -> Block:
         start, end = self._places[number]
+        if number > 0 and self._text.startswith(">", start) and self._is_reported(number):
+            return Block(start, end, QUOTATION)
         item = number > 0 and _ITEM.match(self._text[start:end])
         return Block(start, end, (self._above(number) or self._after(number - 1)) if item else "")
+
+    def _is_reported(self, number: int) -> bool:
+        """True for a whole quotation that is called an attack before it, and is to be reported right after it."""
+        if number + 1 >= len(self._places) or not _QUOTATION.fullmatch(self._text[slice(*self._places[number])]):
+            return False
+        lead, after = (plain_text(self._text[slice(*self._places[at])][:_LONGEST]) for at in (number - 1, number + 1))
+        told = _REPORTED.fullmatch(after)
+        return bool(told and _QUOTES.fullmatch(lead) and not _YET.search(told["more"] or ""))
 
     def _above(self, number: int) -> str:
         """What the item says that a deeper one is below, when that is but "Never:"."""
@@ -154,7 +180,11 @@ def sentences(text: str, block: Block) -> Iterator[Sentence]:
     """The sentences of one block of `text`. Takes linear time; one longer than 1200 characters comes in pieces."""
     raw = text[block.start : block.end]
     cells = raw.split("|") if raw.lstrip().startswith("|") else [raw]
-    lead = block.lead or (FLAG if len(cells) > 1 and any(map(_FLAG.fullmatch, cells)) else "")
+    lead = (
+        EXCUSE
+        if block.lead == QUOTATION
+        else block.lead or (FLAG if len(cells) > 1 and any(map(_FLAG.fullmatch, cells)) else "")
+    )
     for number, cell in enumerate(cells):
         if block.lead == MODES:
             named = len(cells) > 1 and _NAME.fullmatch(cells[1])

@@ -8,7 +8,7 @@ from itertools import pairwise, takewhile
 from posixpath import normpath
 from typing import Any, Final
 
-from skillkeep.auditor.engines.git_settings import hands_on, redirected
+from skillkeep.auditor.engines.git_settings import copied_to, hands_on, redirected
 from skillkeep.auditor.engines.interface import HOOKS, Context
 from skillkeep.auditor.engines.shell.calls import program_name
 from skillkeep.auditor.engines.shell.evaluate import HOLE
@@ -27,6 +27,7 @@ _WIPED: Final = re.compile(
 _DEVICE: Final = re.compile(r"^/dev/(?:sd|nvme|hd|vd|xvd|mmcblk|disk|mapper/)")
 _SYSTEM_TARGETS: Final = ("/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty", "/dev/fd/")
 _INSTEAD: Final = re.compile(r"url\.(?P<base>.+)\.(?:push)?insteadof$", re.IGNORECASE)
+_PUSHED: Final = re.compile(r"remote\..+\.pushurl$", re.IGNORECASE)
 _HELPER: Final = re.compile(r"credential\.(?:.+\.)?helper$", re.IGNORECASE)
 _GIT_RUNS: Final = ("hookspath", "fsmonitor", "sshcommand", "core.editor", "core.pager", "credential.helper", "alias.")
 _NO_KEY: Final = re.compile(
@@ -183,6 +184,8 @@ class Changing:
             here = here and not any(word.startswith("--file") for word in lowered)
             subject = HOOKS if here and all("hookspath" in lowered[at] for at in on) else ""
             self._site.report("code-persistence", call.command, message, subject=subject, severity=severity)
+        elif "set-url" in lowered and "--push" in lowered and "--add" in lowered:
+            self._copies(call, call.arguments[-1])
         elif "config" in lowered:
             self._sets(call)
             for setting, value in zip(lowered, call.arguments[1:], strict=False):
@@ -195,8 +198,18 @@ class Changing:
             if (url := _INSTEAD.match(setting)) and (host := redirected(url["base"], value)):
                 message = f"what is meant for {value[:80]} goes to {host}"
                 self._site.report("config-git-redirect", call.command, message)
+            elif _PUSHED.match(setting):
+                self._copies(call, value)
             elif _HELPER.match(setting) and hands_on(value):
                 self._site.report("config-git-logins", call.command, f"git tells it logins: {value[:80]}")
+
+    def _copies(self, call: Call, address: str) -> None:
+        """A second place for what is pushed: one line for any repository gives a stranger all of them."""
+        if host := copied_to(address):
+            every = HOLE in address or "$" in address or not {"--global", "--system"}.isdisjoint(call.arguments)
+            message = f"what is pushed goes to {host} as well"
+            severity = None if every else Severity.WARN
+            self._site.report("config-git-redirect", call.command, message, severity=severity)
 
 
 def _leaves_most(arguments: Sequence[str]) -> bool:
