@@ -107,22 +107,32 @@ _CHANGED: Final = lazily(
 )
 _NOT_AFTER: Final = lazily(r"^[^。！？；]{0,30}(?:しない|ないで|なかった|禁止|避け|ません|하지 마|않)")
 _BUT: Final = (  # after these words another thing is told, and some are said of the user who is not asked
-    r"(?:sondern|mais|aber|sino|pero|mas|ma|но|а|und|et|y|e|и|puis|dann|luego|fragen|warnen|informieren|zögern?|demande\w*"
-    r"|pr[ée]ven\w+|h[ée]site\w*|informe\w*|pregunt\w+|pergunt\w+|avis\w+|dud\w+|avvis\w+|спрашив\w+|говор\w+|сообща\w+)"
+    r"(?:sondern|mais|aber|sino|pero|mas|ma|но|а|und|et|y|e|и|och|og|men|και|αλλά|ja|és|puis|dann|luego"
+    r"|fragen|warnen|informieren|zögern?|demande\w*"
+    r"|pr[ée]ven\w+|h[ée]site\w*|informe\w*|pregunt\w+|pergunt\w+|avis\w+|dud\w+|avvis\w+|спрашив\w+|говор\w+"
+    r"|сообща\w+)"
 )
 _ELSEWHERE_NOT: Final = lazily(  # up to three words before what is not done, in languages that put it there
     r"(?:^|[ (\"'-])(?:(?:не|нельзя|никогда|запрещено|nicht|niemals|keine[mnrs]?|jamais|não|nunca|jamás|non|nigdy|nie"
-    r"|aldrig|ikke|inte|nooit|niet|asla|jangan|đừng|không|لا)"
+    r"|aldrig|aldri|ikke|inte|nooit|niet|asla|jangan|đừng|không|لا|nesm\w+|nelze|μην?|δεν|älä|نباید)"
     r" (?!(?:nur|seulement|só|apenas|solo|sólo|только|hanya|chỉ)\b)"
-    rf"(?:(?!{_BUT}\b)[^ ,.;:!?]+ ){{0,3}}|(?:ohne|sans|sem|senza|без|bez|zonder) (?:zu )?)$"
+    rf"(?:(?!{_BUT}\b)[^ ,.;:!?]+ ){{0,3}}|(?:ohne|sans|sem|senza|без|bez|zonder|uden|uten|fără|χωρίς|ilman)"
+    r" (?:zu |să )?"
+    r"|(?:ו?אל|ו?לא|אין|ה?אסור|בלי|מבלי|ללא) (?:[^ ,.;:!?]+ (?:או )?)?[לת]?)$"
+    r"|(?:ห้าม|อย่า)(?:(?!ให้|แล้ว|และ|แต่|ถาม|บอก|แจ้ง)[^\s.,;:]){0,9}$|(?:ไม่|ไม่ได้|มิให้)$"
 )
+_ROMANIAN: Final = lazily("[ășțşţ]")  # "nu" is "now" to its neighbours
+_ROMANIAN_NOT: Final = lazily(r"(?:^|[ (\"'-])nu (?:(?!(?:și|şi|dar|ci)\b)[^ ,.;:!?]+ ){0,3}$")
 _ELSEWHERE_NOT_AFTER: Final = lazily(  # "envoyez jamais", "senden sie niemals", and no "but" that follows
-    r" ?(?:sie )?(?:jamais|pas|nicht|niemals|nie|keine[mnrs]?)\b(?! (?:nur|seulement)\b)"
+    r" ?(?:sie |det |den |dem )?(?:jamais|pas|nicht|niemals|nie|keine[mnrs]?|aldrig|aldri|inte|ikke"
+    r"|نکن\w*|نمی\w*|نشو\w*|نده\w*)\b(?! (?:nur|seulement|bara|kun)\b)"
     r"(?![^.;!?]*\b(?:sondern|mais|aber)\b)"
 )
 _NEGATION_INSIDE: Final = lazily(
-    r"\W?(?:n[e'’]|nicht|no|não|non|не|nie|nunca|nooit|jangan|đừng|không|keine\w*|و?لا)\b ?"
+    r"\W?(?:n[e'’]|nicht|no|não|non|не|nie|nunca|nooit|jangan|đừng|không|keine\w*|و?لا|aldri|aldrig|ikke|inte"
+    r"|μην?|δεν|älä|nu|אל|לא)\b ?|\W?(?:ห้าม|อย่า|ไม่)"
 )
+_NORDIC_NOT: Final = lazily(r" ?(?:det )?(?:aldrig|aldri|inte|ikke)\b")
 _NOT_YET: Final = lazily(r"\b(?:until|unless|not|no|never|only (?:if|after|once|when))\b[^.;!?]{0,80}$")
 _AGREED: Final = lazily(r"(?:approved|confirmed|authori[sz]ed) by\b")
 _STEPS_BELOW: Final = lazily(
@@ -183,7 +193,8 @@ _LEAD_NOT_ELSEWHERE: Final = lazily(
     r"(?:禁止|してはいけ|してはならない|しないこと|ng(?:例|事項|ワード)|避けるべき|やらないこと|不可|严禁|切勿"
     r"|不要|请勿|不得|금지|하지 ?마|하지 ?말|하지 ?않|prohibid[oa]s?|no hacer|nunca|evitar|interdi\w+|à éviter"
     r"|ne (?:pas|jamais)|jamais|verboten|niemals|vermeiden|запре[тщ]\w*|нельзя|никогда|proibid[oa]s?|não faz\w*"
-    r"|vietat\w+|non fare|da evitare|zabronion\w+|nie wolno|yasak|jangan|dilarang|không được|cấm)[^.!?。]*[:：]$"
+    r"|vietat\w+|non fare|da evitare|zabronion\w+|nie wolno|yasak|jangan|dilarang|không được|cấm|aldrig|förbjud\w+"
+    r"|zakázán\w+|nikdy|nesmíte|interzis\w*|niciodată|απαγορ\w+|ποτέ|ห้าม|ممنوع|هرگز|אסור|לעולם לא)[^.!?。]*[:：]$"
     r"|(?<!避免)(?:陷阱|误区|反模式|常见错误)(?:有|包括|如下|是)?[:：]$"
 )
 _NOT_INSIDE: Final = lazily(r"ない|せず|[不勿别別莫]|마|않|\b(?:ne|nicht|no|não|non|не|nie|jangan|không)\b")
@@ -219,7 +230,7 @@ def is_told(text: str, place: tuple[int, int], lead: str = "") -> bool:
         return False
     if _NEGATED.search(clause.rpartition(", ")[2]) and not _AFFIRMED.search(clause):
         return False
-    if _OPTION.search(text[max(0, start - _REACH) : start]) or _CHANGED.search(text):
+    if _OPTION.search(text[max(0, start - _REACH) : start]) or _CHANGED.search(text) or _NORDIC_NOT.match(text, end):
         return False
     if _NEVER.search(clause.rpartition(", ")[2]) or _ONLY.search(clause) or _PURPOSE.match(text[:start]):
         return False
@@ -270,7 +281,9 @@ def _is_told_elsewhere(text: str, start: int, end: int) -> bool:
     """False where another language says after a short word that it is not done, or Chinese that it is no order."""
     if end - start < _SHORT and _NOT_AFTER.search(text[end : end + 40]):
         return False
-    negated = _ELSEWHERE_NOT.search(text, max(0, start - _REACH), start) or _ELSEWHERE_NOT_AFTER.match(text, end)
+    since = max(0, start - _REACH)
+    negated = _ELSEWHERE_NOT.search(text, since, start) or _ELSEWHERE_NOT_AFTER.match(text, end)
+    negated = negated or (_ROMANIAN_NOT.search(text, since, start) and _ROMANIAN.search(text))
     if negated and not _NEGATION_INSIDE.match(text, start):  # "ne mentionne pas" is the order itself
         return False
     return not is_han(text, start) or is_told_in_chinese(text, start, end)
