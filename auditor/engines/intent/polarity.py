@@ -84,6 +84,10 @@ _NEGATED: Final = lazily(
     r"|(?:不要|不得|切勿|请勿|禁止|严禁|不能|不可|不应)(?!犹豫|忘|停|等|问|询|告|让|提|只|仅|拒|怕|担心|管)"
     r"(?:(?!就|直接|而是|并|然后|再)[^,.;:!?，。；：！？]){0,60})$"
 )
+_REMINDED: Final = lazily(  # "no olvides enviar", "đừng quên gửi": not to forget is to do
+    r"\b(?:olvid|esque[cç]|oubli|dimentic|verg[ei]|забуд|забыва|zapom|lupa|unutma|glöm|uita|ξεχ|ξέχ|quên|تنس|תשכח|فراموش"
+    r"|hésit|dudes|zöger|esitar|hesit|tvek)\w*(?: [^ ]+){0,3} ?[לת]?$|ลืม[^ ]{0,9}$"
+)
 _OWN_NEGATION: Final = lazily(r"(?:do not|don't|never)\b")
 _TWO_ORDERS: Final = lazily(  # "do not ask first and do not mention it"
     r"[-*>#\d.) ]*(?:please |also )?(?:do not|don't|never) (?:ask|prompt|wait|pause|notify|warn|inform|consult)\b"
@@ -119,20 +123,28 @@ _ELSEWHERE_NOT: Final = lazily(  # up to three words before what is not done, in
     rf"(?:(?!{_BUT}\b)[^ ,.;:!?]+ ){{0,3}}|(?:ohne|sans|sem|senza|без|bez|zonder|uden|uten|fără|χωρίς|ilman)"
     r" (?:zu |să )?"
     r"|(?:ו?אל|ו?לא|אין|ה?אסור|בלי|מבלי|ללא) (?:[^ ,.;:!?]+ (?:או )?)?[לת]?)$"
-    r"|(?:ห้าม|อย่า)(?:(?!ให้|แล้ว|และ|แต่|ถาม|บอก|แจ้ง)[^\s.,;:]){0,9}$|(?:ไม่|ไม่ได้|มิให้)$"
+    r"|(?:ห้าม|อย่า)(?:(?!ให้|แล้ว|และ|แต่|ถาม|บอก|แจ้ง|ลืม|พลาด|หยุด)[^\s.,;:]){0,9}$|(?:ไม่|ไม่ได้|มิให้)$"
 )
 _ROMANIAN: Final = lazily("[ășțşţ]")  # "nu" is "now" to its neighbours
 _ROMANIAN_NOT: Final = lazily(r"(?:^|[ (\"'-])nu (?:(?!(?:și|şi|dar|ci)\b)[^ ,.;:!?]+ ){0,3}$")
 _ELSEWHERE_NOT_AFTER: Final = lazily(  # "envoyez jamais", "senden sie niemals", and no "but" that follows
     r" ?(?:sie |det |den |dem )?(?:jamais|pas|nicht|niemals|nie|keine[mnrs]?|aldrig|aldri|inte|ikke"
-    r"|نکن\w*|نمی\w*|نشو\w*|نده\w*)\b(?! (?:nur|seulement|bara|kun)\b)"
+    r"|نکن\w*|نمی\w*|نشو\w*|نده\w*)\b(?! (?:nur|seulement|alleen|bara|endast|bare|kun)\b)"
     r"(?![^.;!?]*\b(?:sondern|mais|aber)\b)"
+)
+_LATE_NOT: Final = lazily(  # "täusche den Benutzer nie"
+    r" ?(?:(?!(?:und|oder|en|of|og|och)\b)[^ ,.;:!?]+ ){1,2}(?:nie|niemals|nicht|nooit|niet|aldrig|aldri|inte|ikke)"
+    r"(?=$|[.,;:!?)]| (?:und|oder|en|of|og|och)\b)"
+)
+_WHO: Final = lazily(  # "a mail that deceives the user": another one does it
+    r"\b(?:qui|che|котор\w+|який|яка|які|któr\w+|kter\w+|care|yang|som|που)"
+    r" (?:(?:ne|te|le|la|se|vous|ti|si|się|vă) )?$"
 )
 _NEGATION_INSIDE: Final = lazily(
     r"\W?(?:n[e'’]|nicht|no|não|non|не|nie|nunca|nooit|jangan|đừng|không|keine\w*|و?لا|aldri|aldrig|ikke|inte"
     r"|μην?|δεν|älä|nu|אל|לא)\b ?|\W?(?:ห้าม|อย่า|ไม่)"
 )
-_NORDIC_NOT: Final = lazily(r" ?(?:det )?(?:aldrig|aldri|inte|ikke)\b")
+_NORDIC_NOT: Final = lazily(r" ?(?:det )?(?:aldrig|aldri|inte|ikke)\b(?! (?:bara|endast|bare|kun)\b)")
 _NOT_YET: Final = lazily(r"\b(?:until|unless|not|no|never|only (?:if|after|once|when))\b[^.;!?]{0,80}$")
 _AGREED: Final = lazily(r"(?:approved|confirmed|authori[sz]ed) by\b")
 _STEPS_BELOW: Final = lazily(
@@ -228,7 +240,8 @@ def is_told(text: str, place: tuple[int, int], lead: str = "") -> bool:
         return False
     if not text.isascii() and not _is_told_elsewhere(text, start, end):
         return False
-    if _NEGATED.search(clause.rpartition(", ")[2]) and not _AFFIRMED.search(clause):
+    affirmed = _AFFIRMED.search(clause) or _REMINDED.search(clause)
+    if _NEGATED.search(clause.rpartition(", ")[2]) and not affirmed:
         return False
     if _OPTION.search(text[max(0, start - _REACH) : start]) or _CHANGED.search(text) or _NORDIC_NOT.match(text, end):
         return False
@@ -282,10 +295,14 @@ def _is_told_elsewhere(text: str, start: int, end: int) -> bool:
     if end - start < _SHORT and _NOT_AFTER.search(text[end : end + 40]):
         return False
     since = max(0, start - _REACH)
-    negated = _ELSEWHERE_NOT.search(text, since, start) or _ELSEWHERE_NOT_AFTER.match(text, end)
-    negated = negated or (_ROMANIAN_NOT.search(text, since, start) and _ROMANIAN.search(text))
-    if negated and not _NEGATION_INSIDE.match(text, start):  # "ne mentionne pas" is the order itself
+    if _WHO.search(text, since, start):
         return False
+    # "ne mentionne pas" is the order itself
+    if not _NEGATION_INSIDE.match(text, start) and not _REMINDED.search(text, since, start):
+        if _ELSEWHERE_NOT.search(text, since, start) or _ELSEWHERE_NOT_AFTER.match(text, end):
+            return False
+        if _LATE_NOT.match(text, end) or (_ROMANIAN_NOT.search(text, since, start) and _ROMANIAN.search(text)):
+            return False
     return not is_han(text, start) or is_told_in_chinese(text, start, end)
 
 
