@@ -84,6 +84,10 @@ _NEGATED: Final = lazily(
     r"|(?:不要|不得|切勿|请勿|禁止|严禁|不能|不可|不应)(?!犹豫|忘|停|等|问|询|告|让|提|只|仅|拒|怕|担心|管)"
     r"(?:(?!就|直接|而是|并|然后|再)[^,.;:!?，。；：！？]){0,60})$"
 )
+_REMINDED: Final = lazily(  # "no olvides enviar", "đừng quên gửi": not to forget is to do
+    r"\b(?:olvid|esque[cç]|oubli|dimentic|verg[ei]|забуд|забыва|zapom|lupa|unutma|glöm|uita|ξεχ|ξέχ|quên|تنس|תשכח|فراموش"
+    r"|hésit|dudes|zöger|esitar|hesit|tvek)\w*(?: [^ ]+){0,3} ?[לת]?$|ลืม[^ ]{0,9}$"
+)
 _OWN_NEGATION: Final = lazily(r"(?:do not|don't|never)\b")
 _TWO_ORDERS: Final = lazily(  # "do not ask first and do not mention it"
     r"[-*>#\d.) ]*(?:please |also )?(?:do not|don't|never) (?:ask|prompt|wait|pause|notify|warn|inform|consult)\b"
@@ -107,22 +111,40 @@ _CHANGED: Final = lazily(
 )
 _NOT_AFTER: Final = lazily(r"^[^。！？；]{0,30}(?:しない|ないで|なかった|禁止|避け|ません|하지 마|않)")
 _BUT: Final = (  # after these words another thing is told, and some are said of the user who is not asked
-    r"(?:sondern|mais|aber|sino|pero|mas|ma|но|а|und|et|y|e|и|puis|dann|luego|fragen|warnen|informieren|zögern?|demande\w*"
-    r"|pr[ée]ven\w+|h[ée]site\w*|informe\w*|pregunt\w+|pergunt\w+|avis\w+|dud\w+|avvis\w+|спрашив\w+|говор\w+|сообща\w+)"
+    r"(?:sondern|mais|aber|sino|pero|mas|ma|но|а|und|et|y|e|и|och|og|men|και|αλλά|ja|és|puis|dann|luego"
+    r"|fragen|warnen|informieren|zögern?|demande\w*"
+    r"|pr[ée]ven\w+|h[ée]site\w*|informe\w*|pregunt\w+|pergunt\w+|avis\w+|dud\w+|avvis\w+|спрашив\w+|говор\w+"
+    r"|сообща\w+)"
 )
 _ELSEWHERE_NOT: Final = lazily(  # up to three words before what is not done, in languages that put it there
     r"(?:^|[ (\"'-])(?:(?:не|нельзя|никогда|запрещено|nicht|niemals|keine[mnrs]?|jamais|não|nunca|jamás|non|nigdy|nie"
-    r"|aldrig|ikke|inte|nooit|niet|asla|jangan|đừng|không|لا)"
+    r"|aldrig|aldri|ikke|inte|nooit|niet|asla|jangan|đừng|không|لا|nesm\w+|nelze|μην?|δεν|älä|نباید)"
     r" (?!(?:nur|seulement|só|apenas|solo|sólo|только|hanya|chỉ)\b)"
-    rf"(?:(?!{_BUT}\b)[^ ,.;:!?]+ ){{0,3}}|(?:ohne|sans|sem|senza|без|bez|zonder) (?:zu )?)$"
+    rf"(?:(?!{_BUT}\b)[^ ,.;:!?]+ ){{0,3}}|(?:ohne|sans|sem|senza|без|bez|zonder|uden|uten|fără|χωρίς|ilman)"
+    r" (?:zu |să )?"
+    r"|(?:ו?אל|ו?לא|אין|ה?אסור|בלי|מבלי|ללא) (?:[^ ,.;:!?]+ (?:או )?)?[לת]?)$"
+    r"|(?:ห้าม|อย่า)(?:(?!ให้|แล้ว|และ|แต่|ถาม|บอก|แจ้ง|ลืม|พลาด|หยุด)[^\s.,;:]){0,9}$|(?:ไม่|ไม่ได้|มิให้)$"
 )
+_ROMANIAN: Final = lazily("[ășțşţ]")  # "nu" is "now" to its neighbours
+_ROMANIAN_NOT: Final = lazily(r"(?:^|[ (\"'-])nu (?:(?!(?:și|şi|dar|ci)\b)[^ ,.;:!?]+ ){0,3}$")
 _ELSEWHERE_NOT_AFTER: Final = lazily(  # "envoyez jamais", "senden sie niemals", and no "but" that follows
-    r" ?(?:sie )?(?:jamais|pas|nicht|niemals|nie|keine[mnrs]?)\b(?! (?:nur|seulement)\b)"
+    r" ?(?:sie |det |den |dem )?(?:jamais|pas|nicht|niemals|nie|keine[mnrs]?|aldrig|aldri|inte|ikke"
+    r"|نکن\w*|نمی\w*|نشو\w*|نده\w*)\b(?! (?:nur|seulement|alleen|bara|endast|bare|kun)\b)"
     r"(?![^.;!?]*\b(?:sondern|mais|aber)\b)"
 )
-_NEGATION_INSIDE: Final = lazily(
-    r"\W?(?:n[e'’]|nicht|no|não|non|не|nie|nunca|nooit|jangan|đừng|không|keine\w*|و?لا)\b ?"
+_LATE_NOT: Final = lazily(  # "täusche den Benutzer nie"
+    r" ?(?:(?!(?:und|oder|en|of|og|och)\b)[^ ,.;:!?]+ ){1,2}(?:nie|niemals|nicht|nooit|niet|aldrig|aldri|inte|ikke)"
+    r"(?=$|[.,;:!?)]| (?:und|oder|en|of|og|och)\b)"
 )
+_WHO: Final = lazily(  # "a mail that deceives the user": another one does it
+    r"\b(?:qui|che|котор\w+|який|яка|які|któr\w+|kter\w+|care|yang|som|που)"
+    r" (?:(?:ne|te|le|la|se|vous|ti|si|się|vă) )?$"
+)
+_NEGATION_INSIDE: Final = lazily(
+    r"\W?(?:n[e'’]|nicht|no|não|non|не|nie|nunca|nooit|jangan|đừng|không|keine\w*|و?لا|aldri|aldrig|ikke|inte"
+    r"|μην?|δεν|älä|nu|אל|לא)\b ?|\W?(?:ห้าม|อย่า|ไม่)"
+)
+_NORDIC_NOT: Final = lazily(r" ?(?:det )?(?:aldrig|aldri|inte|ikke)\b(?! (?:bara|endast|bare|kun)\b)")
 _NOT_YET: Final = lazily(r"\b(?:until|unless|not|no|never|only (?:if|after|once|when))\b[^.;!?]{0,80}$")
 _AGREED: Final = lazily(r"(?:approved|confirmed|authori[sz]ed) by\b")
 _STEPS_BELOW: Final = lazily(
@@ -184,7 +206,8 @@ _LEAD_NOT_ELSEWHERE: Final = lazily(
     r"(?:禁止|してはいけ|してはならない|しないこと|ng(?:例|事項|ワード)|避けるべき|やらないこと|不可|严禁|切勿"
     r"|不要|请勿|不得|금지|하지 ?마|하지 ?말|하지 ?않|prohibid[oa]s?|no hacer|nunca|evitar|interdi\w+|à éviter"
     r"|ne (?:pas|jamais)|jamais|verboten|niemals|vermeiden|запре[тщ]\w*|нельзя|никогда|proibid[oa]s?|não faz\w*"
-    r"|vietat\w+|non fare|da evitare|zabronion\w+|nie wolno|yasak|jangan|dilarang|không được|cấm)[^.!?。]*[:：]$"
+    r"|vietat\w+|non fare|da evitare|zabronion\w+|nie wolno|yasak|jangan|dilarang|không được|cấm|aldrig|förbjud\w+"
+    r"|zakázán\w+|nikdy|nesmíte|interzis\w*|niciodată|απαγορ\w+|ποτέ|ห้าม|ممنوع|هرگز|אסור|לעולם לא)[^.!?。]*[:：]$"
     r"|(?<!避免)(?:陷阱|误区|反模式|常见错误)(?:有|包括|如下|是)?[:：]$"
 )
 _NOT_INSIDE: Final = lazily(r"ない|せず|[不勿别別莫]|마|않|\b(?:ne|nicht|no|não|non|не|nie|jangan|không)\b")
@@ -218,9 +241,10 @@ def is_told(text: str, place: tuple[int, int], lead: str = "") -> bool:
         return False
     if not text.isascii() and not _is_told_elsewhere(text, start, end):
         return False
-    if _NEGATED.search(clause.rpartition(", ")[2]) and not _AFFIRMED.search(clause):
+    affirmed = _AFFIRMED.search(clause) or _REMINDED.search(clause)
+    if _NEGATED.search(clause.rpartition(", ")[2]) and not affirmed:
         return False
-    if _OPTION.search(text[max(0, start - _REACH) : start]) or _CHANGED.search(text):
+    if _OPTION.search(text[max(0, start - _REACH) : start]) or _CHANGED.search(text) or _NORDIC_NOT.match(text, end):
         return False
     if _NEVER.search(clause.rpartition(", ")[2]) or _ONLY.search(clause) or _PURPOSE.match(text[:start]):
         return False
@@ -271,9 +295,15 @@ def _is_told_elsewhere(text: str, start: int, end: int) -> bool:
     """False where another language says after a short word that it is not done, or Chinese that it is no order."""
     if end - start < _SHORT and _NOT_AFTER.search(text[end : end + 40]):
         return False
-    negated = _ELSEWHERE_NOT.search(text, max(0, start - _REACH), start) or _ELSEWHERE_NOT_AFTER.match(text, end)
-    if negated and not _NEGATION_INSIDE.match(text, start):  # "ne mentionne pas" is the order itself
+    since = max(0, start - _REACH)
+    if _WHO.search(text, since, start):
         return False
+    # "ne mentionne pas" is the order itself
+    if not _NEGATION_INSIDE.match(text, start) and not _REMINDED.search(text, since, start):
+        if _ELSEWHERE_NOT.search(text, since, start) or _ELSEWHERE_NOT_AFTER.match(text, end):
+            return False
+        if _LATE_NOT.match(text, end) or (_ROMANIAN_NOT.search(text, since, start) and _ROMANIAN.search(text)):
+            return False
     return not is_han(text, start) or is_told_in_chinese(text, start, end)
 
 

@@ -47,7 +47,9 @@ _FORBIDS_ELSEWHERE: Final = re.compile(
     r"[#\W\d_]*(?:禁止(?:事項|行為|事项)?|(?:やっては|しては)いけない(?:こと)?|しないこと|ng(?:例|事項)|禁忌"
     r"|금지(?: ?사항)?|prohibid[oa]s?|prohibiciones|nunca|lo que no (?:debes|hay que) hacer|interdi\w+"
     r"|à ne (?:pas|jamais) faire|jamais|verboten|verbote|niemals|запре\w+|нельзя|никогда|proibid[oa]s?|proibições"
-    r"|o que não fazer|vietat\w+|da non fare|yasak\w*|dilarang|jangan|cấm|không được(?: làm)?)[:：\W]*"
+    r"|o que não fazer|vietat\w+|da non fare|yasak\w*|dilarang|jangan|cấm|không được(?: làm)?"
+    r"|gör aldrig|aldrig|förbjudet|zakázáno|nikdy|interzis|niciodată|απαγορεύεται|ποτέ|ห้าม|هرگز|ممنوع|אסור"
+    r"|לעולם לא)[:：\W]*"
 )
 _FORBIDS: Final = re.compile(
     r"#+ (?:\W+ )?(?:(?:(?:you )?(?:must|should|do|shall) not|don't|never|avoid)"
