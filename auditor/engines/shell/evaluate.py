@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -282,6 +283,8 @@ class Scope:
         if command.heredoc is not None:
             text = self.text(command.heredoc) + "\n"
             return self._through(command, Known(text)) if HOLE not in text else None
+        if words[0] == "dirname" and len(words) == 2:
+            return Known(posixpath.dirname(words[1].rstrip("/")) or ".")
         text_or_none = echoed(words)
         hidden = text_or_none is not None and any(map(_ESCAPED.search, words))
         return Known(text_or_none, hidden) if text_or_none is not None else None

@@ -19,6 +19,7 @@ __all__ = ["FED_PUBLIC_KEY", "Call", "ShellSite"]
 FED_PUBLIC_KEY = "ssh, given the user's public key"  # how a text was reached that reads such a key from its input
 
 _LONGEST_EXCERPT = 300
+_FOLDER_OF = re.compile(r"\$\(dirname[ \t]{1,4}([^\s()]{1,200})/[^\s()/]{1,80}\)")
 _LONGEST_NAME = 1000
 _VARIABLE = re.compile(r"\$(\w+)")
 _QUOTING = re.compile(r"[\"'{}]")
@@ -97,7 +98,8 @@ class ShellSite:
         if HOLE not in text:
             return text
         said = _QUOTING.sub("", self.segment.text[word.start : word.end]) or text
-        return _VARIABLE.sub(lambda found: self.names.get(found[1], found[0]), said)[:_LONGEST_NAME]
+        said = _VARIABLE.sub(lambda found: self.names.get(found[1], found[0]), said)[:_LONGEST_NAME]
+        return _FOLDER_OF.sub(r"\1", said) if "dirname" in said else said
 
     def keep_name(self, variable: str, word: Word) -> None:
         """``tool="$folder/tool"``: what is called ``$tool`` later is called ``$folder/tool`` as well."""
