@@ -178,7 +178,8 @@ def _is_at_its_owners(name: str, host: str) -> bool:
 def _is_mixed(packages: list[Taken], host: str) -> bool:
     """True for a lock of which other packages come from elsewhere than `host`: no mirror of all of them."""
     others = (host_of(each.address.removeprefix("git+")).name for each in packages if "://" in each.address)
-    return any(_is_known(each.address) for each in packages) or any(other != host for other in others)
+    site = host.split(".")[-2:]  # a mirror may have more than one host
+    return any(_is_known(each.address) for each in packages) or any(other.split(".")[-2:] != site for other in others)
 
 
 def _swapped(tree: SourceTree, emit: Emitter) -> None:
