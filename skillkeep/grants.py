@@ -15,8 +15,16 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
-__all__ = ["RESERVED", "check_path", "grant_of_place", "holds_program", "holds_server", "is_grantable", "normal_grant"]
-__all__ += ["widest"]
+__all__ = [
+    "RESERVED",
+    "check_path",
+    "grant_of_place",
+    "holds_program",
+    "holds_server",
+    "is_grantable",
+    "normal_grant",
+    "widest",
+]
 
 RESERVED: Final = (
     "/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/nix", "/etc", "/dev", "/proc", "/run",

@@ -58,8 +58,8 @@ class AutorunEngine(Engine):
             _shown(segment, emit)
         if path.endswith(".md") and file.of(Context.METADATA) and "hooks:" in (file.text or ""):
             fields = parse_frontmatter(file.text or "").fields
-            started = (("autorun-hook", "hook", command) for command in commands_below(fields.get("hooks")))
-            _heard(started, Segment(file.path, Context.CONFIG, file.text or "", anchor=file.place), emit)
+            hooks = (("autorun-hook", "hook", command) for command in commands_below(fields.get("hooks")))
+            _heard(hooks, Segment(file.path, Context.CONFIG, file.text or "", anchor=file.place), emit)
         readers = [reader for reader in (_reader(path), reader_of(path)) if reader]
         if not readers and path.endswith(".json") and file.text is not None and EVENT.search(file.text):
             readers = [_hooks]  # settings that a page has the user copy
@@ -71,12 +71,13 @@ class AutorunEngine(Engine):
             emit.incomplete(file.path, f"the configuration cannot be parsed: {str(error)[:80]}")
             return
         whole = Segment(file.path, Context.CONFIG, file.text, anchor=file.place)
-        for rule, trigger, command in dict.fromkeys(chain.from_iterable(reader(data) for reader in readers)):
+        started = dict.fromkeys(chain.from_iterable(reader(data) for reader in readers))
+        for rule, trigger, command in started:
             at = _find(whole, command, trigger)
             emit.finding(rule, at, command or trigger, f"{trigger}: {command}" if command else trigger)
             emit.capability("autorun", trigger, at)
             emit.derive(command, Context.SHELL, at, trigger)
-        _heard(chain.from_iterable(reader(data) for reader in readers), whole, emit)
+        _heard(iter(started), whole, emit)
         for server in remote_servers(data):
             _remote(server, whole, emit)
         for variable in handed_keys(data):
@@ -88,13 +89,7 @@ class AutorunEngine(Engine):
 
         Refuse hooks that pass on what they are told, but for an account at the host that the tool is named after.
         """
-        heard: list[tuple[str, Location, str]] = emit.notes.get("heard", [])
-        fronts = [file.text or "" for file in tree.files if heard and file.path.lower().endswith("skill.md")]
-        names = Topic(" . ".join(parse_frontmatter(text).name.lower() for text in fronts))
-        for host, at, command in heard:
-            message = f"every event of the hook goes to {host}"
-            severity = Severity.WARN if is_account(command) and names.knows(f"https://{host}/") else None
-            emit.finding("autorun-hook-sends", at, command, message, severity=severity)
+        _passed_on(tree, emit)
         servers: list[tuple[Recipient, str]] = emit.notes.get("servers", [])
         documents = Documents(tree.files) if servers else None
         for found, name in servers:
@@ -118,6 +113,18 @@ def _shown(segment: Segment, emit: Emitter) -> None:
         for name in server.strange() if server.host else ():
             message = f"{name} goes to {server.host} with every request of the agent's"
             emit.finding("code-credential-sent", _find(segment, name), server.url, message)
+
+
+def _passed_on(tree: SourceTree, emit: Emitter) -> None:
+    heard: list[tuple[str, Location, str]] = emit.notes.get("heard", [])
+    if not heard:
+        return
+    fronts = [file.text or "" for file in tree.files if file.path.lower().endswith("skill.md")]
+    names = Topic(" . ".join(parse_frontmatter(text).name.lower() for text in fronts))
+    for host, at, command in heard:
+        message = f"every event of the hook goes to {host}"
+        severity = Severity.WARN if is_account(command) and names.knows(f"https://{host}/") else None
+        emit.finding("autorun-hook-sends", at, command, message, severity=severity)
 
 
 def _heard(started: Started, segment: Segment, emit: Emitter) -> None:

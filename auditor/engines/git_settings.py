@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import ClassVar, Final
 
+from skillkeep.auditor.engines.behaviour.recipients import is_placeholder
 from skillkeep.auditor.engines.interface import Context, Emitter, Engine, Segment, SourceFile
 from skillkeep.auditor.engines.network import host_of, is_near
 from skillkeep.auditor.engines.tables import table
@@ -69,8 +70,7 @@ def copied_to(address: str) -> str:
     if to is None or is_near(host := to["host"].lower()) or host_of(host).shown:
         return ""
     known = (*_FORGES, *table("acts")["mirrors"])
-    placeholder = re.search(table("acts")["placeholder_recipient"], host)
-    return "" if placeholder or any(_is_below(host, each) for each in known) else host
+    return "" if is_placeholder(host) or any(_is_below(host, each) for each in known) else host
 
 
 def hands_on(helper: str) -> bool:

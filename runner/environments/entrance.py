@@ -68,6 +68,11 @@ class EntranceShape:
     ahead: bool = False
     """It enters before its command is known, which comes as the second half of the tape."""
 
+    @property
+    def bounded(self) -> bool:
+        """Whether a control group counts its memory, which is else a limit of each process and a watch."""
+        return "data" not in self.limits
+
 
 def make_entrance(shape: EntranceShape) -> Program:
     """The tape for `shape`. Named cells: ``soft_<limit>``, ``hard_<limit>``, ``workdir``, ``program<n>``, ``argv``,
@@ -169,11 +174,11 @@ class EntranceBuilder:
         tape_switch(tape, "no_new_privs", on=True)
         if shape.landlock:
             # A domain of its own also keeps commands from each other's memory.
-            restrict_files(tape, shape.landlock, shape.binds, bounded="data" not in shape.limits)
+            restrict_files(tape, shape.landlock, shape.binds, bounded=shape.bounded)
         for name in shape.limits:
             tape_limit(tape, name)
         take_cores(tape, shape.cores)
-        payload_filter(bounded="data" not in shape.limits, pinned=bool(shape.cores)).onto(tape)
+        payload_filter(bounded=shape.bounded, pinned=bool(shape.cores)).onto(tape)
         # The caller measures this process before it lets it go; execve sets the flag anew in any case.
         tape_switch(tape, "dumpable", on=True)
         say(tape, Kind.READY)

@@ -110,6 +110,11 @@ class Shape:
     terminal: bool = False
     """The streams are a terminal's, which becomes the payload's own."""
 
+    @property
+    def bounded(self) -> bool:
+        """Whether a control group counts its memory, which is else a limit of each process and a watch."""
+        return "data" not in self.limits
+
 
 def make_program(shape: Shape) -> Program:
     """The tape for `shape`. Its named cells, to be patched for each run:
@@ -232,13 +237,12 @@ class _Builder:
         # The starter measures this process before it lets it go; execve sets the flag anew in any case.
         tape_switch(tape, "dumpable", on=True)
         if shape.landlock:
-            bounded = "data" not in shape.limits
-            restrict_files(tape, shape.landlock, shape.binds, shape.egress, bounded=bounded)
+            restrict_files(tape, shape.landlock, shape.binds, shape.egress, bounded=shape.bounded)
         for name in shape.limits:
             tape_limit(tape, name)
         take_cores(tape, shape.cores)
         ready, listener = _message_with_fd(tape, Kind.READY) if shape.notices else (None, None)
-        payload_filter(shape.egress, "data" not in shape.limits, shape.notices, bool(shape.cores)).onto(tape, listener)
+        payload_filter(shape.egress, shape.bounded, shape.notices, bool(shape.cores)).onto(tape, listener)
         if ready is None:
             say(tape, Kind.READY)
         else:  # nothing may fail from here on: it is measured now. The kernel closes the listener on execve

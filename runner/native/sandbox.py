@@ -244,7 +244,7 @@ class Sandbox:
         """It has laid down its rights; `listener` hears of calls that its filter refuses."""
         shape = self._prepared.shape
         if listener is not None:
-            plain = payload_filter(shape.egress, "data" not in shape.limits, pinned=bool(shape.cores))
+            plain = payload_filter(shape.egress, shape.bounded, pinned=bool(shape.cores))
             self.notices = Notices(listener, plain)
         if self.plan.explain:
             self.trace = Trace(self._payload, bool(self.plan.egress))

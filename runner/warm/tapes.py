@@ -112,9 +112,9 @@ def make_rights(shape: EntranceShape, workdir: str) -> Program:
     tape.call("workdir", "chdir", os.fsencode(workdir), why="enter the working folder")
     tape_switch(tape, "no_new_privs", on=True)
     if shape.landlock:
-        restrict_files(tape, shape.landlock, shape.binds, bounded="data" not in shape.limits)
+        restrict_files(tape, shape.landlock, shape.binds, bounded=shape.bounded)
     take_cores(tape, shape.cores)
-    payload_filter(bounded="data" not in shape.limits, pinned=bool(shape.cores)).onto(tape)
+    payload_filter(bounded=shape.bounded, pinned=bool(shape.cores)).onto(tape)
     tape_switch(tape, "dumpable", on=True)
     return _end(tape, failed)
 

@@ -129,7 +129,7 @@ class Module:
         """True when another module gets a secret, a download or a sender from here."""
         if self.program is None or not _worth(self.segment.text):
             return False
-        if any(self._whole()):
+        if self._whole:
             return True
         names = [*self.program.exports, *(name for name, _, _ in self.program.forwards)]
         if "*" in names:
@@ -248,15 +248,15 @@ class Module:
         for shown, path, member in self.program.forwards if self.program is not None else ():
             if shown == name and not path.startswith("file:"):
                 yield path, member
-        yield from ((path, name) for path in self._whole() if name != "*")
+        yield from ((path, name) for path in self._whole if name != "*")
 
-    def _whole(self) -> Iterable[str]:
+    @cached_property
+    def _whole(self) -> tuple[str, ...]:
         """Modules and packages that are handed on with every member: ``module.exports = require("fs")``."""
-        for shown, path, member in self.program.forwards if self.program is not None else ():
-            if (shown == "*" or not member) and not path.startswith("file:"):
-                yield path
-        for value in (*self.exported_values("*"), *self.exported_values("default")):
-            yield from (path for path in value.paths if path.partition(".")[0] in modules())
+        forwards = self.program.forwards if self.program is not None else ()
+        found = [path for name, path, member in forwards if (name == "*" or not member) and path[:5] != "file:"]
+        values = (*self.exported_values("*"), *self.exported_values("default"))
+        return (*found, *(path for value in values for path in value.paths if path.partition(".")[0] in modules()))
 
     def exported_values(self, name: str) -> list[Value]:
         """What each expression that is exported under `name` stands for."""

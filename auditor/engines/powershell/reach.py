@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from skillkeep.auditor.engines.installers import is_installer
 from skillkeep.auditor.engines.powershell.calls import Call
 from skillkeep.auditor.engines.powershell.site import Site
-from skillkeep.auditor.engines.tables import secrets, subject_of
+from skillkeep.auditor.engines.tables import Persistence, secrets, subject_of
 from skillkeep.auditor.engines.values import HOLE, NOTHING, Value
 from skillkeep.auditor.interface import Severity
 
@@ -51,6 +51,7 @@ _REGISTRY: Final = frozenset({"set-itemproperty", "new-itemproperty", "new-item"
 _SCHEDULING: Final = frozenset({"register-scheduledtask", "register-scheduledjob", "set-scheduledtask"})
 _PATH: Final = re.compile(r"[^\n\"'|;<>]{1,300}")
 _WMI: Final = re.compile(r"(?i)__eventfilter|commandlineeventconsumer|activescripteventconsumer")
+_PROFILE: Final = Persistence("PowerShell's start-up file", Severity.WARN, runs=True)
 _DEFENCES: Final = frozenset(
     {"set-mppreference", "add-mppreference", "uninstall-windowsfeature", "set-netfirewallprofile"}
 )
@@ -90,27 +91,26 @@ class Reach:
             return
         self._site.fill(file, node, labels)
         text = file.text.replace("\\", "/")
-        self.planted(text, shown, labels)
-        if (meaning := secrets().persistence(text)) is not None:
-            message = f"writes {meaning.what}: {text.replace(HOLE, '…')[:120]}"
-            self._site.report("code-persistence", shown, message, severity=meaning.severity)
-        elif self._site.source(shown).lower().lstrip("\"'(").startswith("$profile"):
-            message = "writes PowerShell's start-up file"
-            self._site.report("code-persistence", shown, message, severity=Severity.WARN)
+        if (meaning := self._meaning(text, shown)) is not None:
+            named = "" if meaning is _PROFILE else f": {text.replace(HOLE, '…')[:120]}"
+            self._site.report("code-persistence", shown, f"writes {meaning.what}{named}", severity=meaning.severity)
+            self._planted(meaning, shown, labels)
         if re.match(r"[a-z]:/|/|~", text, re.IGNORECASE):
             self._site.capability("write", text.replace(HOLE, "*")[:200], shown)
 
-    def planted(self, path: str, node: Node, labels: frozenset[str], address: str = "") -> None:
+    def _meaning(self, path: str, node: Node) -> Persistence | None:
+        """What a write to `path`, which `node` names, sets up to run later."""
+        found = secrets().persistence(path)
+        return _PROFILE if found is None and self._is_profile(node) else found
+
+    def _is_profile(self, node: Node) -> bool:
+        return self._site.source(node).lower().lstrip("\"'(").startswith("$profile")
+
+    def _planted(self, meaning: Persistence, node: Node, labels: frozenset[str], address: str = "") -> None:
         """What is fetched becomes a file that runs by itself: ``irm address >> $PROFILE``."""
-        if "download" not in labels:
-            return
-        meaning = secrets().persistence(path.replace("\\", "/"))
-        what = meaning.what if meaning is not None and meaning.runs else ""
-        if self._site.source(node).lower().lstrip("\"'(").startswith("$profile"):
-            what = "PowerShell's start-up file"
-        if what:
+        if "download" in labels and (meaning.runs or self._is_profile(node)):
             severity = Severity.WARN if address and is_installer(address) else None
-            message = f"a download{address and f' from {address[:120]}'} becomes {what}"
+            message = f"a download{address and f' from {address[:120]}'} becomes {meaning.what}"
             self._site.report("shell-download-execution", node, message, subject=address, severity=severity)
 
     def touched(self, value: Value, node: Node, by: str) -> frozenset[str]:
@@ -155,7 +155,8 @@ class Reach:
             file, place = call.argument(output, 1 if call.name == "start-bitstransfer" else 99)
             if place is not None:
                 self._site.fill(file, place, frozenset({"download"}), address.text)
-                self.planted(file.text, place, frozenset({"download"}), address.text)
+                if (meaning := self._meaning(file.text.replace("\\", "/"), place)) is not None:
+                    self._planted(meaning, place, frozenset({"download"}), address.text)
         return frozenset({"download"}) if program.get("download") else NOTHING
 
     @staticmethod

@@ -104,9 +104,10 @@ def _fed(site: Site, flow: Flow, call: ast.Call, scope: Scope, argument: ast.exp
 
 def _runs_file(site: Site, flow: Flow, elements: list[ast.expr], home: Scope) -> bool:
     """``["go", "run", file]``, ``["gcc", file, "-o", name]``: the file is run, or becomes a program."""
-    running = table("shell")["running_files"].keys() | table("shell")["compilers"].keys()
-    names = {text.rpartition("/")[2] for text in texts_of(site.fold(elements[0], home))}
-    return not names.isdisjoint(running) and any(is_written(flow, each, home) for each in elements[1:])
+    words = table("shell")
+    names = [text.rpartition("/")[2] for text in texts_of(site.fold(elements[0], home))]
+    running = any(name in words[kind] for name in names for kind in ("running_files", "compilers"))
+    return running and any(is_written(flow, each, home) for each in elements[1:])
 
 
 def _starts_decoded(site: Site, flow: Flow, argument: ast.expr | None, scope: Scope) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from fnmatch import fnmatchcase
 from typing import Any
 
@@ -14,7 +14,7 @@ from skillkeep.auditor.engines.shell.lookup import lookup
 from skillkeep.auditor.engines.shell.model import Command, Substitution, Variable, Word
 from skillkeep.auditor.engines.shell.site import Call
 
-__all__ = ["calls_of", "carried", "given_to", "program_name"]
+__all__ = ["begins_behind", "calls_of", "carried", "given_to", "program_name"]
 
 _COMPOUND = re.compile(r"[|;&<>$`(\"']")
 _DIRECTIVES = frozenset({"RUN", "CMD", "ENTRYPOINT", "SHELL"})
@@ -218,6 +218,11 @@ def _carried(call: Call, table: dict[str, Any]) -> Iterator[Call]:
             return
 
 
+def begins_behind(call: Call, words: Sequence[str] | None) -> int | None:
+    """Where the arguments behind the first of `words` begin; at the first argument without `words`, else None."""
+    return next((at + 1 for at, text in enumerate(call.arguments) if text in words), None) if words else 0
+
+
 def carried(call: Call, table: dict[str, Any]) -> Iterator[Word]:
     """The arguments of `call` that may be the path of a program of this machine that it starts.
 
@@ -226,8 +231,7 @@ def carried(call: Call, table: dict[str, Any]) -> Iterator[Word]:
     how: dict[str, Any] | None = table["carriers"].get(call.name)
     if how is None or "elsewhere" in how:
         return
-    words = how.get("behind")
-    begins = next((at + 1 for at, text in enumerate(call.arguments) if text in words), None) if words else 0
+    begins = begins_behind(call, how.get("behind"))
     left, doubtful, before = how.get("operands", 0), False, ""
     for text, word in zip(call.arguments[begins:], call.words[begins:], strict=False) if begins is not None else ():
         if not text.startswith(("-", "+")):

@@ -27,7 +27,8 @@ class Files:
     folders with the content of a downloaded archive, and its address, `hidden` those of a decoded one; `programs` are
     copies of interpreters under other names; `private` are the labels of files that hold what is the user's; `handed`
     are those of open descriptors; `unasked` are downloads of functions that nobody has called yet;
-    `cut` are files that hold a part of another one, which is no program by its name.
+    `cut` are files that hold no program of the script's, and what they hold in words: a part of another file, which is
+    no program by its name, or a text of which nothing is known.
     """
 
     urls: dict[str, str] = field(default_factory=dict)

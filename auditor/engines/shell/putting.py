@@ -41,7 +41,7 @@ def puts(site: ShellSite, command: Command, calls: Sequence[Call], feeding: Pipe
         return
     for name, appended in targets:
         if HOLE in text and not text.strip(BLANK) and not appended and not name.startswith(DEVICES):
-            site.files.cut[name.removeprefix("./")] = "what is made at run time"
+            site.files.cut[name.removeprefix("./")] = "a text that is made at run time"
         site.made.put(name, text, command, appended=appended)
 
 
@@ -52,7 +52,9 @@ def _cut(
     for call in calls:
         if call.name in _MOVING and len(call.operands) > 1 and call.words:
             for item in cut_from([call.name, *call.operands[:-1]], _MOVING):
-                site.files.cut[site.name(call.operands[-1], call.words[-1]).removeprefix("./")] = item
+                site.files.cut[site.name(call.operands[-1], call.words[-1]).removeprefix("./")] = (
+                    f"what was taken from {item}"
+                )
     named = [*targets, *(name for call in calls for name in _written_by(call, site))]
     if not named:
         return
@@ -60,7 +62,7 @@ def _cut(
     data = [item for each in commands for item in cut_from([site.scope.text(word) for word in each.words])]
     for name in named if data else ():
         if not name.startswith(DEVICES):
-            site.files.cut[name.removeprefix("./")] = data[0]
+            site.files.cut[name.removeprefix("./")] = f"what was taken from {data[0]}"
 
 
 def _written_by(call: Call, site: ShellSite) -> list[str]:

@@ -9,7 +9,7 @@ from typing import Any, Final
 from skillkeep.auditor.engines.installers import is_installer
 from skillkeep.auditor.engines.interface import Context
 from skillkeep.auditor.engines.network import host_of
-from skillkeep.auditor.engines.shell.calls import carried
+from skillkeep.auditor.engines.shell.calls import begins_behind, carried
 from skillkeep.auditor.engines.shell.evaluate import HOLE
 from skillkeep.auditor.engines.shell.model import Command, Word
 from skillkeep.auditor.engines.shell.site import Call, ShellSite
@@ -96,7 +96,7 @@ class Running:
         if files.labels or files.unpacked or files.hidden:
             self.run(call, name)
         if (key := files.same(name.removeprefix("./"), files.cut) if files.cut else None) is not None:
-            message = f"{name[:80]} holds what was taken from {files.cut[key][:80]}, and is run"
+            message = f"{name[:80]} holds {files.cut[key][:120]}, and is run"
             self._site.report("shell-dynamic-command", call.command, message)
 
     def given(self, call: Call, word: Word, option: str) -> None:
@@ -183,9 +183,8 @@ class Running:
 def _given_files(call: Call, table: dict[str, Any]) -> Iterator[Word]:
     """The files that a program runs which it is given: ``go run tool.go``."""
     how: dict[str, list[str]] | None = table["running_files"].get(call.name)
-    words = how.get("behind") if how is not None else None
-    begins = next((at + 1 for at, text in enumerate(call.arguments) if text in words), None) if words else 0
-    if how is None or begins is None:
+    begins = begins_behind(call, how.get("behind")) if how is not None else None
+    if begins is None:
         return
     for text, word in zip(call.arguments[begins:], call.words[begins:], strict=False):
         if not text.startswith(("-", "+")):

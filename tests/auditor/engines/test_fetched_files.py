@@ -50,6 +50,7 @@ def verdict(name: str, code: str, **files: str) -> Verdict:
         f"brew install {URL}.rb",
         f"streamlit run {URL}.py",
         f'h="$HOME/.local/share/kit/kit"\ncurl -s {URL}.tgz | tar -xz -C "$(dirname "$h")"\n"$h" --once',
+        f't="$1/kit"\ncurl -s {URL}.tgz | tar -xz -C "$(dirname "$t")"\n"$t" --once',
         'echo "$1" > job.sh\nbash job.sh',
         "cat > job.sh <<EOF\n$1\nEOF\nsh job.sh",
     ],
