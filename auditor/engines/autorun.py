@@ -6,7 +6,6 @@ Each command found is audited as the shell text it is.
 from __future__ import annotations
 
 import json
-import re
 import shlex
 import tomllib
 from collections.abc import Callable
@@ -14,6 +13,7 @@ from contextlib import suppress
 from itertools import chain
 from typing import Any
 
+from skillkeep.auditor.engines.agent_settings import has_servers, put_in, read_json, read_settings, shown_servers
 from skillkeep.auditor.engines.behaviour.documents import Documents
 from skillkeep.auditor.engines.behaviour.recipients import Recipient, is_placeholder, named_nowhere
 from skillkeep.auditor.engines.instructions import commands_below
@@ -21,15 +21,9 @@ from skillkeep.auditor.engines.intent.topic import Topic
 from skillkeep.auditor.engines.interface import Context, Emitter, Engine, Segment, SourceFile, SourceTree
 from skillkeep.auditor.engines.network import host_of
 from skillkeep.auditor.engines.passed_on import EVENT, is_account, passed_on
-from skillkeep.auditor.engines.remote_servers import (
-    RemoteServer,
-    added_servers,
-    handed_keys,
-    remote_servers,
-    servers_in,
-)
-from skillkeep.auditor.engines.server_entries import program_of, rule_of
-from skillkeep.auditor.engines.starters import Started, reader_of
+from skillkeep.auditor.engines.remote_servers import RemoteServer, added_servers, handed_keys, remote_servers
+from skillkeep.auditor.engines.server_entries import SERVERS, Started, StartedServer
+from skillkeep.auditor.engines.starters import reader_of, servers_of
 from skillkeep.auditor.frontmatter import parse_frontmatter
 from skillkeep.auditor.interface import Location, Severity
 
@@ -38,11 +32,9 @@ __all__ = ["ENGINE", "AutorunEngine"]
 _LIFECYCLE = ("preinstall", "install", "postinstall", "preprepare", "prepare", "postprepare", "prepublish")
 _CONTAINER = ("initializeCommand", "onCreateCommand", "updateContentCommand", "postCreateCommand", "postStartCommand",
               "postAttachCommand")  # fmt: skip
-_APART = re.compile(r"[\s;&|<>()`'\"]")
-_OWN_QUOTES = frozenset({"cmd", "powershell", "pwsh"})
-_TEXT = r'"(?:[^"\\\n]|\\.)*"'
-_COMMENT = re.compile(rf"{_TEXT}|(//[^\n]*|/\*.*?(?:\*/|\Z))", re.DOTALL)
-_TRAILING_COMMA = re.compile(rf"{_TEXT}|(,)(?=\s*[}}\]])", re.DOTALL)
+_SETTINGS = (".json", ".jsonc", ".json5", ".yaml", ".yml", ".toml", ".txt", ".example", ".sample", ".template", ".tmpl")
+"""Ends of files that a page may have the user copy into an agent's settings."""
+_servers = servers_of(*SERVERS)
 
 
 class AutorunEngine(Engine):
@@ -53,31 +45,25 @@ class AutorunEngine(Engine):
 
     def scan_file(self, file: SourceFile, emit: Emitter) -> None:
         """Find the commands of one configuration file."""
-        path = file.known_as.lower()
-        for segment in file.of(Context.FENCED) if file.text is not None and file.whole else ():
+        if file.text is None:
+            return
+        for segment in file.of(Context.FENCED) if file.whole else ():
             _shown(segment, emit)
-        if path.endswith(".md") and file.of(Context.METADATA) and "hooks:" in (file.text or ""):
-            fields = parse_frontmatter(file.text or "").fields
-            hooks = (("autorun-hook", "hook", command) for command in commands_below(fields.get("hooks")))
-            _heard(hooks, Segment(file.path, Context.CONFIG, file.text or "", anchor=file.place), emit)
-        readers = [reader for reader in (_reader(path), reader_of(path)) if reader]
-        if not readers and path.endswith(".json") and file.text is not None and EVENT.search(file.text):
-            readers = [_hooks]  # settings that a page has the user copy
-        if not readers or file.text is None or not file.whole:
+        for segment in file.of(Context.SHELL) if file.whole else ():
+            _put_in(segment, emit)
+        whole = Segment(file.path, Context.CONFIG, file.text, anchor=file.place)
+        if file.known_as.lower().endswith(".md") and file.of(Context.METADATA):
+            _front(whole, emit)
+        readers = _readers(file.known_as.lower(), file.text)
+        told = not readers and file.known_as.lower().endswith(_SETTINGS) and has_servers(file.text)
+        if not (readers or told) or not file.whole:
             return
         try:
-            data = tomllib.loads(file.text) if file.known_as.endswith(".toml") else _json(file.text)
+            data = read_settings(file.text) if told else _read(file)
         except (ValueError, RecursionError) as error:
             emit.incomplete(file.path, f"the configuration cannot be parsed: {str(error)[:80]}")
             return
-        whole = Segment(file.path, Context.CONFIG, file.text, anchor=file.place)
-        started = dict.fromkeys(chain.from_iterable(reader(data) for reader in readers))
-        for rule, trigger, command in started:
-            at = _find(whole, command, trigger)
-            emit.finding(rule, at, command or trigger, f"{trigger}: {command}" if command else trigger)
-            emit.capability("autorun", trigger, at)
-            emit.derive(command, Context.SHELL, at, trigger)
-        _heard(iter(started), whole, emit)
+        _listed(chain.from_iterable(reader(data) for reader in readers or [_servers]), whole, emit)
         for server in remote_servers(data):
             _remote(server, whole, emit)
         for variable in handed_keys(data):
@@ -100,19 +86,62 @@ class AutorunEngine(Engine):
                 emit.finding("undeclared-source", found.at, found.text, message)
 
 
+def _read(file: SourceFile) -> Any:
+    return tomllib.loads(file.text or "") if file.known_as.endswith(".toml") else read_json(file.text or "")
+
+
+def _listed(started: Started, whole: Segment, emit: Emitter) -> None:
+    """Each command is in the inventory, and judged as the shell text that it is."""
+    for rule, trigger, command in (once := dict.fromkeys(started)):
+        at = _find(whole, command, _longest_word(command), trigger)
+        emit.finding(rule, at, command or trigger, f"{trigger}: {command}" if command else trigger)
+        emit.capability("autorun", trigger, at)
+        emit.derive(command, Context.SHELL, at, trigger)
+    _heard(iter(once), whole, emit)
+
+
+def _front(whole: Segment, emit: Emitter) -> None:
+    """The hooks and servers of an agent's or a skill's front matter."""
+    if "hooks:" not in whole.text and not has_servers(whole.text):
+        return
+    fields = parse_frontmatter(whole.text).fields
+    _heard((("autorun-hook", "hook", command) for command in commands_below(fields.get("hooks"))), whole, emit)
+    _listed(_servers(fields), whole, emit)
+
+
 def _shown(segment: Segment, emit: Emitter) -> None:
-    """Refuse what a page has the user's configuration send a shared key to: a block is copied as it is."""
-    if EVENT.search(segment.text) and segment.text.lstrip().startswith("{"):
-        with suppress(ValueError, RecursionError):
-            _heard(_hooks(_json(segment.text)), segment, emit)
-    servers = list(added_servers(segment.text))
-    if "mcp" in segment.text and segment.text.lstrip().startswith("{"):
-        with suppress(ValueError, RecursionError):
-            servers += remote_servers(_json(segment.text))
-    for server in servers:
-        for name in server.strange() if server.host else ():
-            message = f"{name} goes to {server.host} with every request of the agent's"
-            emit.finding("code-credential-sent", _find(segment, name), server.url, message)
+    """Refuse what a page has the user's configuration start, or send a shared key to: a block is copied as it is."""
+    is_object = segment.text.lstrip().startswith("{")
+    data = read_settings(segment.text) if is_object and ("mcp" in segment.text or EVENT.search(segment.text)) else None
+    hooks = list(_hooks(data)) if isinstance(data, dict) and "hooks" in data else []
+    _heard(iter(hooks), segment, emit)
+    for _rule, trigger, command in hooks:
+        emit.derive(command, Context.SHELL, _find(segment, command), trigger, segment)
+    for server in shown_servers(segment.text):
+        _offered(server, segment, emit)
+    for remote in (*added_servers(segment.text), *remote_servers(data)):
+        for name in remote.strange() if remote.host else ():
+            message = f"{name} goes to {remote.host} with every request of the agent's"
+            emit.finding("code-credential-sent", _find(segment, name), remote.url, message)
+
+
+def _put_in(segment: Segment, emit: Emitter) -> None:
+    for each in put_in(segment.text):
+        if each.words:
+            _offered(each, segment, emit)
+        else:
+            at = _find(segment, each.program)
+            _heard(iter([("autorun-hook", "hook", each.program)]), segment, emit)
+            emit.derive(each.program, Context.SHELL, at, "hook", segment)
+
+
+def _offered(server: StartedServer, segment: Segment, emit: Emitter) -> None:
+    at = _find(segment, max((server.program, *server.words), key=len))
+    trigger = f"mcp server {server.name}"[:120].rstrip()
+    if server.rule == "autorun-mcp-client":
+        emit.finding(server.rule, at, server.line, f"{trigger}: {server.line}")
+    if server.rule == "autorun-mcp-client" or server.code is not None:
+        emit.derive(server.line, Context.SHELL, at, trigger, segment)
 
 
 def _passed_on(tree: SourceTree, emit: Emitter) -> None:
@@ -146,6 +175,13 @@ def _remote(server: RemoteServer, whole: Segment, emit: Emitter) -> None:
         emit.finding("code-credential-sent", _find(whole, name), server.url, message, segment=whole)
 
 
+def _readers(path: str, text: str) -> list[Callable[[Any], Started]]:
+    readers = [reader for reader in (_reader(path), reader_of(path)) if reader]
+    if not readers and path.endswith(".json") and EVENT.search(text):
+        return [_hooks]  # settings that a page has the user copy
+    return readers
+
+
 def _reader(path: str) -> Callable[[Any], Started] | None:
     folders, _, name = path.rpartition("/")
     agent_folder = folders.rpartition("/")[2] in {".claude", ".gemini", ".codex"}
@@ -161,6 +197,8 @@ def _reader(path: str) -> Callable[[Any], Started] | None:
         return _package
     if name == "tasks.json" and folders.endswith(".vscode"):
         return _tasks
+    if name.endswith(".code-workspace"):
+        return _workspace
     if name in {"devcontainer.json", ".devcontainer.json"}:
         return _container
     return None
@@ -191,22 +229,6 @@ def _plugin(data: Any) -> Started:
     yield from _servers(data)
 
 
-def _servers(data: Any) -> Started:
-    for name, server in servers_in(data):
-        if isinstance(server.get("command"), str):
-            arguments = server.get("args")
-            words = [str(item) for item in arguments] if isinstance(arguments, list) else []
-            rule = rule_of(server["command"], words)
-            yield rule, f"mcp server {name}"[:120], _line(server["command"], words)
-
-
-def _line(command: str, words: list[str]) -> str:
-    """The line that a shell would have to be given for this list of arguments; plain words stay as they are."""
-    if program_of(command) in _OWN_QUOTES:
-        return " ".join([command, *words])
-    return " ".join([command, *(shlex.quote(word) if _APART.search(word) else word for word in words)])
-
-
 def _package(data: Any) -> Started:
     scripts = data.get("scripts") if isinstance(data, dict) else None
     for key in _LIFECYCLE:
@@ -218,8 +240,15 @@ def _tasks(data: Any) -> Started:
     for task in data.get("tasks", []) if isinstance(data, dict) else []:
         options = task.get("runOptions") if isinstance(task, dict) else None
         if isinstance(options, dict) and options.get("runOn") == "folderOpen":
-            words = [str(item) for item in task.get("args") or []]
-            yield "autorun-editor-task", "folder open", _line(str(task.get("command", "")), words)
+            words = tuple(str(item) for item in task.get("args") or [])
+            yield "autorun-editor-task", "folder open", StartedServer("", str(task.get("command", "")), words).line
+
+
+def _workspace(data: Any) -> Started:
+    parts = data if isinstance(data, dict) else {}
+    yield from _tasks(parts.get("tasks"))
+    if (editor := reader_of(".vscode/settings.json")) is not None:
+        yield from editor(parts.get("settings"))
 
 
 def _container(data: Any) -> Started:
@@ -228,19 +257,14 @@ def _container(data: Any) -> Started:
         for command in value.values() if isinstance(value, dict) else [value]:
             if command:
                 program, *words = map(str, command) if isinstance(command, list) else [str(command)]
-                yield "autorun-editor-task", key, _line(program, words)
+                yield "autorun-editor-task", key, StartedServer("", program, tuple(words)).line
 
 
-def _json(text: str) -> Any:
-    """JSON as editors read their own: with comments and with commas before a closing bracket."""
-    try:
-        return json.loads(text)
-    except ValueError:
-        return json.loads(_TRAILING_COMMA.sub(_but_texts, _COMMENT.sub(_but_texts, text)))
-
-
-def _but_texts(found: re.Match[str]) -> str:
-    return " " if found[1] else found[0]
+def _longest_word(command: str) -> str:
+    """The word by which the place of a list of arguments is found."""
+    with suppress(ValueError):
+        return max(shlex.split(command), key=len, default="")
+    return ""
 
 
 def _find(segment: Segment, *needles: str) -> Location:

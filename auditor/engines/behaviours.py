@@ -31,7 +31,7 @@ from skillkeep.auditor.engines.behaviour.password_windows import taken_passwords
 from skillkeep.auditor.engines.behaviour.places import unnamed_places
 from skillkeep.auditor.engines.behaviour.printed_orders import printed_orders
 from skillkeep.auditor.engines.behaviour.recipients import Recipient, declared_sources, named_nowhere, recipients
-from skillkeep.auditor.engines.behaviour.redirected import is_well_known, may_redirect, redirects
+from skillkeep.auditor.engines.behaviour.redirected import is_well_known, may_redirect, redirects, shown_endpoints
 from skillkeep.auditor.engines.behaviour.scripts import scripts, spelled_out
 from skillkeep.auditor.engines.behaviour.second_hosts import second_hosts
 from skillkeep.auditor.engines.behaviour.strangers import READS, SENDS, strangers
@@ -71,6 +71,7 @@ _OF_TREE = (  # what each finds in a tree and its documents
     ("undeclared-account", trusted),
     ("behaviour-data-to-stranger", typed_passwords),
     ("code-environment-sent", given_settings),
+    ("behaviour-redirected-traffic", shown_endpoints),
 )
 _LIBRARY_SETTING = re.compile(r"\s*openai\.(?:api_(?:key|type|version)|organization)\s*=")
 _PASSWORDS = re.compile(r"\bgetpass\b")  # a function whose answer is a password

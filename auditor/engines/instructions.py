@@ -8,6 +8,7 @@ from typing import Any
 
 from skillkeep.auditor.engines.interface import Context, Emitter, Engine, Segment, SourceFile
 from skillkeep.auditor.engines.said_commands import said_commands
+from skillkeep.auditor.engines.tables import secrets
 from skillkeep.auditor.engines.unseen_texts import unseen_texts
 from skillkeep.auditor.engines.zero_width import hidden_texts
 from skillkeep.auditor.frontmatter import Frontmatter, parse_frontmatter
@@ -18,6 +19,9 @@ from skillkeep.auditor.patterns import RarePattern
 __all__ = ["ENGINE", "InstructionEngine"]
 
 _AT_LOAD = re.compile(r"(?:^|(?<=[\s(:>|]))!`([^`\n]{1,2000})`", re.MULTILINE)
+_TAKEN_IN = re.compile(
+    r"(?<![\w@/.`])@(?P<path>(?:~|\$HOME|/|\.{1,2}/)[\w./~-]{3,200})"
+)  # ``@path``: its text becomes the page's
 _TAGS = re.compile("[\U000e0020-\U000e007f]{4,}")
 _ANY_HIDDEN = RarePattern(re.compile(
     "[\u00ad\u180e\u200b-\u200d\u202a-\u202e\u2060\u2066-\u2069\ufe00-\ufe0e\ufeff\U000e0000-\U000e01ef]|\ufe0f[\ufe00-\ufe0f]"
@@ -58,6 +62,7 @@ class InstructionEngine(Engine):
                 said_commands(segment, emit)
             if file.whole:
                 _at_load(segment, emit)
+                _taken_in(segment, emit)
                 _comments(segment, emit)
                 for start, end, said in unseen_texts(segment.text):
                     emit.derive(said, Context.INSTRUCTION, segment.locate(start, end), _UNSEEN[0][0], segment)
@@ -78,6 +83,19 @@ def _at_load(segment: Segment, emit: Emitter) -> None:
         emit.finding("autorun-load-command", at, match.group(), segment=segment)
         emit.capability("autorun", "load", at)
         emit.derive(match.group(1), Context.SHELL, at, "load", segment)
+
+
+def _taken_in(segment: Segment, emit: Emitter) -> None:
+    """Files of secrets that an agent puts into its instructions wherever the page is loaded."""
+    for match in _TAKEN_IN.finditer(segment.text) if "@" in segment.text else ():
+        if (what := secrets().path(match["path"])) is not None:
+            emit.finding(
+                "code-credential-file",
+                segment.locate(*match.span()),
+                match.group(),
+                f"the agent takes {what} into what it is told",
+                segment=segment,
+            )
 
 
 def _comments(segment: Segment, emit: Emitter) -> None:

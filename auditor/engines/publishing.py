@@ -28,6 +28,10 @@ class Publisher:
     folder: bool
 
 
+_BEFORE_WORDS: Final = {"git": ("-c", "-C", "--git-dir", "--work-tree", "--namespace", "--exec-path")}
+"""Options that take a value and stand before what a program is told to do."""
+
+
 def published_by(words: Sequence[Any]) -> Publisher | None:
     """What the command of `words`, texts where they are known, publishes with; None where it publishes nothing."""
     commands = (list(part) for between, part in groupby(words, lambda word: word in _BETWEEN) if not between)
@@ -39,11 +43,15 @@ def words_of(command: str) -> list[str]:
     return command.replace(";", " ; ").replace('"', " ").replace("'", " ").split()
 
 
-def publisher(name: str, operands: Iterable[str]) -> Publisher | None:
-    """What the program `name` publishes with, where its `operands` say that it does."""
+def publisher(name: str, arguments: Sequence[str]) -> Publisher | None:
+    """What the program `name` publishes with, where its `arguments` say that it does."""
     known = table("shell")["publishing"].get(name)
-    said = " ".join(operands) + " "
-    if known is None or not any(not each or said.startswith(f"{each} ") for each in known["words"]):
+    if known is None:
+        return None
+    valued = _BEFORE_WORDS.get(name, ())
+    pairs = zip(["", *arguments], arguments, strict=False)
+    said = " ".join(word for before, word in pairs if not word.startswith("-") and before not in valued) + " "
+    if not any(not each or said.startswith(f"{each} ") for each in known["words"]):
         return None
     return Publisher(name, known["host"], bool(known.get("folder")))
 
@@ -60,5 +68,6 @@ def kept_at(paths: Iterable[str]) -> frozenset[str]:
 
 def _publisher(words: Sequence[Any]) -> Publisher | None:
     name, *told = words
-    operands = (word for word in told if isinstance(word, str) and not word.startswith("-"))
-    return publisher(name.rpartition("/")[2], operands) if isinstance(name, str) else None
+    if not isinstance(name, str):
+        return None
+    return publisher(name.rpartition("/")[2], [word for word in told if isinstance(word, str)])

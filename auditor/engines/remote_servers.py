@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from skillkeep.auditor.engines.network import host_of
+from skillkeep.auditor.engines.server_entries import servers_in
 from skillkeep.auditor.engines.tables import secrets
 from skillkeep.auditor.services import services
 
-__all__ = ["RemoteServer", "added_servers", "handed_keys", "remote_servers", "servers_in"]
+__all__ = ["RemoteServer", "added_servers", "handed_keys", "remote_servers"]
 
-_KEYS: Final = ("mcpServers", "mcp_servers", "servers", "mcp", "context_servers")
 _ADDRESSES: Final = ("url", "httpUrl", "serverUrl", "uri", "endpoint")
 _BRIDGES: Final = re.compile(r"(?:mcp-remote|mcp-proxy|supergateway|mcp-remote-client)(?:@[\w.-]+)?")
 _ADDED: Final = re.compile(  # on a command line: ``claude mcp add … https://… --header "Authorization: $KEY"``
@@ -43,16 +43,6 @@ class RemoteServer:
         for name in self.variables:
             if secrets().variable(name) and services().is_shared(name) and not services().owns(name, self.host):
                 yield name
-
-
-def servers_in(data: Any) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The entries of a configuration, by name."""
-    root = data if isinstance(data, dict) else {}
-    for key in _KEYS:
-        servers = root.get(key)
-        for name, server in servers.items() if isinstance(servers, dict) else ():
-            if isinstance(server, dict):
-                yield str(name), server
 
 
 def remote_servers(data: Any) -> Iterator[RemoteServer]:

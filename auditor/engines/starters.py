@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 from skillkeep.auditor.engines.instructions import commands_below
+from skillkeep.auditor.engines.server_entries import Started, started_servers
 
-__all__ = ["Started", "reader_of"]
+__all__ = ["Reader", "Started", "reader_of", "servers_of"]
 
-Started = Iterator[tuple[str, str, str]]  # rule, trigger, command line
 Reader = Callable[[Any], Started]
 
 _COMPOSER: Final = frozenset(
@@ -32,7 +32,7 @@ def reader_of(path: str) -> Reader | None:
     if name == "settings.json" and folders.endswith(".vscode"):
         return _editor
     if name == "settings.json" and folders.endswith(".zed"):
-        return _servers_of("context_servers")
+        return servers_of("context_servers")
     if folders.endswith(".kiro/hooks") or name.endswith(".kiro.hook"):
         return _any_command("kiro hook")
     return _NAMES.get(name)
@@ -50,6 +50,7 @@ def _editor(data: Any) -> Started:
             for variable in sorted(map(str, value)):
                 if variable.upper() in _EARLY:
                     yield "autorun-editor-program", f"terminal variable {variable}", str(value[variable])[:400]
+    yield from servers_of("mcp")(data)
 
 
 def _is_inside(value: Any) -> bool:
@@ -58,19 +59,12 @@ def _is_inside(value: Any) -> bool:
     return any("workspace" in text.lower() or text.startswith((".", "bin/", "scripts/", "tools/")) for text in texts)
 
 
-def _servers_of(key: str) -> Reader:
+def servers_of(*keys: str) -> Reader:
+    """A reader of the servers below `keys`."""
+
     def read(data: Any) -> Started:
-        servers = data.get(key) if isinstance(data, dict) else None
-        for name, server in servers.items() if isinstance(servers, dict) else ():
-            command = server.get("command") if isinstance(server, dict) else None
-            if isinstance(command, dict):
-                command = [command.get("path", ""), *(command.get("args") or [])]
-            if isinstance(command, list):
-                command = " ".join(map(str, command))
-            elif isinstance(command, str) and isinstance(server.get("args"), list):
-                command = " ".join([command, *map(str, server["args"])])
-            if isinstance(command, str) and command.strip():
-                yield "autorun-mcp-server", f"server {name}"[:120], command
+        for server in started_servers(data, keys):
+            yield server.rule, f"mcp server {server.name}"[:120], server.line
 
     return read
 
@@ -112,11 +106,11 @@ def _codex(data: Any) -> Started:
     notify = data.get("notify") if isinstance(data, dict) else None
     if isinstance(notify, list) and notify:
         yield "autorun-hook", "codex notify", " ".join(map(str, notify))
-    yield from _servers_of("mcp_servers")(data)
+    yield from servers_of("mcp_servers")(data)
 
 
 def _gemini(data: Any) -> Started:
-    yield from _servers_of("mcpServers")(data)
+    yield from servers_of("mcpServers")(data)
     hooks = data.get("hooks") if isinstance(data, dict) else None
     for command in commands_below(hooks):
         yield "autorun-hook", "extension hook", command
@@ -124,7 +118,7 @@ def _gemini(data: Any) -> Started:
 
 def _opencode(data: Any) -> Started:
     for key in ("mcp", "lsp", "formatter"):
-        yield from _servers_of(key)(data)
+        yield from servers_of(key)(data)
 
 
 def _strings_below(node: Any) -> Iterator[str]:
@@ -149,6 +143,9 @@ _NAMES: Final[dict[str, Reader]] = {
     "config.toml": _codex,
     "gemini-extension.json": _gemini,
     "opencode.json": _opencode,
-    "cline_mcp_settings.json": _servers_of("mcpServers"),
-    ".lsp.json": _servers_of("lspServers"),
+    "opencode.jsonc": _opencode,
+    "crush.json": _opencode,
+    ".crush.json": _opencode,
+    "cline_mcp_settings.json": servers_of("mcpServers"),
+    ".lsp.json": servers_of("lspServers"),
 }

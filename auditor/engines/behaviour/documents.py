@@ -27,6 +27,7 @@ _DESCRIBED: Final = re.compile(
     r"(?<![\w-])[\"']?description[\"']?\s{0,4}[:=]\s{0,4}(?P<told>\"{1,3}[^\"\n]{8,}|'{1,3}[^'\n]{8,})"
 )
 _CALLED: Final = re.compile(r"(?<![\w-])[\"']?name[\"']?\s{0,4}[:=]\s{0,4}[\"']([^\"'\n]{2,200})")
+_SAYING: Final = (Context.INSTRUCTION, Context.METADATA, Context.FENCED)
 _MOST_TEXT: Final = 400_000
 _LEAST_TEXT: Final = 40
 _SHORTEST: Final = 3
@@ -35,14 +36,15 @@ _SHORTEST: Final = 3
 class Documents:
     """What the documents of a tool say, to be asked whom they name."""
 
-    def __init__(self, files: Iterable[SourceFile]) -> None:
+    def __init__(self, files: Iterable[SourceFile], contexts: tuple[Context, ...] = _SAYING) -> None:
         self._files = files
+        self._contexts = contexts
         self._answers: dict[str, bool] = {}
 
     @cached_property
     def _said(self) -> tuple[str, bool]:
         """What is said, and whether a document says it: a manifest's own words count where there is none."""
-        text = " ".join(_told(self._files).lower().split())
+        text = " ".join(_told(self._files, self._contexts).lower().split())
         described = " ".join(_described(self._files).lower().split()) if len(text) < _LEAST_TEXT else ""
         return f"{text} {described}".strip(), bool(described) or len(text) >= _LEAST_TEXT
 
@@ -58,6 +60,11 @@ class Documents:
     def silent(self) -> bool:
         """True for a tool without documents, of which no manifest tells what it is for."""
         return not self._said[1]
+
+    @cached_property
+    def outside_blocks(self) -> Documents:
+        """What is said to a reader, without the blocks of code that are only copied."""
+        return Documents(self._files, _SAYING[:2])
 
     @cached_property
     def promise(self) -> str:
@@ -117,12 +124,12 @@ class Documents:
         return len(word) > _SHORTEST and re.search(said, self._text) is not None
 
 
-def _told(files: Iterable[SourceFile]) -> str:
+def _told(files: Iterable[SourceFile], contexts: tuple[Context, ...]) -> str:
     """The documents without their comments, until there is enough: a tree may hold a hundred times as much."""
     told: list[str] = []
     size = 0
     for file in files:
-        for each in () if file.is_program else file.of(Context.INSTRUCTION, Context.METADATA, Context.FENCED):
+        for each in () if file.is_program else file.of(*contexts):
             told.append(_COMMENT.sub(" ", each.text) if "<!--" in each.text else each.text)
             size += len(told[-1]) + 1
         if size > _MOST_TEXT:

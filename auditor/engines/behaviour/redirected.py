@@ -7,13 +7,18 @@ from functools import cache
 from itertools import chain
 from typing import Final, NamedTuple
 
+from skillkeep.auditor.engines.behaviour.documents import Documents
 from skillkeep.auditor.engines.behaviour.given import names_given, with_given
+from skillkeep.auditor.engines.behaviour.recipients import is_placeholder
+from skillkeep.auditor.engines.interface import Context, SourceTree
+from skillkeep.auditor.engines.network import host_of
 from skillkeep.auditor.engines.tables import table
+from skillkeep.auditor.interface import Location
 from skillkeep.auditor.lazily import lazily
 from skillkeep.auditor.patterns import PatternSet
 from skillkeep.auditor.services import services
 
-__all__ = ["Redirect", "is_well_known", "may_redirect", "redirects"]
+__all__ = ["Redirect", "is_well_known", "may_redirect", "redirects", "shown_endpoints"]
 
 
 class Redirect(NamedTuple):
@@ -70,6 +75,8 @@ _KEY: Final = lazily(  # written down: whoever has its account sees what is aske
     r"(?i)\b(?P<whose>\w{0,40}?)_?(?:api_?key|auth_token|key|token)\b[\"'\]]{0,2}[ \t]{0,4}(?:=>?|:|,)[ \t]{0,4}"
     r"[rbfu]?[\"'`]?(?![\w.-]{0,40}(?:your|xxx|\.\.\.))[A-Za-z0-9_-]{16,}"
 )
+_ENDPOINT_WORDS: Final = ("_BASE_URL", "_API_BASE", "_API_URL", "model_providers")
+_ENDPOINT: Final = lazily(r"(?:ANTHROPIC|CLAUDE|CODEX|OPENAI|GEMINI|GOOGLE_GEMINI)_|model_providers")  # an agent's own
 _PORT: Final = lazily(r"\A\w+://[A-Za-z]\w*:port/?\Z")
 
 
@@ -95,6 +102,22 @@ def is_well_known(found: Redirect, host: str, text: str) -> bool:
     service = found.name.upper().removesuffix("_BASE_URL").removesuffix("_API_BASE")
     keys = {key["whose"].upper() for key in _KEY.finditer(text)}
     return host in known["vendors"] and service != found.name.upper() and keys.isdisjoint({service, ""})
+
+
+def shown_endpoints(tree: SourceTree, documents: Documents) -> Iterator[tuple[Location, str, str]]:
+    """Blocks that a page has the reader copy, and that send the agent's own talk to somebody whom no sentence names."""
+    for file in tree.files:
+        if file.text is None or file.is_program or not any(word in file.text for word in _ENDPOINT_WORDS):
+            continue
+        for segment in file.of(Context.FENCED):
+            for found in redirects(segment.text):
+                host = host_of(found.url)
+                if not _ENDPOINT.match(found.name) or host.near or host.shown or is_placeholder(found.url):
+                    continue
+                known = is_well_known(found, host.name, segment.text) or services().owns(found.name, host.name)
+                if not known and not documents.outside_blocks.names(host.name):
+                    why = f"{found.name} is set to {host.name}, which no sentence of the documents names"
+                    yield segment.locate(found.start, found.end), found.text, why
 
 
 def may_redirect(text: str) -> bool:

@@ -210,8 +210,9 @@ def _carried(call: Call, table: dict[str, Any]) -> Iterator[Call]:
     """
     how = table["carriers"][call.name]
     here = "elsewhere" not in how
+    begins = begins_behind(call, how.get("behind"))
     for index, argument in enumerate(call.arguments[: len(call.words)]):
-        name = program_name(argument)
+        name = "" if begins is None or index < begins else program_name(argument)
         if name in table["interpreters"] or (here and name in lookup().carried and name == argument):
             words = call.words[index:]
             yield Call(name, call.arguments[index + 1 :], words[1:], call.command, (call.name,), words[0])

@@ -39,7 +39,7 @@ class Publishing:
             self._site.files.filled(target, labels)
         if call.name == "git" and call.operands[:1] == ["add"]:
             self._site.files.filled(_ADDED, labels | (_NOTHING if _ALL.isdisjoint(call.arguments) else self._below("")))
-        found = publisher(call.name, call.operands)
+        found = publisher(call.name, call.arguments)
         if found is None:
             return _NOTHING, ""
         if found.folder:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from skillkeep.auditor.engines.installers import is_installer
@@ -18,6 +18,7 @@ from skillkeep.auditor.interface import Severity
 
 __all__ = ["Running"]
 
+_ADDRESS: Final = re.compile(r"https?://[^\s]{4}")
 _ELSEWHERE: Final = re.compile(  # ``curl … | REPO=other/zsh sh``: the installer takes what it installs from there
     r"\b[A-Z][A-Z0-9_]{0,60}(?<=INDEX|_REPO|EMOTE|IRROR|ISTRY|T_URL|D_URL)=[\"']?[\w.-]*[:/]|\bREPO=[\"']?[\w.-]*/"
 )
@@ -71,6 +72,13 @@ class Running:
         """``flock lock ./tool``: a program that starts another one is given a file that the script has filled."""
         for word in (*carried(call, table), *_given_files(call, table)):
             self.filled(call, word)
+        for name, url in _addresses(call.name, call.arguments, table):
+            host = host_of(url, HOLE)
+            if not (host.local or host.shown):
+                known = is_installer(url) or host.name in table["registries"]
+                message = f"a program at {url[:120]} is run by {name}"
+                severity = Severity.WARN if known else None
+                self._site.report("shell-download-execution", call.command, message, subject=url, severity=severity)
 
     def unknown(
         self,
@@ -178,6 +186,23 @@ class Running:
             self._site.doubt("shell-download-execution", span, message, severity)
             return
         self._site.report("shell-download-execution", span, message, subject=" ".join(urls), severity=severity)
+
+
+def _addresses(name: str, arguments: Sequence[str], table: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """The address of the program that `name` fetches and runs, in one step: ``deno run https://…``, ``npx zx https://…``."""
+    how: dict[str, Any] | None = table["addressed"].get(name)
+    if how is None:
+        return
+    skipped = False
+    for at, text in enumerate(arguments):
+        if skipped or text.startswith("-") or text in how.get("behind", ()):
+            skipped = not skipped and text in how.get("valued", ())
+        elif _ADDRESS.match(text):
+            yield name, text
+            return
+        else:
+            yield from _addresses(text.partition("@")[0], arguments[at + 1 :], table) if "runs" in how else ()
+            return
 
 
 def _given_files(call: Call, table: dict[str, Any]) -> Iterator[Word]:

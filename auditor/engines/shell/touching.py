@@ -50,6 +50,7 @@ class Touching:
         self._places: list[str] = table["secret_places"]
         self._collected = lookup().collected
         self._searched = lookup().searched
+        self._showing: dict[str, list[str]] = table["showing_secrets"]
         self._printing = lookup().collecting
         self._known: dict[str, str | None] = {}
 
@@ -63,7 +64,7 @@ class Touching:
                 labels |= self._argument(call, text, word)
         if call.name == "printenv":
             labels |= self._printed(call)
-        elif call.name in self._printing:
+        elif call.name in self._printing or self._shows(call):
             labels |= {f"secret:what {call.name} prints"}
         elif call.name in {"grep", "rg", "ag"} and self._is_search(call):
             labels |= {"secret:what was searched for among all files"}
@@ -83,6 +84,11 @@ class Touching:
         message = f"{call.name} reads a stored secret"
         self._site.report("code-credential-store", call.command, message, subject=call.name)
         return frozenset({f"secret:{call.name}"})
+
+    def _shows(self, call: Call) -> bool:
+        """True for a command that prints many secrets at once: that is looking at them until they are sent."""
+        asked = self._showing.get(call.name, ())
+        return any(f" {item} " in f" {' '.join(call.arguments)} " for item in asked)
 
     def _printed(self, call: Call) -> frozenset[str]:
         labels = _NOTHING
