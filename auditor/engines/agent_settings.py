@@ -28,8 +28,6 @@ _TRAILING_COMMA: Final = lazily(rf"{_TEXT}|(,)(?=\s*[}}\]])", re.DOTALL)
 _ADDED: Final = lazily(  # ``claude mcp add-json name '{"command": …}'``, ``code --add-mcp '{…}'``
     r"(?:\bmcp[ \t]+add-json\b|--add-mcp\b)[^\n'{]{0,200}'(?P<entry>\{[^']{2,4000}\})'"
 )
-
-
 _EVENT: Final = lazily(
     r"\b(?:SessionStart|SessionEnd|PreToolUse|PostToolUse|UserPromptSubmit|SubagentStop|PreCompact|hooks\.Stop|BeforeTool"
     r"|AfterTool|beforeSubmitPrompt|afterFileEdit)\b|\"Stop\"\s{0,4}:"
