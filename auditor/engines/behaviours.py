@@ -314,7 +314,7 @@ def _redirected(tree: SourceTree, documents: Documents, emit: Emitter) -> None:
         for segment in code_of(file) if file.path in emit.notes.get("redirects", ()) else ():
             for found in redirects(segment.text):
                 host = host_of(found.url).name
-                if is_near(host) or host.startswith("your-"):
+                if is_near(host) or host_of(found.url).shown or host.startswith("your-"):
                     continue
                 if not documents.names(host, exact=True) and not services().owns(found.name, host):
                     at = segment.locate(found.start, found.end)
