@@ -55,7 +55,12 @@ from skillkeep.auditor.syntax.comments import with_bare
 __all__ = ["ENGINE", "BehaviourEngine"]
 
 _MOST_ACTS = 5_000
-_ADDRESS = re.compile(r"https?://[\w.-]{4,200}")
+_ADDRESS = re.compile(
+    r"https?://[\w.-]{4,200}"
+    r"|\b(?:connect\w*|[dD]ial\w*|send_?to|Socket|TcpClient|fsockopen|new)\([^\n\"']{0,60}?[\"']"
+    r"(?:(?:tcp|udp)[\"'],[ \t]?[\"'])?"
+    r"(?P<host>[\w-]{1,63}(?:\.[\w-]{1,63}){1,6})[\"']?(?:,[ \t]{0,3}|:)\d{1,5}\b"
+)
 _BUILDS = re.compile(
     r"(?i)(?:^|/)(?:[\w.-]*dockerfile[\w.-]*|containerfile|makefile|justfile|[\w.-]+\.(?:mk|tf|gradle|def|targets|props|[cfv][sb]?proj))$"
 )
@@ -104,7 +109,9 @@ class BehaviourEngine(Engine):
                 _dropped(segment, segment.text, emit)
                 _answered(segment, emit)
             for found in _ADDRESS.finditer(segment.text) if segment.context is Context.TEXT else ():
-                emit.capability("network", host_of(found[0]).name, segment.locate(found.start(), found.end()))
+                emit.capability(
+                    "network", host_of(found["host"] or found[0]).name, segment.locate(found.start(), found.end())
+                )
         emit.notes.setdefault("recipients", []).extend(declared_sources(file))
         for segment in with_bare(file.of(*CODE)):
             _dropped(segment, spelled_out(segment), emit)
@@ -315,7 +322,7 @@ def _redirected(tree: SourceTree, documents: Documents, emit: Emitter) -> None:
         for segment in code_of(file) if file.path in emit.notes.get("redirects", ()) else ():
             for found in redirects(segment.text):
                 host = host_of(found.url).name
-                if is_near(host) or host.startswith("your-"):
+                if is_near(host) or host_of(found.url).shown or host.startswith("your-"):
                     continue
                 if not documents.names(host, exact=True) and not services().owns(found.name, host):
                     at = segment.locate(found.start, found.end)

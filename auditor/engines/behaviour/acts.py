@@ -26,7 +26,7 @@ _COMMENT: Final = re.compile(r"\n[ \t]*(?:#(?!!)|//|\*[ \t/])[^\n]*")
 _OTHER: Final = re.compile(
     r"(?i)\.(?:go|rs|php|pl|pm|lua|java|kts?|swift|cs|c|cc|cpp|mm?|applescript|vbs|hta|bat|cmd|reg|jl|ex|exs|scala|dart|groovy|gradle"
     r"|g?awk|tcl|exp|nims?|nimble|nu|sbt|sc|ahk|bas|au3|csx|wsf|jse|vbe|zig|hs|clj|cr|r|vb|ml|fsx?|erl|d|v|pas|coffee|gd"
-    r"|el|raku|sol|gs|cmake|bzl|star)$|(?:^|/)(?:[\w.-]*dockerfile[\w.-]*|containerfile|makefile|justfile|earthfile"
+    r"|el|raku|sol|gs|cmake|bzl|star|vim|tf|nix)$|(?:^|/)(?:[\w.-]*dockerfile[\w.-]*|containerfile|makefile|justfile|earthfile"
     r"|jenkinsfile(?:\.[\w-]+)?|cmakelists\.txt|meson\.build|(?:build|module|workspace)\.bazel|workspace|tiltfile|snakefile)$"
 )
 _WRITTEN: Final = re.compile(  # code that a tool fills in and puts into somebody's project

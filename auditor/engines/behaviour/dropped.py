@@ -37,9 +37,11 @@ _SAVED: Final = lazily(
     r"|\bfile_put_contents\(\s{0,9}|\b(?:getstore|mirror)\(\s{0,9}[^,\n]{1,200},\s{0,9}"
     r"|\bFiles\.(?:copy\(\s{0,9}[^,\n]{1,120},\s{0,9}|write\(\s{0,9})"
     r"|\bos\.(?:OpenFile|Create|WriteFile)\(\s{0,9}|\b(?:File::create|fs::write)\(\s{0,9}&?|\bDownloadFile\w*\(\s{0,9}[^,\n]{1,200},\s{0,9}"
+    r"|\b(?:Path\((?!__file__)|with_name\(|joinpath\()\s{0,9}(?=[^\n]{1,160}\)\.write_(?:text|bytes)\()"
+    r"|\bIO\.copy_stream\(\s{0,9}[^\n]{1,200},\s{0,9}"
     r"|\bNamedTemporaryFile\([^\n]{0,120}?\)\s{0,9}as\s{1,9}|\.extractall\((?:path\s{0,9}=\s{0,9})?"
     r"|\bDownloads\.download\(\s{0,9}[^,\n]{1,200},\s{0,9}|\bdownload\(\s{0,9}\"https?://[^,\n]{1,200},\s{0,9}"
-    r"|\bFile\(\s{0,9}(?=[^\n]{1,160}\)\.(?:writeAs(?:Bytes|String)|openWrite))|#>\s{0,9}(?:new\s{1,9})?(?:java\.io\.)?[Ff]ile\(\s{0,9}"
+    r"|\bFile\(\s{0,9}(?=[^\n]{1,160}\)\.(?:writeAs(?:Bytes|String)|openWrite|writeText|writeBytes))|#>\s{0,9}(?:new\s{1,9})?(?:java\.io\.)?[Ff]ile\(\s{0,9}"
     r"|\.write\(\s{0,9}to:\s{0,9}(?:URL\(fileURLWithPath:\s{0,9})?|\|\s{0,9}save\s{1,9}(?:--?\w{1,9}\s{1,9}){0,3}"
     r"|\bget_url\b(?:[^#\n]|\n(?![ \t]{0,40}-[ \t])){0,300}?\bdest[:=]\s{0,9}[\"']?"
     r"|\.(?i:SaveToFile)[ \t]{0,3}\(?[ \t]{0,3}|\bURLDownloadToFile\w?[ \t(]{1,3}\w{1,9}&?,[^,\n]{1,200},[ \t]{0,3}"
@@ -63,13 +65,13 @@ _SAVES: Final = (  # what every way of `_SAVED` begins with
     r"\b(?:curl|wget)\b|\b(?:urlretrieve|createWriteStream|write(?:Text)?File|write(?:Text)?FileSync|DownloadFile|copyfileobj|Bun\.write"
     r"|file_put_contents|getstore|mirror)\("
     r"|-(?i:OutFile)|[\"'][wa]b[\"']|\bFile\.(?:binwrite|write|WriteAllBytes)|\bos\.(?:OpenFile|Create|WriteFile)\(|\bFile::create\(|\bfs::write\("
-    r"|\bFiles\.(?:copy|write)\(|\.(?:writeBytes|write_bytes|withOutputStream|setBytes)\b|\bNamedTemporaryFile\(|\.extractall\("
+    r"|\bFiles\.(?:copy|write)\(|\.(?:writeBytes|writeText|write_bytes|write_text|withOutputStream|setBytes)\b|\bIO\.copy_stream\(|\bNamedTemporaryFile\(|\.extractall\("
     r"|\b[dD]ownload\(|\b(?:Downloads\.download|TempFile|os\.CreateTemp)\(|\.(?:openWrite|writeAs(?:Bytes|String)(?:Sync)?)\b|#>|\.write\(\s{0,9}to:"
     r"|\|\s{0,9}save\b|\bget_url\b|\.(?i:SaveToFile)\b|\bU[Rr][Ll]DownloadToFile|\bDownload\b"
 )
 _SAVED_FIRST: Final = (
     r"\b(?:curl|wget|urlretrieve|createWriteStream|write(?:Text)?File|DownloadFile|f?open|Files?|copyfileobj|os|fs|Bun"
-    r"|file_put_contents|getstore|mirror)\b"
+    r"|file_put_contents|getstore|mirror|IO|Path|with_name|joinpath)\b"
     r"|\b(?:write(?:Text)?FileSync|DownloadFile\w+)\(|-(?i:OutFile)|\b[A-Za-z_]\w*\.(?:writeBytes|write_bytes|withOutputStream|setBytes)\b"
     r"|\bNamedTemporaryFile\(|\.extractall\(|\b[A-Za-z_]\w*[ \t]*=[ \t]*(?:tempfile\.)?NamedTemporaryFile\("
     r"|\b(?:Downloads\.download|download)\(|#>|\|\s{0,9}save\b|\bget_url\b|\.(?i:SaveToFile)\b|\bURLDownloadToFile|\bDownload\b|\bUrlDownloadToFile\b"
@@ -98,7 +100,7 @@ _RUNNING: Final = (  # what runs the file it is given, or makes a program of it
 _WORDS_BEFORE: Final = r"run|script|fsi|exec|dlx|tsx|ts-node|nbconvert|notebook"
 _CALLS: Final = (
     r"\b(?:posix_spawnp?|Popen|startfile|execv\w*|execl\w*|spawn\w*|execFile(?:Sync)?|exec|execSync|system|run|call|"
-    r"check_call|check_output|Command|Command::new|ProcessBuilder|Start|dlopen|CDLL|run_path|fork|import|require|create_subprocess_exec)\s{0,9}\(\s{0,9}"
+    r"check_call|check_output|Command|Command::new|ProcessBuilder|Start|dlopen|CDLL|PyDLL|WinDLL|LoadLibrary|zipimporter|run_path|fork|import|require|create_subprocess_exec)\s{0,9}\(\s{0,9}"
     r"(?:os\.P_\w+\s{0,9},\s{0,9})?(?:\[\s{0,9}\*\w{1,30}\s{0,9},\s{0,9})?"
     r"(?:(?:sys\.executable|process\.execPath)\s{0,9},\s{0,9}\[\s{0,9})?"
     r"[\[(]?\s{0,9}(?:sys\.executable\s{0,9},\s{0,9})?[\[(]?\s{0,9}"
@@ -121,7 +123,7 @@ _CALLS: Final = (
     r"(?:\"(?i:cmd|wscript|cscript|mshta)[\w. /]{0,20}\"{1,3}[ \t]{0,3}&[ \t]{0,3})?(?:\"{2,4}[ \t]{0,3}&[ \t]{0,3})?"
     r"|^[ \t]*(?:Run(?:Wait)?[ \t,(]{1,4}|(?:Call[ \t]{1,3}|\w{1,20}[ \t]{0,3}=[ \t]{0,3})?Shell[ \t(]{1,3})"
     r"|\b(?:joblib\.load|read_pickle)\(\s{0,9}"
-    r"|\b(?:spec_from_file_location|SourceFileLoader)\(\s{0,9}[^,\n]{1,80},\s{0,9}(?:str\()?"
+    r"|\b(?:spec_from_file_location|SourceFileLoader|load_source)\(\s{0,9}[^,\n]{1,80},\s{0,9}(?:str\()?"
     r"|\bprocess\.dlopen\(\s{0,9}[^,\n]{1,80},\s{0,9}"
     r"|\bsys\.path\.(?:insert\(\s{0,9}\d\s{0,9},\s{0,9}|append\(\s{0,9})(?:str\(|os\.fspath\()?"
 )
@@ -137,7 +139,9 @@ _WORDS: Final = (
     r"(?:(?:ba|z|da)?sh[ \t]{1,9})?(?=[/~{])"
 )
 _STARTS: Final = rf"(?:{_CALLS}|{_WORDS})"
-_HANDLE: Final = lazily(r"(?<![\w.])([A-Za-z_]\w{0,40})(?:,[ \t]{0,3}\w{1,20})?[ \t]{0,3}:?=[ \t]{0,3}$")
+_HANDLE: Final = lazily(
+    r"(?<![\w.])([A-Za-z_]\w{0,40})(?:,[ \t]{0,3}\w{1,20})?[ \t]{0,3}:?=[ \t]{0,3}(?:[\w.]{1,30}\.)?$"
+)
 _MADE_OF: Final = r"[ \t]*:?=[ \t]*(?:new[ \t]+)?(?:[\w.]{1,40}\()?[ \t]*[\"']([^\"'\n]{0,80}[/\\][^\"'\n]{1,80})[\"']"
 _ASKED: Final = r"(?:\.(?:Name|getPath|getAbsolutePath|toString)\(\)|\.(?:path|absolutePath|name)\b)"  # a file's name
 
@@ -236,7 +240,8 @@ def _renamed(text: str, saved: int, name: str) -> list[str]:
 def _other_names(text: str, saved: re.Match[str], name: str) -> list[str]:
     """Patterns of what a variable that holds a file was made of, and of the variables that tell its name."""
     handle = _HANDLE.search(text, max(0, saved.start() - 60), saved.start())
-    asked = [re.escape(handle[1]) + _ASKED] if handle else []
+    told = saved[0].startswith("urlretrieve")  # it answers with the file's name
+    asked = [re.escape(handle[1]) + (r"\b" if told else _ASKED)] if handle else []
     if not name.isidentifier():
         return asked
     path = re.finditer(rf"(?<![\w.]){name}{_MADE_OF}", text)
@@ -269,6 +274,7 @@ def _as_module(text: str, name: str) -> str:
         r"|\b(?:require|require_relative|import|load)[ \t(]{1,3}[\"'`]\./(?:[\w.-]{1,40}/)*"
         rf"{stem}(?:\.\w{{1,4}})?[\"'`]"
         rf"|\brequire_relative[ \t(]{{1,3}}[\"']{stem}[\"']"
+        + (rf"|^[ \t]*(?:require|load)[ \t(]{{1,3}}[\"']{stem}[\"']" if ".rb" in found[0] else "")
     )
 
 

@@ -10,6 +10,7 @@ from itertools import islice
 from typing import Any, Final
 
 from skillkeep.auditor.engines.behaviour.documents import Documents
+from skillkeep.auditor.engines.behaviour.given import names_given, with_given
 from skillkeep.auditor.engines.installers import is_installer
 from skillkeep.auditor.engines.interface import Context, Segment, SourceFile
 from skillkeep.auditor.engines.network import host_of, is_near
@@ -21,9 +22,14 @@ from skillkeep.auditor.patterns import PatternSet, RarePattern
 __all__ = ["Recipient", "declared_sources", "is_placeholder", "named_nowhere", "recipients"]
 
 _MOST: Final = 50
-_NAMED: Final = lazily(  # an address that has a name
-    r"(?<![\w.])(?P<name>[A-Za-z_]\w{1,39})[ \t]*=[ \t]*[\"'`]"
-    r"(?P<to>[\w.+-]{1,80}@[\w-]{1,80}(?:\.[\w-]{1,60}){1,6})[\"'`]"
+_SPELLED: Final = lazily(r"[\"'`](?P<to>[\w.+-]{1,80}@[\w-]{1,80}(?:\.[\w-]{1,60}){1,6})[\"'`]")
+_DECODED: Final = lazily(  # nobody writes down in such a way whom a mail may go to
+    r"\b(?:atob|b64decode|urlsafe_b64decode|b32decode|unhexlify|(?:bytes|bytearray)\.fromhex|decode64|FromBase64String"
+    r"|base64_decode|str_rot13|strrev|hex2bin)\([ \t]{0,4}[rb]?[\"'`][\w+/=@.-]{8,200}[\"'`]"
+    r"|\b(?:Buffer\.from|codecs\.decode)\([ \t]{0,4}[rb]?[\"'`][\w+/=@.-]{8,200}[\"'`]"
+    r"[ \t]{0,4},[ \t]{0,4}[\"'`](?:base64|hex|rot)"
+    r"|[\"'`][\w.@+-]{8,80}[\"'`](?:\[::-1\]|\.split\([\"']{2}\)\.reverse\(\)|\.reverse\b)"
+    r"|(?:\bchr|\bfromCharCode|\[char\])\(?[ \t]{0,4}(?:64|0x40)\b"
 )
 _TEXT: Final = lazily(r"\"[^\"\n\\]*\"|'[^'\n\\]*'")
 _TEXTS: Final = r"(?:\"[^\"\n\\]{0,80}\"|'[^'\n\\]{0,80}')"
@@ -33,12 +39,16 @@ _PUT_TOGETHER: Final = RarePattern(re.compile(
     rf"|[\"'](?P<before>[@.])?[\"']\.join\([ \t]*[\[(][ \t]*(?P<items>{_LIST})[ \t]*[\])][ \t]*\)"
     rf"|(?P<sum>{_TEXTS}(?:[ \t]*\+[ \t]*{_TEXTS}){{1,12}})"
 ))  # fmt: skip
-_CALLED: Final = lazily(r"(?<![\w.])[A-Za-z_]\w*")
-_COPIED: Final = RarePattern(re.compile(  # who gets a mail, or a copy of it
-    r"\b(?:to_addrs|toaddrs|recipients|[Bb]?[Cc][Cc]|BCC|bcc_\w{1,20})\b[\"'\]]{0,2}[ \t]{0,4}[:=][^=\n][^\n]{0,160}"
-    r"|\.sendmail\([^,\n]{1,80},[^\n]{0,160}|\.(?:addBcc|add_bcc|bcc)\([^\n]{0,80}"
+_COPIED: Final = RarePattern(re.compile(  # who gets a mail, or a copy of it: somebody beside the one who was asked for
+    r"\b(?:to_addrs|toaddrs|recipients|receivers|rcpts?|[Bb]?[Cc][Cc]|BCC|bcc_\w{1,20})\b"
+    r"(?:[\"'\]]{0,2}[ \t]{0,4}[:=]|[\"'][ \t]{0,4},)[^=\n][^\n]{0,160}"
+    r"|\b[Tt]o[\"'\]]{0,2}[ \t]{0,4}[:=][ \t]{0,4}"
+    r"(?:\[[^\]\n]{1,80},|f?[\"'`][^\"'`\n]{0,60}\}[^\"'`\n]{0,8},|[\w.\[\]]{1,60}[ \t]{0,4}\+)[^\n]{0,160}"
+    r"|\b(?:to|bcc|cc|recipients|receivers|rcpts?|to_addrs)\.(?:append|push|add|extend|unshift)\([^\n]{1,160}"
+    r"|\.sendmail\([^,\n]{1,80},[^\n]{0,160}|\.(?:addBcc|add_bcc|setBcc|set_bcc|bcc)\([^\n]{0,80}"
 ))  # fmt: skip
 
+_SENDER: Final = lazily(r"(?i)\b(?:from|sender|reply)\w*[\"'\]]{0,2}[ \t]*[:=][^,\n]*|\.sendmail\([^,\n]*,")
 _PRINTED: Final = lazily(  # a whole command that prints one text: a hint for a person
     r"(?m)^[ \t]*(?:echo|printf)[ \t]+(?:-[en]+[ \t]+)?(?:\"(?:[^\"`$\n]|\$[^(\"\n])*\"|'[^'\n]*')"
     r"[ \t]*(?:1?>&2[ \t]*)?$"
@@ -111,13 +121,19 @@ def _printed(segment: Segment) -> list[tuple[int, int]]:
 
 
 def _named(segment: Segment) -> Iterator[Recipient]:
-    """Fixed addresses that have a name, by which a mail's recipients call them."""
-    if "@" not in segment.text:
-        return
-    called = {word for copied in _COPIED.finditer(segment.text) for word in _CALLED.findall(copied[0])}
-    for found in islice(_NAMED.finditer(segment.text) if called else (), _MOST):
-        if found["name"] in called and not _placeholder().search(found["to"]):
-            yield Recipient("an address", found["to"], segment.locate(found.start(), found.end()), found[0][:200])
+    """Fixed addresses that have a name, by which a mail's recipients call them, and those that a decoder makes."""
+    given: dict[str, str] | None = None
+    for copied in islice(_COPIED.finditer(segment.text), _MOST):
+        if given is None:
+            given = names_given(segment.text)
+        stated = _SENDER.sub("", copied[0])
+        told = with_given(stated, given)
+        for found in _SPELLED.finditer(told, len(stated)):
+            at = segment.text.find(found[0])
+            if not _placeholder().search(found["to"]):
+                yield Recipient("an address", found["to"], segment.locate(at, at + len(found[0])), found[0][:200])
+        if (made := _DECODED.search(told)) is not None:
+            yield Recipient(_HIDDEN, made[0], segment.locate(copied.start(), copied.end()), copied[0].strip()[:200])
 
 
 def declared_sources(file: SourceFile) -> Iterator[Recipient]:

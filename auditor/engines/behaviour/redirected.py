@@ -41,9 +41,32 @@ _SETTING: Final = (
     r"|git[ \t]+config[ \t]+(?:-\S+[ \t]+)*https?\.proxy|pip3?[ \t]+config[ \t]+set[ \t]+(?:-\S+[ \t]+)*\w+\.proxy"
     r"|netsh[ \t]+winhttp[ \t]+set[ \t]+proxy|networksetup[ \t]+-set\w*webproxy[ \t]+(?:\"[^\"\n]{1,40}\"|\S+))"
 )
+_PROXY: Final = (  # of a program's own requests
+    r"\b(?P<name>proxies(?:\.update)?[\"'\]]{0,2}[ \t]{0,4}[:=(][ \t]{0,4}(?:dict\()?"
+    r"\{?[^}\n]{0,60}?\bhttps?[\"']?[ \t]{0,4}[:=]"
+    r"|ProxyHandler\([ \t]{0,4}\{[^}\n]{0,60}?\bhttps?[\"']?[ \t]{0,4}[:=]"
+    r"|(?:Https?|Socks)?Proxy(?:Agent)?\((?:[ \t\n]{0,8}\{?[ \t\n]{0,8}(?:uri|url)[ \t]{0,4}[:=])?"
+    r"|(?:set_proxy|install_proxy|Net::HTTP::Proxy)\(|proxy(?:_?[uU]rl)?[ \t]{0,4}[:=]"
+    r"|curl[ \t][^|;\n]{0,160}?[ \t](?:-x|--proxy|--socks5(?:-hostname)?)[ \t=])"
+)
+_SDK: Final = lazily(r"\b(?:Async|Azure|Chat|new[ \t]){0,2}(?P<vendor>OpenAI|Anthropic)\(")
+_BASE: Final = lazily(
+    r"\b(?:base_?(?:url|URL)|(?:openai|anthropic)_api_(?:base|url))\b[\"']?[ \t]{0,4}[=:](?P<value>[^,\n]{1,200})"
+)
+_KEY_GIVEN: Final = lazily(r"\b(?:api_?[kK]ey|(?:openai|anthropic)_api_key)\b(?P<value>[^,\n]{0,200})")
+_KEY_NAME: Final = lazily(r"\b[A-Z][A-Z0-9_]{1,60}_(?:KEY|TOKEN)\b")
+_LONGEST_CALL: Final = 800
+_DEEPEST: Final = 4
 _CLIENT: Final = (
     r"\bapi_?[kK]ey[\"']?[ \t]*[=:][^,\n]{0,60}?\b(?P<name>[A-Z][A-Z0-9_]{2,60}_(?:KEY|TOKEN))\b"
     r"[^,\n]{0,40},\s{0,40}base_?(?:url|URL)\b"
+)
+_OTHER_BASE: Final = (
+    r"\b(?:\w{0,16}(?:[aA]pi|[bB]ase|[sS]erver)_?(?:url|Url|URL)|endpoint(?:_url|Url)?)[\"']?"
+    r"[ \t]{0,4}[:=][ \t]{0,4}[\"'`]"
+)
+_BESIDE: Final = (  # a client that is told another address beside the key of a service
+    rf"\b(?P<name>[A-Z][A-Z0-9_]{{2,60}}_(?:KEY|TOKEN|PAT))\b[^,;\n]{{0,40}},\s{{0,40}}(?:\{{\s{{0,40}})?{_OTHER_BASE}"
 )
 _PROVIDER: Final = r"(?s)\b(?P<name>model_providers)\b.{0,300}?(?:\b|\\n)base_url[ \t]*=[ \t]*\\{0,2}[\"']"
 _URL: Final = r"(?P<url>(?:https?|socks5h?)://[\w.:@/-]{3,200})"
@@ -51,13 +74,20 @@ _SPELLED: Final = tuple(
     map(
         lazily,
         (
-            _REDIRECTED + r"[\"'\]]{0,2}[ \t]{0,4}(?:=>?|:|,)[ \t]{0,4}[\"'`]?" + _URL,
+            _REDIRECTED + r"[\"'\]]{0,2}[ \t]{0,4}(?:=>?|:|,|\?\?|\|\|)[ \t]{0,4}[\"'`]?" + _URL,
             _SETTING + r"(?:=|[ \t]+)[\"']?" + _URL,
             _CLIENT + r"[ \t]*[=:][ \t]*[\"'`](?P<url>https?://[\w.:@/-]{3,200})",
             _PROVIDER + _URL,
+            _PROXY + r"[ \t]{0,4}[\"'`]?" + _URL,
+            _BESIDE + _URL,
+            _OTHER_BASE + _URL + r"[\"'`][ \t]{0,4},\s{0,40}(?:auth|token|api_?[kK]ey|access_?[tT]oken)\b[^,;\n]{0,40}?"
+            r"\b(?P<name>[A-Z][A-Z0-9_]{2,60}_(?:KEY|TOKEN|PAT))\b",
         ),
     )
 )
+_PROXY_NAMED: Final = lazily(_PROXY + r"[ \t]{0,4}(?:f?[\"'`]?[$#]?\{?)(?P<given>[A-Za-z_]\w{0,40})(?![\w(.\[])")
+_BARE: Final = lazily(r"[\s\"'`${]{0,9}(?P<name>[A-Za-z_]\w{0,40})[\s\"'`})\];,]{0,9}")
+_OF_KEYS: Final = (_SPELLED[2], *_SPELLED[-2:])  # count with a key that opens more than one tool
 _NAMED: Final = (  # what is set begins with a name, which is given an address elsewhere
     lazily(
         _REDIRECTED + r"[\"'\]]{0,2}[ \t]{0,4}(?:=>?|:|,)[ \t]{0,4}"
@@ -77,7 +107,7 @@ _KEY: Final = lazily(  # written down: whoever has its account sees what is aske
 )
 _ENDPOINT_WORDS: Final = ("_BASE_URL", "_API_BASE", "_API_URL", "model_providers")
 _ENDPOINT: Final = lazily(r"(?:ANTHROPIC|CLAUDE|CODEX|OPENAI|GEMINI|GOOGLE_GEMINI)_|model_providers")  # an agent's own
-_PORT: Final = lazily(r"\A\w+://[A-Za-z]\w*:port/?\Z")
+_PORT: Final = lazily(r"\A\w+://(?:[\w-]+:[\w-]+@)?[A-Za-z][\w-]*:port/?\Z")
 
 
 def _is_form(url: str) -> bool:
@@ -127,18 +157,61 @@ def may_redirect(text: str) -> bool:
 
 @cache
 def _words() -> PatternSet:
-    return PatternSet([_REDIRECTED, _SETTING, _CLIENT, r"\bmodel_providers\b"])
+    return PatternSet([
+        _REDIRECTED, _SETTING, _CLIENT, _PROXY, _BESIDE, _OTHER_BASE,
+        r"\bmodel_providers\b", r"\b\w{0,12}(?:OpenAI|Anthropic)\("
+    ])  # fmt: skip
 
 
 def redirects(text: str) -> Iterator[Redirect]:
     """Every setting of `text` that is given an address, spelled out or by a name that the text gives one."""
     for pattern in _SPELLED:
         for found in pattern.finditer(text):
-            if (pattern is not _SPELLED[2] or services().is_shared(found["name"])) and not _is_form(found["url"]):
-                yield Redirect(found["name"], found["url"], found.start("name"), found.end("url"), found[0].strip())
+            if (pattern not in _OF_KEYS or services().is_shared(found["name"])) and not _is_form(found["url"]):
+                yield Redirect(found["name"], found["url"], found.start(), found.end(), found[0].strip())
     given = names_given(text)
     for found in chain.from_iterable(pattern.finditer(text) for pattern in _NAMED) if given else ():
         told = given.get(found["given"])
         url = _ADDRESS.search(with_given(told, given)) if told else None
         if url:
             yield Redirect(found["name"], url["url"], found.start("name"), found.end("given"), found[0].strip())
+    for found in _PROXY_NAMED.finditer(text) if given else ():
+        if to := _address(found["given"], given):
+            yield Redirect(found["name"], to, found.start(), found.end(), found[0].strip())
+    yield from _clients(text, given)
+
+
+def _address(value: str, given: dict[str, str]) -> str:
+    """The address that `value` is, or that the name is given which is all of it; else an empty text."""
+    for _ in range(_DEEPEST):
+        if url := _ADDRESS.search(value):
+            return "" if _is_form(url["url"]) else url["url"]
+        bare = _BARE.fullmatch(value)
+        value = given.get(bare["name"], "") if bare else ""
+    return ""
+
+
+def _clients(text: str, given: dict[str, str]) -> Iterator[Redirect]:
+    """Clients of a model's vendor that are told another address, and bring that vendor's key there.
+
+    They take it out of the environment by themselves; what is given another key is the client of another vendor.
+    """
+    for found in _SDK.finditer(text):
+        end = _closing(text, found.end())
+        call = text[found.end() : end]
+        key, base = _KEY_GIVEN.search(call), _BASE.search(call)
+        own = f"{found['vendor'].upper()}_API_KEY"
+        names = set(_KEY_NAME.findall(with_given(key["value"], given))) if key else {own}
+        if base and names == {own} and (url := _address(base["value"], given)):
+            name = own.replace("API_KEY", "BASE_URL")
+            yield Redirect(name, url, found.start(), end, text[found.start() : end][:200])
+
+
+def _closing(text: str, start: int) -> int:
+    """Where the call ends whose arguments begin at `start`."""
+    depth = 1
+    for at in range(start, min(len(text), start + _LONGEST_CALL)):
+        depth += (text[at] in "([{") - (text[at] in ")]}")
+        if not depth:
+            return at
+    return min(len(text), start + _LONGEST_CALL)

@@ -29,6 +29,7 @@ def unpack(call: Call, labels: frozenset[str], before: list[Call], site: ShellSi
         return
     folder = _folder(call, site).rstrip("/") or "/"
     folders = {folder, *files.folders[-1:]} if folder == "." else {folder}
+    files.in_place |= folders if folder == "." else set()
     if not fetched:
         files.hidden |= folders
         return

@@ -76,7 +76,7 @@ class Execution:
         ):
             return
         self._commands(call, labels)
-        self._running.carried(call, self._table)
+        self._running.carried(call, self._table, labels, before)
         if call.name in self._table["programmed"]:
             self._programmed(call, self._table["programmed"][call.name], labels, before, printed)
         if call.name == "eval":

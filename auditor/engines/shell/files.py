@@ -24,9 +24,10 @@ class Files:
     """File names as the script writes them. `urls` of the downloaded ones; `labels` of all.
 
     `folders` are those the script changes into, so that ``cd /tmp`` makes ``a`` and ``/tmp/a`` the same. `unpacked` are
-    folders with the content of a downloaded archive, and its address, `hidden` those of a decoded one; `programs` are
-    copies of interpreters under other names; `private` are the labels of files that hold what is the user's; `handed`
-    are those of open descriptors; `unasked` are downloads of functions that nobody has called yet;
+    folders with the content of a downloaded archive, and its address (`in_place`: with what else lay there), `hidden`
+    those of a decoded one; `programs` are copies of interpreters under other names; `private` are the labels of files
+    that hold what is the user's; `handed` are those of open descriptors; `unasked` are downloads of
+    functions that nobody has called yet;
     `cut` are files that hold no program of the script's, and what they hold in words: a part of another file, which is
     no program by its name, or a text of which nothing is known.
     """
@@ -35,6 +36,7 @@ class Files:
     labels: dict[str, frozenset[str]] = field(default_factory=dict)
     folders: list[str] = field(default_factory=list)
     unpacked: dict[str, str] = field(default_factory=dict)
+    in_place: set[str] = field(default_factory=set)
     hidden: set[str] = field(default_factory=set)
     programs: dict[str, str] = field(default_factory=dict)
     private: dict[str, frozenset[str]] = field(default_factory=dict)
@@ -54,6 +56,7 @@ class Files:
             self.urls |= other.urls
             self.folders += other.folders
             self.unpacked |= {folder: url for folder, url in other.unpacked.items() if folder not in _SHARED}
+            self.in_place |= other.in_place
             self.hidden |= other.hidden
             self.programs |= other.programs
             self.cut |= other.cut

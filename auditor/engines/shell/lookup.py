@@ -14,7 +14,7 @@ __all__ = ["CHANGING", "WRITING", "Lookup", "lookup"]
 # What acts by the table's word, and what the engine itself knows.
 _TABLES: Final = (
     "interpreters", "sources", "network", "decoders", "credential_stores", "writers", "prefixes", "carriers",
-    "environment_dumps", "collecting", "publishing", "running_files", "compilers",
+    "environment_dumps", "collecting", "publishing", "running_files", "compilers", "building",
 )  # fmt: skip
 _ACTING: Final = (
     "interpreters",
@@ -27,6 +27,7 @@ _ACTING: Final = (
     "carriers",
     "running_files",
     "compilers",
+    "building",
 )
 _BUILTINS: Final = frozenset(
     {"eval", "find", "fd", "gfind", "read", "mapfile", "readarray", "alias", "trap", "printenv"}

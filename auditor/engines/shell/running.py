@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import Any, Final
 
 from skillkeep.auditor.engines.installers import is_installer
 from skillkeep.auditor.engines.interface import Context
 from skillkeep.auditor.engines.network import host_of
+from skillkeep.auditor.engines.shell.building import build
 from skillkeep.auditor.engines.shell.calls import begins_behind, carried
 from skillkeep.auditor.engines.shell.evaluate import HOLE
 from skillkeep.auditor.engines.shell.model import Command, Word
@@ -28,6 +30,11 @@ _OPENED: Final = re.compile(r"\.(?:app|dmg|pkg|mpkg|command|terminal|scpt|jar|ex
 _READ_IN: Final = re.compile(  # and run, by code that is given to Python
     r"\bexec\(\s*(?:compile\(\s*)?open\(\s*(?P<mark>['\"])(?P<name>(?:[\w.~-]*/)*[\w-]+\.py)(?P=mark)\s*(?:,[^()]*)?\)"
 )
+_IMPORTED: Final = re.compile(r"(?:^|[;\n])[ \t]*(?:import|from)[ \t]+(?P<name>\w[\w.]*)")
+_LOADING: Final = {  # options that name what an interpreter takes in, and what such files end with
+    "lua": {"-l": ".lua"}, "luajit": {"-l": ".lua"}, "perl": {"-M": ".pm", "-m": ".pm"},
+    "php": {"auto_prepend_file=": "", "auto_append_file=": ""}, "ruby": {"-r": ".rb"},
+}  # fmt: skip
 _RUNS_LINES: Final = re.compile(  # programs of awk and sed that do so
     r"^\s{0,9}s(?P<mark>[/|#,@!:])(?:(?!(?P=mark)).){0,200}(?P=mark)(?:(?!(?P=mark)).){0,200}(?P=mark)\w*e\w*\s{0,9}$|"
     r"\bsystem\s{0,20}\(\s{0,20}[$a-z]|"
@@ -53,7 +60,12 @@ class Running:
         """A program by its path; a bare name means a file of the script's own only where it sets the search path."""
         if "/" in name or "$" in name:
             self._site.made.run(name, None)
-        elif "PATH" in self._site.scope.own:
+            return
+        for key in self._site.files.labels:
+            if key.endswith(f"bin/{name}"):  # where programs are looked for
+                self.run(call, key)
+                return
+        if "PATH" in self._site.scope.own:
             for path in self._site.made.called(name):
                 self._site.made.run(path, None)
             for folder in self._site.scope.texts.get("PATH", "").split(":")[:_MOST_FOLDERS]:
@@ -68,7 +80,7 @@ class Running:
             if _OPENED.search(text.lower()):
                 self.filled(call, word)
 
-    def carried(self, call: Call, table: dict[str, Any]) -> None:
+    def carried(self, call: Call, table: dict[str, Any], labels: frozenset[str], before: list[Call]) -> None:
         """``flock lock ./tool``: a program that starts another one is given a file that the script has filled."""
         for word in (*carried(call, table), *_given_files(call, table)):
             self.filled(call, word)
@@ -79,6 +91,12 @@ class Running:
                 message = f"a program at {url[:120]} is run by {name}"
                 severity = Severity.WARN if known else None
                 self._site.report("shell-download-execution", call.command, message, subject=url, severity=severity)
+        build(call, self._site, labels, before)
+        for option, ending in _LOADING.get(call.name, {}).items() if self._site.files.labels else ():
+            for previous, text in pairwise(("", *call.arguments)):
+                name = text if previous == option else text.removeprefix(option) if text.startswith(option) else ""
+                if name:
+                    self.imported(call, name.replace("::", "/").removesuffix(ending), (ending,))
 
     def unknown(
         self,
@@ -101,6 +119,9 @@ class Running:
         """Run the file that `word` names, if the script has filled it from elsewhere."""
         files = self._site.files
         name = self._site.name(self._site.scope.text(word), word) if files.any else ""
+        if name == "{}" and "find" in call.prefixes:  # stands for what is found
+            first = call.command.words[1]
+            name = f"{self._site.scope.text(first)}/{{}}"
         if files.labels or files.unpacked or files.hidden:
             self.run(call, name)
         if (key := files.same(name.removeprefix("./"), files.cut) if files.cut else None) is not None:
@@ -112,8 +133,15 @@ class Running:
         self.filled(call, word)
         if call.name.startswith("python") and _MODULE.fullmatch(option):
             path = self._site.name(self._site.scope.text(word), word).replace(".", "/")
-            for name in (f"{path}.py", f"{path}/__main__.py", f"{path}/__init__.py"):
-                self.run(call, name)
+            self.imported(call, path, (".py", "/__main__.py", "/__init__.py"))
+
+    def imported(self, call: Call, path: str, endings: tuple[str, ...]) -> None:
+        """Run the module called `path`, which lies in whatever folder the program looks into."""
+        names = tuple(f"{path}{ending}" for ending in endings)
+        for key in self._site.files.labels:
+            if key.endswith(names) and key.removesuffix(next(filter(key.endswith, names)))[-1:] in {"", "/"}:
+                self.run(call, key)
+                return
 
     def installed(self, call: Call) -> None:
         """A package, whose scripts run as root, that came from an address without a name."""
@@ -124,6 +152,8 @@ class Running:
 
     def read_in(self, call: Call, code: str) -> None:
         """``python3 -c "exec(open('work/fill.py').read())"`` runs that file."""
+        for found in _IMPORTED.finditer(code) if self._site.files.labels else ():
+            self.imported(call, found["name"].replace(".", "/"), (".py", "/__init__.py"))
         for found in _READ_IN.finditer(code):
             self.run(call, found["name"])
             self._site.made.run(found["name"], Context.PYTHON)
