@@ -12,6 +12,8 @@ from functools import cache
 from itertools import chain, islice
 from typing import Final
 
+from skillkeep.auditor.engines.behaviour.given import names_given, with_given
+from skillkeep.auditor.engines.tables import table
 from skillkeep.auditor.lazily import lazily
 from skillkeep.auditor.patterns import PatternSet
 
@@ -139,6 +141,18 @@ _WORDS: Final = (
     r"(?:(?:ba|z|da)?sh[ \t]{1,9})?(?=[/~{])"
 )
 _STARTS: Final = rf"(?:{_CALLS}|{_WORDS})"
+_DOWNLOADER: Final = lazily(
+    r"(?i)\W?(?:curl|wget|urlretrieve|DownloadFile|-OutFile|Downloads|getstore|mirror|URLDownload)"
+)
+_ASKED_FOR: Final = lazily(
+    r"\b(?:fetch|urlopen|got|ky|needle)\(|\b(?:requests|httpx?|axios|session|client|ky|got)\.(?:get|post|request)\("
+    r"|URI\.open|\bhttp\.Get\(|Net::HTTP|Invoke-(?:WebRequest|RestMethod)"
+)
+_LONGEST_VALUE: Final = 240
+_CALLED_BY_NAME: Final = (
+    r"\b(?:run|call|check_call|check_output|Popen|system|exec|execSync|execFile|execFileSync|spawn|spawnSync|sh|shell"
+    r"|Command|create_subprocess_exec)\(\s{0,9}\[?\s{0,9}[frb]?[\"'`](?:[^\"'`\n]{0,80}(?:&&|;)\s{0,9})?"
+)
 _HANDLE: Final = lazily(
     r"(?<![\w.])([A-Za-z_]\w{0,40})(?:,[ \t]{0,3}\w{1,20})?[ \t]{0,3}:?=[ \t]{0,3}(?:[\w.]{1,30}\.)?$"
 )
@@ -183,6 +197,7 @@ def drops(text: str) -> Iterator[Drop]:
             break
         else:
             yield from _given_to(text, found, name)
+            yield from _by_own_name(text, found, name)
 
 
 def saves(text: str) -> Iterator[tuple[int, str]]:
@@ -192,6 +207,31 @@ def saves(text: str) -> Iterator[tuple[int, str]]:
     for found in islice(_saved(text), _MOST_SAVES):
         if _FETCHES.search(text, max(0, found.start() - 1500), found.end() + 300):
             yield found.start(), (found["place"] or found["name"] or found["own"] or found["mine"]).strip("\"'`")
+
+
+def _by_own_name(text: str, saved: re.Match[str], name: str) -> Iterator[Drop]:
+    """What is saved under the name of a file that a program looks for: ``package.json``, and then ``npm install``."""
+    own = _own_files().get(re.split(r"[/\\]", name)[-1])
+    if own and not _DOWNLOADER.match(saved[0]):
+        line = text[saved.end() : saved.end() + _LONGEST_VALUE].partition("\n")[0]
+        own = (
+            own if _ASKED_FOR.search(with_given(line, names_given(text))) else None
+        )  # and no text of the program's own
+    run = re.search(_CALLED_BY_NAME + rf"(?:{own})\b", text[saved.end() :]) if own else None
+    if run is not None:
+        yield Drop(saved.start(), saved.end() + run.start(), name)
+
+
+@cache
+def _own_files() -> dict[str, str]:
+    """Patterns of the programs that look for a file, with the words behind which they do so, by its name."""
+    found: dict[str, list[str]] = {}
+    for program, how in table("shell")["building"].items():
+        words = "|".join(map(re.escape, how.get("behind", ())))
+        spelled = re.escape(program) + (rf"[\"'`, ]{{1,8}}(?:{words})" if words else "")
+        for name in how.get("own", ()):
+            found.setdefault(name, []).append(spelled)
+    return {name: "|".join(programs) for name, programs in found.items()}
 
 
 def _given_to(text: str, saved: re.Match[str], name: str) -> Iterator[Drop]:

@@ -11,6 +11,7 @@ from skillkeep.auditor.engines.powershell.calls import Call
 from skillkeep.auditor.engines.powershell.declarations import only_declares
 from skillkeep.auditor.engines.powershell.operators import decoded_bytes
 from skillkeep.auditor.engines.powershell.site import Site
+from skillkeep.auditor.engines.powershell.unpacking import built, packages, started_in, unpack
 from skillkeep.auditor.engines.values import HOLE, Value
 from skillkeep.auditor.interface import Severity
 
@@ -56,7 +57,7 @@ _STARTERS: Final = {
     "invoke-wmimethod": (("-argumentlist", 99),),
     "invoke-cimmethod": (("-arguments", 99),),
 }
-_FETCHING: Final = frozenset({"regsvr32", "rundll32", "msiexec", "mshta"})
+_FETCHING: Final = frozenset({"regsvr32", "rundll32", "msiexec", "mshta", "add-appxpackage", "winget"})
 _ADDRESS: Final = re.compile(r"https?://[^\s\"',;]+")
 _MOST_ADDRESSES: Final = 100
 _HIDDEN: Final = re.compile(r"(?i)^h(?:i(?:d(?:d(?:e(?:n)?)?)?)?)?$|^1$")
@@ -223,17 +224,35 @@ class Execution:
 
     def _files(self, call: Call) -> None:
         """Files from elsewhere among what is started."""
+        unpack(call, self._site)
+        if self._site.unpacked:
+            self._unpacked(call)
         if not self._site.files:
             return
         self.started(call.program, call.node, call.node.children[0] if call.node.children else None, "the script")
         if call.invoked and call.places == [] and call.node.named_children:
             self.started(call.program, call.node, call.node.named_children[-1], "the script")
-        if call.name in _STARTING or call.name in _SHELLS:
+        if call.name in _STARTING or call.name in _SHELLS or packages(call):
             for value, place in [*zip(call.operands, call.places, strict=True), *self._named(call)]:
                 self.started(value, call.node, place, call.name)
                 first = next(iter(value.parts()), value)
                 if first.text != value.text:  # ``rundll32 file.dll,Start``
                     self.started(first, call.node, None, call.name)
+
+    def _unpacked(self, call: Call) -> None:
+        """What is started or built in a folder that was unpacked; a page shows it, as one of a shell."""
+        given = [(call.program, call.node.children[0] if call.node.children else None)]
+        if call.name in _STARTING or call.name in _SHELLS:
+            given += [*zip(call.operands, call.places, strict=True), *self._named(call)]
+        address = next(
+            (found for value, node in given if (found := started_in(value, node, self._site)) is not None),
+            built(call, self._site),
+        )
+        if address is not None:
+            shown = any(step.startswith(("fence", "inline")) for step in self._site.segment.provenance)
+            severity = Severity.WARN if shown or is_installer(address) else None
+            message = f"{call.name} runs what comes out of an archive{address and f' from {address[:120]}'}"
+            self._site.report("shell-download-execution", call.node, message, subject=address, severity=severity)
 
     @staticmethod
     def _named(call: Call) -> list[tuple[Value, Node]]:

@@ -10,6 +10,7 @@ from skillkeep.auditor.engines.powershell.folding import Folder
 from skillkeep.auditor.engines.powershell.operators import decoded_bytes, string_method, text_of_bytes
 from skillkeep.auditor.engines.powershell.reach import Reach
 from skillkeep.auditor.engines.powershell.site import Site
+from skillkeep.auditor.engines.powershell.unpacking import unpacked_into
 from skillkeep.auditor.engines.values import HOLE, NOTHING, UNKNOWN, Value, listed
 
 if TYPE_CHECKING:
@@ -52,6 +53,9 @@ class Methods:
             "uploaddata",
         }:
             return self._web_call(node, kind, name, given, labels)
+        if name == "extracttodirectory" and len(given) > 1:
+            places = self._argument(node, 0), self._argument(node, 1)
+            unpacked_into(given[0], places[0], given[1], places[1], self._site)
         if target.kind == "type":
             return self._static(node, kind, name, given, labels)
         if kind.startswith(_TEXT) and name in {"getstring", "getchars"} and given:

@@ -16,9 +16,14 @@ __all__ = ["Site"]
 
 @dataclass(eq=False)
 class Site(TreeSite):
-    """One parsed segment, and the other names that the script gives to commands."""
+    """One parsed segment, and the other names that the script gives to commands.
+
+    `unpacked` are folders with the content of a downloaded archive, and its address; `here` is the one that it is in.
+    """
 
     aliases: dict[str, str] = field(default_factory=dict)
+    unpacked: dict[str, str] = field(default_factory=dict)
+    here: str = ""
 
     def file_name(self, file: Value, node: Node | None) -> str:
         """Windows knows no case, and either slash."""

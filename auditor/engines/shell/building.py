@@ -9,7 +9,7 @@ from itertools import pairwise
 from typing import Any, Final
 
 from skillkeep.auditor.engines.installers import is_installer
-from skillkeep.auditor.engines.network import host_of
+from skillkeep.auditor.engines.network import host_of, is_near
 from skillkeep.auditor.engines.shell.calls import begins_behind
 from skillkeep.auditor.engines.shell.connecting import first_url
 from skillkeep.auditor.engines.shell.model import Word
@@ -25,13 +25,17 @@ _HERE: Final = re.compile(r"^(?:\$\{?PWD\}?|\$\(pwd\)|`pwd`|\.)/")
 _MOUNT: Final = re.compile(r"(?P<host>[^:,=]{1,200}):(?P<inside>/[^:,]{0,200})(?::\w+)?")
 _BETWEEN: Final = re.compile(r"[\s;|&()\"'`]+")
 _ADDRESS: Final = re.compile(r"https?://[\w.-]+\.[\w-]+[:/]")
+_REPOSITORY: Final = re.compile(
+    r"(?:(?:https?|ssh|git|svn)://(?:[^/@]{1,80}@)?|[\w.+-]{1,40}@)(?P<host>[\w.-]+\.[\w-]+)(?::\d+)?[:/]"
+)
+_CLONING: Final = {"git": ("clone",), "hg": ("clone",), "svn": ("export", "checkout", "co"), "bzr": ("branch",)}
 _INPUT: Final = frozenset({"-", "/dev/stdin", "/proc/self/fd/0", "/dev/fd/0"})
 _MODULE: Final = ("-m", "pip")
 
 
 def build(call: Call, site: ShellSite, labels: frozenset[str], before: list[Call]) -> None:
     """Report where `call`, fed with `labels` by the calls `before` it, runs the code of what the script has fetched."""
-    if call.name == "git":
+    if call.name in _CLONING:
         _cloned(call, site)
     begun = _begun(call)
     if begun is None:
@@ -40,8 +44,12 @@ def build(call: Call, site: ShellSite, labels: frozenset[str], before: list[Call
     words = [site.name(text, word) for text, word in given]
     for address in _addresses(call, how, words):
         _report(call, site, address, [address])
-    if "download" in labels and not _INPUT.isdisjoint(words):
-        _report(call, site, "its input", [url for each in before if (url := first_url(each))])
+    if "download" in labels and ((how.get("fed") and before) or not _INPUT.isdisjoint(words)):
+        start = before[0].command.start if before else call.command.start
+        asked = [
+            url for first, last, urls in site.requests if start <= first and last <= call.command.end for url in urls
+        ]
+        _report(call, site, "its input", asked or [url for each in before if (url := first_url(each))])
     if site.files.labels:
         own = [f"{folder}{each}" for each in how.get("own", ()) for folder in ("", *_folders(words))]
         for word in (*words, *own, *_mounted(call, site)):
@@ -80,12 +88,13 @@ def _addresses(call: Call, how: dict[str, Any], words: list[str]) -> list[str]:
 
 def _cloned(call: Call, site: ShellSite) -> None:
     """``git clone address folder``: from a host that is no public forge, the same as an archive."""
-    begins = begins_behind(call, ("clone",))
-    given = call.operands[call.operands.index("clone") + 1 :] if begins is not None and "clone" in call.operands else []
-    url = next((text for text in given if _ADDRESS.match(text)), "")
-    if url and not host_of(url).near and not _is_watched(url):
+    begins = begins_behind(call, _CLONING[call.name])
+    given = [text for text in call.arguments[begins:] if not text.startswith("-")] if begins is not None else []
+    found = next(filter(None, map(_REPOSITORY.match, given)), None)
+    if found is not None and not is_near(found["host"]) and not _is_watched(found["host"]):
+        url = found.string
         after = given[given.index(url) + 1 :]
-        folder = after[0] if after else url.rstrip("/").rpartition("/")[2].removesuffix(".git")
+        folder = after[0] if after else re.split(r"[/:]", url.rstrip("/"))[-1].removesuffix(".git")
         if folder.strip("./"):
             site.files.unpacked[folder.rstrip("/")] = url
 
@@ -124,14 +133,13 @@ def _mounted(call: Call, site: ShellSite) -> Iterator[str]:
 def _report(call: Call, site: ShellSite, what: str, urls: list[str], severity: Severity | None = None) -> None:
     """Code of somebody else's runs: refused, but of vendors' installers and of hosts that many look at."""
     told = [url for url in urls if url]
-    if not told or all(HOLE in url or is_installer(url) or _is_watched(url) for url in told):
+    if not told or all(HOLE in url or is_installer(url) or _is_watched(host_of(url).name) for url in told):
         severity = Severity.WARN
     message = f"{call.name} runs what {what[:80]} says{f', which comes from {told[0][:120]}' if told else ''}"
     site.report(_RULE, call.command, message.replace(HOLE, "…"), subject=" ".join(told), severity=severity)
 
 
-def _is_watched(url: str) -> bool:
-    host = host_of(url).name
+def _is_watched(host: str) -> bool:
     return _watched().search(host) is not None or any(
         host == each or host.endswith(f".{each}") for each in table("acts")["mirrors"]
     )

@@ -74,7 +74,7 @@ class Changing:
                 for item in call.arguments:
                     if item.startswith("of="):
                         self._site.files.filled(item[3:], labels)
-            elif name == "cd" and call.operands and len(self._site.files.folders) < _MOST_FOLDERS:
+            elif name in {"cd", "pushd"} and call.operands and len(self._site.files.folders) < _MOST_FOLDERS:
                 given = zip(call.arguments, call.words, strict=False)
                 folder = next((self._site.name(text, word) for text, word in given if text == call.operands[0]), "")
                 self._site.files.folders.append(folder.rstrip("/"))

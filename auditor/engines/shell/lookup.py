@@ -32,7 +32,9 @@ _ACTING: Final = (
 _BUILTINS: Final = frozenset(
     {"eval", "find", "fd", "gfind", "read", "mapfile", "readarray", "alias", "trap", "printenv"}
 )
-CHANGING: Final = frozenset({"crontab", "launchctl", "systemctl", "git", "dd", "rm", "find", "shred", "wipefs", "cd"})
+CHANGING: Final = frozenset(
+    {"crontab", "launchctl", "systemctl", "git", "dd", "rm", "find", "shred", "wipefs", "cd", "pushd"}
+)
 WRITING: Final = frozenset({"echo", "printf", "cat"})  # they act when they write somewhere or feed another command
 _MORE: Final = frozenset({"eval", "rm", "crontab", "launchctl", "alias", "trap", "dd"})
 

@@ -35,6 +35,10 @@ _LOADING: Final = {  # options that name what an interpreter takes in, and what 
     "lua": {"-l": ".lua"}, "luajit": {"-l": ".lua"}, "perl": {"-M": ".pm", "-m": ".pm"},
     "php": {"auto_prepend_file=": "", "auto_append_file=": ""}, "ruby": {"-r": ".rb"},
 }  # fmt: skip
+_STARTING: Final = re.compile(  # settings that name commands, and what an editor takes in
+    r"\.claude/(?:settings[\w.]*\.json|hooks/)|\.(?:vscode|cursor)/(?:tasks|settings|launch|mcp)\.json|(?:^|/)\.mcp\.json$"
+    r"|\.git/config$|\.gitconfig$|\.(?:config/nvim|vim)/[^\n]{1,80}\.(?:lua|vim)$|\.(?:vimrc|emacs|tmux\.conf)$"
+)
 _RUNS_LINES: Final = re.compile(  # programs of awk and sed that do so
     r"^\s{0,9}s(?P<mark>[/|#,@!:])(?:(?!(?P=mark)).){0,200}(?P=mark)(?:(?!(?P=mark)).){0,200}(?P=mark)\w*e\w*\s{0,9}$|"
     r"\bsystem\s{0,20}\(\s{0,20}[$a-z]|"
@@ -175,12 +179,15 @@ class Running:
     def planted(self) -> None:
         """Report what was fetched into a file that runs by itself: ``curl address >> ~/.bashrc``."""
         for key, labels in self._site.files.labels.items():
-            if "download" not in labels or not (meaning := secrets().persistence(key)) or not meaning.runs:
+            meaning = secrets().persistence(key) if "download" in labels else None
+            starts = "download" in labels and _STARTING.search(key) is not None
+            if not starts and not (meaning is not None and meaning.runs):
                 continue
+            what = meaning.what if meaning is not None else "settings that start programs"
             urls = [url for url in self._site.files.urls.get(key, "").split(" ") if url]
             asking = [each for each in self._site.requests if not urls or not set(urls).isdisjoint(each[2])]
             severity = Severity.WARN if urls and all(map(is_installer, urls)) else None
-            message = f"a download{f' from {urls[0][:120]}' if urls else ''} becomes {meaning.what}: {key[:80]}"
+            message = f"a download{f' from {urls[0][:120]}' if urls else ''} becomes {what}: {key[:80]}"
             for first, last, _ in asking[-1:]:
                 subject = " ".join(urls)
                 span = Command(first, last)

