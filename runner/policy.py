@@ -126,7 +126,7 @@ def unheld_grants(tool: VaultedTool, backend: str) -> tuple[str, ...]:
 
 
 def folders_of_strangers(policy: SandboxPolicy) -> tuple[str, ...]:
-    """Folders in which what a run writes belongs, for a runner that is root, to an id that no later run has."""
+    """Folders in which what a run writes belongs, for a runner that is root, to an id that no other run has then."""
     if os.geteuid() != 0:
         return ()
     found = []

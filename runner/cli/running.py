@@ -125,7 +125,7 @@ def _performed(asked: RunCommandLine) -> int:
         for grant in unheld_grants(tool, result.backend)
     ]
     notes += [
-        f"{printable_path(path)} belongs to root: what the tool wrote there no later run can change; "
+        f"{printable_path(path)} belongs to root: what the tool wrote there is of an id that later runs get again; "
         "chown it to an ordinary user"
         for path in (folders_of_strangers(policy) if result.backend == NATIVE else ())
     ]

@@ -26,7 +26,7 @@ from skillkeep.runner.environments.errors import EnvironmentsError
 from skillkeep.runner.environments.manager import IDLE_SECONDS, Environments, Seen
 from skillkeep.runner.environments.place import every_place
 from skillkeep.runner.environments.project import policy_for
-from skillkeep.runner.environments.relay import Passed
+from skillkeep.runner.environments.relay import Passed, Shown
 from skillkeep.runner.environments.standing import Standing
 from skillkeep.runner.interface import RunResult
 from skillkeep.runner.native.feed import Feeder
@@ -270,7 +270,7 @@ def _through_pipes(environment: Environment, words: list[str], how: How) -> RunR
             pipe.close(end)
         source: bytes | int = b"" if sys.stdin is None else sys.stdin.fileno()
         feeder = Feeder(source, feed.give(feed.write_end))
-        outputs = [(out.read_end, Passed(1)), (err.read_end, Passed(2))]
+        outputs = [(pipe.read_end, Shown(fd) if os.isatty(fd) else Passed(fd)) for pipe, fd in ((out, 1), (err, 2))]
         stopped = environment.serve(entered, outputs, feeder, how.seconds)
         result = environment.outcome(entered, stopped, started)
     if stopped == "output_cap":

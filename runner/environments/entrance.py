@@ -174,7 +174,7 @@ class EntranceBuilder:
         tape_switch(tape, "no_new_privs", on=True)
         if shape.landlock:
             # A domain of its own also keeps commands from each other's memory.
-            restrict_files(tape, shape.landlock, shape.binds, bounded=shape.bounded)
+            restrict_files(tape, shape.landlock, shape.binds, bounded=shape.bounded, own_scratch=False)
         for name in shape.limits:
             tape_limit(tape, name)
         take_cores(tape, shape.cores)

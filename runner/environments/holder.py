@@ -81,7 +81,7 @@ def make_holder(shape: HolderShape) -> Program:
     passwd = mounts.open_tree(tape, "root", Word(tape.cell(name="passwd")))
     if shape.as_root:
         become(tape, 0)
-    tape.call("hostname", "sethostname", shape.hostname.encode(), len(shape.hostname))
+    namespaces.tape_names(tape, shape.hostname.encode())
     build_root(tape, shape.host, sources, shape.tmp_bytes)
     mounts.restrict(tape, "root", passwd, programs=False)
     mounts.attach(tape, "root", passwd, b"/etc/passwd")

@@ -10,7 +10,7 @@ from functools import lru_cache
 
 from skillkeep.kernel.errors import KernelError
 from skillkeep.kernel.libc import guarded
-from skillkeep.kernel.rlimits import OF_EVERY_PAYLOAD, within_hard
+from skillkeep.kernel.rlimits import OF_EVERY_PAYLOAD, files_within, within_hard
 from skillkeep.kernel.tape import Program, strings
 from skillkeep.runner.environments.entrance import EntranceShape, make_entrance
 from skillkeep.runner.environments.standing import BESIDE, Standing
@@ -57,6 +57,7 @@ def look_around(standing: Standing) -> Ground:
     limits = OF_EVERY_PAYLOAD | {"open_files": plan.open_files, "file_bytes": plan.file_bytes}
     if "memory" not in bounded:
         limits["data"] = plan.memory_bytes
+        limits["open_files"] = files_within(plan.open_files, plan.memory_bytes, plan.processes)
     if "pids" not in bounded:
         # Counted by id in this user namespace only (Linux 5.14 on); without root init has the same id.
         limits["processes"] = plan.processes + BESIDE

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import fcntl
 import os
 import select
@@ -12,8 +13,9 @@ from typing import Protocol
 
 from skillkeep.runner.native.feed import Feeder
 from skillkeep.runner.native.outlet import Outlet
+from skillkeep.text import escape
 
-__all__ = ["Ending", "Kept", "Passed", "Sink", "relay"]
+__all__ = ["Ending", "Kept", "Passed", "Shown", "Sink", "relay"]
 
 _CHUNK = 1 << 16
 _LONGEST_WAIT = 3600.0
@@ -70,6 +72,23 @@ class Passed:
             return self._outlet.finish(until)
         except BrokenPipeError:
             return True
+
+
+class Shown(Passed):
+    """The same for a terminal, with all that could move its cursor or hide text as a visible escape."""
+
+    def __init__(self, fd: int) -> None:
+        super().__init__(fd)
+        self._decoder = codecs.getincrementaldecoder("utf-8")("surrogateescape")
+
+    def take(self, data: bytes) -> bool:
+        """As `Passed`; the start of a character waits for its end."""
+        return super().take(escape(self._decoder.decode(data), keep_newlines=True).encode())
+
+    def finish(self, until: float) -> bool:
+        """As `Passed`, with what the stream broke off in."""
+        rest = escape(self._decoder.decode(b"", final=True)).encode()
+        return (not rest or super().take(rest)) and super().finish(until)
 
 
 Sink = Kept | Passed

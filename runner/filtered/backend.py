@@ -25,7 +25,7 @@ import skillkeep.kernel
 from skillkeep.clock import SYSTEM_CLOCK, Clock
 from skillkeep.kernel.confine import tasks_of_user
 from skillkeep.kernel.procfs import read_text
-from skillkeep.kernel.rlimits import OF_EVERY_PAYLOAD
+from skillkeep.kernel.rlimits import OF_EVERY_PAYLOAD, files_within
 from skillkeep.runner.containers.policy_file import write_policy
 from skillkeep.runner.errors import RunnerError
 from skillkeep.runner.interface import (
@@ -221,6 +221,7 @@ def _give_away(folder: str, uid: int) -> None:
 def _limits(policy: SandboxPolicy, uid: int | None) -> dict[str, int]:
     limits = OF_EVERY_PAYLOAD | {"open_files": policy.open_files, "file_bytes": policy.file_bytes}
     limits["data"] = policy.memory_bytes
+    limits["open_files"] = files_within(policy.open_files, policy.memory_bytes, policy.processes)
     limits["cpu_seconds"] = math.ceil(policy.wall_seconds * max(policy.cpus, 1.0))
     # The kernel counts all tasks of a user, so without an id of its own the run's share comes on top of what there is.
     limits["processes"] = policy.processes + (0 if uid is not None else tasks_of_user())

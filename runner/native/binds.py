@@ -68,7 +68,7 @@ def _open_each(plan: Plan, identity: Identity, trees: dict[int, int], uppers: li
                 0,
                 f"{bind.source} belongs to root and only root may write it",
                 "Give the folder to an ordinary user (chown), or do not run as root. Opened to others (chmod o+w) it "
-                "can be written too, but what one run writes there no later run can change.",
+                "can be written too, but what a run writes there belongs to an id that a later run may get again.",
             )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache, lru_cache
 
 from skillkeep.kernel.errors import KernelError
@@ -22,6 +22,7 @@ __all__ = [
     "INOTIFY_WATCHES",
     "LOCAL",
     "NETWORK",
+    "PROC_MADE",
     "PROC_MASKED",
     "PROC_READ_ONLY",
     "SYSTEM",
@@ -69,16 +70,18 @@ DEVICE_LINKS = {
 
 PROC_READ_ONLY = ("sys", "sysrq-trigger")
 PROC_MASKED = (
-    *("acpi", "asound", "bootconfig", "buddyinfo", "bus", "cmdline", "config.gz", "diskstats", "driver"),
+    *("acpi", "asound", "bootconfig", "buddyinfo", "bus", "cgroups", "cmdline", "config.gz", "diskstats", "driver"),
     *("dynamic_debug", "interrupts", "iomem", "ioports", "irq", "kallsyms", "kcore", "key-users", "keys"),
     *("latency_stats", "locks", "modules", "mtrr", "pagetypeinfo", "partitions", "pressure", "sched_debug"),
     *("schedstat", "scsi", "slabinfo", "softirqs", "swaps", "sys/kernel/random/boot_id", "timer_list"),
-    *("timer_stats", "vmallocinfo", "zoneinfo"),
+    *("timer_stats", "vmallocinfo", "vmstat", "zoneinfo"),
 )
 """What speaks about the whole machine and that no ordinary program needs: hidden, also what only root could read.
 
 So is /proc/fs, which names its disks.
 """
+PROC_MADE = "/run/sandbox/proc"
+"""Where the files lie that are shown in the place of the machine's own, of which programs count processors."""
 LOCAL = ("/usr/local/etc", "/usr/local/src", "/usr/src")
 """Of `/usr`, hidden: settings of this machine, npm's tokens among them, as in /etc, and sources.
 
@@ -109,6 +112,8 @@ class Host:
     device_modes: tuple[tuple[str, int], ...]
     masked: tuple[tuple[str, bool], ...] = ()
     """What of `PROC_MASKED` this kernel has, and whether it is a folder."""
+    made: tuple[tuple[str, str], ...] = field(default=(), compare=False)
+    """Names in /proc, and what stands there instead of what the whole machine does."""
     shown: tuple[tuple[int, int], ...] = ()
     """Device and inode of each of `folders` and `etc`."""
 
@@ -147,6 +152,7 @@ def _host(
         etc_folders=tuple(path for path, seen in etc if stat.S_ISDIR(seen[0])),
         device_modes=tuple((name, _mode(name, *seen)) for name, seen in zip(DEVICES, devices, strict=True)),
         masked=_masked(),
+        made=_made(),
         shown=tuple(seen[1:] for _, seen in (*folders, *etc)),
     )
 
@@ -156,6 +162,20 @@ def _masked() -> tuple[tuple[str, bool], ...]:
     """A kernel's own files come and go with modules only, and one that has gone is passed over."""
     found = [(name, f"/proc/{name}") for name in PROC_MASKED]
     return tuple((name, os.path.isdir(path)) for name, path in found if os.path.lexists(path))
+
+
+@cache
+def _made() -> tuple[tuple[str, str], ...]:
+    """Each processor as at the machine's start, and a machine that has nothing to do.
+
+    The kernel's own would tell when keys are pressed and packets arrive, as /proc/interrupts does.
+    """
+    with guarded("proc", "read /proc/stat"), open("/proc/stat", encoding="ascii") as file:
+        lines = file.read().splitlines()
+    idle = [f"{line.split()[0]} 0 0 0 0 0 0 0 0 0 0" for line in lines if line.startswith("cpu")]
+    begun = [line for line in lines if line.startswith("btime ")]  # as /proc/uptime tells, too
+    rest = ("processes 1", "procs_running 1", "procs_blocked 0", "softirq 0")
+    return ("stat", "\n".join((*idle, "intr 0", "ctxt 0", *begun, *rest, ""))), ("loadavg", "0.00 0.00 0.00 1/1 1\n")
 
 
 def _seen(look: Callable[[str], os.stat_result], path: str) -> _Seen | None:

@@ -8,6 +8,7 @@ import math
 import os
 import resource
 import sys
+from collections.abc import Iterable
 from functools import cached_property, lru_cache
 from typing import Any
 
@@ -17,9 +18,20 @@ from skillkeep.runner.errors import RunnerError
 from skillkeep.runner.interface import PATH, Bind, RunRequest, SandboxPolicy
 from skillkeep.value import Value, field, fields, replace
 
-__all__ = ["HOME", "INSIDE_ID", "POLICY_FILE", "POLICY_VARIABLE", "Plan", "make_plan", "policy_text"]
+__all__ = [
+    "HOME",
+    "INSIDE_ID",
+    "POLICY_FILE",
+    "POLICY_VARIABLE",
+    "SHARED",
+    "Plan",
+    "make_plan",
+    "policy_text",
+    "scratch_beside",
+]
 
 HOME = "/tmp/home"  # noqa: S108  a path inside the sandbox's own tmpfs
+SHARED = "/dev/shm"  # noqa: S108  likewise
 POLICY_FILE = "/run/sandbox/policy.json"
 POLICY_VARIABLE = "SKILLKEEP_POLICY"
 """Names that file to the program, in every backend; a granted variable of that name does not lead elsewhere."""
@@ -167,7 +179,8 @@ def _plan(
         binds.append(Bind(os.path.realpath(interpreter), interpreter))
         path.insert(0, f"{interpreter}/bin")
     _check_overlap(binds)
-    env = {"PATH": ":".join(path), "HOME": HOME, "TMPDIR": "/tmp", "LANG": "C.UTF-8"}  # noqa: S108
+    scratch = scratch_beside(bind.target for bind in binds if bind.writable)
+    env = {"PATH": ":".join(path), "HOME": HOME, "TMPDIR": scratch, "LANG": "C.UTF-8"}
     env |= VARIABLES if policy.egress else {}
     if kind:
         env["TERM"] = kind
@@ -193,6 +206,17 @@ def _plan(
         explain=explain,
         terminal=bool(kind),
     )
+
+
+def scratch_beside(writable: Iterable[str]) -> str:
+    """The scratch folder in which pipes and sockets may be made, beside folders of the host that can be written.
+
+    Landlock's rights add up on the way down, so that what may be made in /tmp may be made in whatever is shown there.
+    """
+    below = [target for target in writable if target.startswith("/tmp/")]  # noqa: S108
+    if not below:
+        return "/tmp"  # noqa: S108
+    return SHARED if any(f"{target}/".startswith(f"{HOME}/") for target in below) else HOME
 
 
 @lru_cache(maxsize=16)

@@ -15,7 +15,7 @@ from skillkeep.kernel import landlock
 from skillkeep.kernel.cgroups import Group
 from skillkeep.kernel.errors import KernelError
 from skillkeep.kernel.libc import guarded
-from skillkeep.kernel.rlimits import OF_EVERY_PAYLOAD, within_hard
+from skillkeep.kernel.rlimits import OF_EVERY_PAYLOAD, files_within, within_hard
 from skillkeep.kernel.tape import Program
 from skillkeep.runner.interface import Bind
 from skillkeep.runner.native.binds import is_mapped
@@ -162,6 +162,7 @@ def limits_of(plan: Plan, enforced: tuple[str, ...]) -> dict[str, int]:
     limits = OF_EVERY_PAYLOAD | {"open_files": plan.open_files, "file_bytes": plan.file_bytes}
     if "memory" not in enforced:
         limits["data"] = plan.memory_bytes
+        limits["open_files"] = files_within(plan.open_files, plan.memory_bytes, plan.processes)
     if "pids" not in enforced:
         # Counted by id in this user namespace only (Linux 5.14 on); without root init has the same id.
         limits["processes"] = plan.processes + (0 if os.geteuid() == 0 else 1)

@@ -191,7 +191,7 @@ class _Builder:
         if shape.as_root:
             become(tape, 0)
             tape_parent_death(tape)  # again: a change of ids undoes it
-        tape.call("hostname", "sethostname", b"sandbox", len("sandbox"))
+        namespaces.tape_names(tape, b"sandbox")
         # Root opens the binds of a run for a sandbox built ahead; anybody else's init has to, from the host's root.
         keep = HOST_ROOT if (shape.ahead or shape.vacant) and not shape.as_root else None
         build_root(tape, shape.host, sources, shape.tmp_bytes, keep, egress=shape.egress)

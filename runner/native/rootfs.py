@@ -124,12 +124,13 @@ def finish_root(tape: Tape, trees: Sequence[Cell | At], binds: Sequence[BindShap
 def _attach_system(tape: Tape, host: Host, sources: Sources, made: set[str]) -> None:
     for path, goal in host.links:
         tape.call(LAYER, "symlinkat", os.fsencode(goal), AT_FDCWD, path.encode())
-    for folder in ("/etc", "/run/sandbox", "/var"):
+    for folder in ("/etc", layout.PROC_MADE, "/var"):
         _make_folders(tape, LAYER, folder, made)
     tape.call(LAYER, "symlinkat", b"/tmp", AT_FDCWD, b"/var/tmp")
-    for name, text in layout.ETC_MADE.items():
-        content = text.encode()
-        _write(tape, f"/etc/{name}", tape.data(content), len(content))
+    for folder, files in (("/etc", layout.ETC_MADE.items()), (layout.PROC_MADE, host.made)):
+        for name, text in files:
+            content = text.encode()
+            _write(tape, f"{folder}/{name}", tape.data(content), len(content))
     tape.call(LAYER, "symlinkat", b"/proc/self/mounts", AT_FDCWD, b"/etc/mtab")
     for path, fd in sources.trees.items():
         mounts.restrict(tape, LAYER, fd)
@@ -159,6 +160,10 @@ def restrict_proc(tape: Tape, host: Host) -> None:
         mounts.restrict(tape, "proc", fd, programs=False)
         mounts.attach(tape, "proc", fd, f"/proc/{name}".encode())
         tape.mark(absent)
+    for name, _ in host.made:
+        fd = mounts.open_tree(tape, "proc", f"{layout.PROC_MADE}/{name}".encode())
+        mounts.restrict(tape, "proc", fd, programs=False)
+        mounts.attach(tape, "proc", fd, f"/proc/{name}".encode())
     # One empty folder stands for all that are hidden; this one every /proc has.
     mounts.mount_new(tape, "proc", "tmpfs", _EMPTY, "size=4k,nr_inodes=1,mode=0555,ro", programs=False)
     for name, folder in host.masked:

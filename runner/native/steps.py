@@ -13,6 +13,7 @@ from skillkeep.kernel.tape import ANY, BASE, FAILURE, At, Cell, Label, Tape, Wor
 from skillkeep.runner.egress.place import PORT
 from skillkeep.runner.native.layout import DEVICES
 from skillkeep.runner.native.messages import USAGE_BYTES, Kind
+from skillkeep.runner.native.plan import SHARED, scratch_beside
 from skillkeep.runner.native.rootfs import BindShape
 
 __all__ = [
@@ -125,12 +126,19 @@ def make_folders(tape: Tape, layer: str, path: str) -> None:
 
 
 def restrict_files(
-    tape: Tape, version: int, binds: Sequence[BindShape], egress: bool = False, *, bounded: bool = True
+    tape: Tape,
+    version: int,
+    binds: Sequence[BindShape],
+    egress: bool = False,
+    *,
+    bounded: bool = True,
+    own_scratch: bool = True,
 ) -> None:
     """Landlock of ABI `version` over the finished root; with `egress`, the proxy's port may be reached.
 
     Without `bounded`, where no control group counts memory, /dev/zero can only be read: whoever may write it can map
-    pages of it that stay when they are not mapped any more.
+    pages of it that stay when they are not mapped any more. Without `own_scratch` others were in its /tmp before,
+    who may have put a writable bind below another name there.
     """
     rights = landlock.Rights(version)
     rules = landlock.TapeRuleset(tape, rights)
@@ -140,8 +148,12 @@ def restrict_files(
     else:
         for name in sorted(DEVICES.keys() - {"zero"}):
             rules.allow(f"/dev/{name}".encode(), rights.access(write=True, folder=False))
-    for path in (b"/tmp", b"/dev/shm"):
-        rules.allow(path, rights.access(all_of_it=True))
+    scratch = scratch_beside(bind.target for bind in binds if bind.writable)
+    if scratch != "/tmp":  # noqa: S108
+        rules.allow(b"/tmp", rights.access(write=True, execute=True))
+        scratch = scratch if own_scratch else SHARED
+    for path in sorted({scratch, SHARED}):
+        rules.allow(path.encode(), rights.access(all_of_it=True))
     for bind in binds:
         if bind.writable:
             # What is left there is the host's to meet: plain files, folders and links only.

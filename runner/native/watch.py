@@ -6,7 +6,7 @@ import os
 import re
 import time
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from skillkeep.runner.native.failures import LayerError
 
@@ -19,12 +19,19 @@ _SOCKET_BYTES = 212_992
 """What a socket may hold unread (net.core.wmem_default): nothing but the number of sockets tells of it."""
 
 
+_MAPPING_BYTES, _USUAL_MAPPINGS = 256, 1000
+"""What the kernel holds of each mapping, and how many of them a process has as a rule, which do not count."""
+_MOST_MAPPINGS = 65_530  # vm.max_map_count
+_MAPS_BYTES = 1 << 18
+
+
 @dataclass
 class Peaks:
-    """The most that was seen at one time."""
+    """The most that was seen at one time, and how many mappings each process had when it was last looked at."""
 
     memory: int = 0
     processes: int = 0
+    mappings: dict[int, int] = field(default_factory=dict)
 
 
 def require_watch(enforced: Collection[str]) -> None:
@@ -40,6 +47,9 @@ def look(init: int, bounds: tuple[int | None, int | None], peaks: Peaks) -> str:
     """
     pids = _descendants(init)
     memory = memory_of(pids, bounds[0])
+    if bounds[0] is not None:
+        peaks.mappings = _mappings(pids, peaks.mappings)
+        memory += sum(max(count - _USUAL_MAPPINGS, 0) for count in peaks.mappings.values()) * _MAPPING_BYTES
     peaks.memory, peaks.processes = max(peaks.memory, memory), max(peaks.processes, len(pids))
     if bounds[0] is not None and (memory > bounds[0] or _sockets(init) * _SOCKET_BYTES > bounds[0]):
         return "oom"
@@ -104,6 +114,39 @@ def _part_of_shared(pid: int, whole: int) -> int:
     except OSError:
         return whole
     return min(int(lines[0][1]) * 1024, whole) if lines else whole
+
+
+def _mappings(pids: list[int], before: dict[int, int]) -> dict[int, int]:
+    """`before`, of those that are left, with one process more and the one looked at again that was longest ago.
+
+    Nothing that is quick to read tells the number, and no limit of a process bounds what it is for all of them.
+    """
+    found = {pid: count for pid, count in before.items() if pid in pids}
+    chosen = {*[pid for pid in pids if pid not in found][:1], *[*found][:1]}
+    for pid in chosen:
+        found.pop(pid, None)  # comes last
+        found[pid] = _mappings_of(pid)
+    return found
+
+
+def _mappings_of(pid: int) -> int:
+    """Where there are very many, or they cannot be seen, as many as there are pages, which they are at the most."""
+    count = size = 0
+    try:
+        with open(f"/proc/{pid}/maps", "rb", buffering=0) as file:
+            while size < _MAPS_BYTES:
+                if not (text := file.read(_MAPS_BYTES)):
+                    return count
+                count, size = count + text.count(b"\n"), size + len(text)
+    except (FileNotFoundError, ProcessLookupError):
+        return 0
+    except OSError:
+        pass
+    try:
+        with open(f"/proc/{pid}/statm", encoding="ascii") as file:
+            return min(int(file.read().split()[0]), _MOST_MAPPINGS)
+    except (OSError, ValueError, IndexError):
+        return 0
 
 
 def _sockets(init: int) -> int:

@@ -103,7 +103,7 @@ _memory(
 _memory(
     "memfd",
     "files without a name (memfd)",
-    "import os, time\nfd = os.memfd_create('x')\nfor _ in range(160): os.write(fd, b'x' * (1 << 20))\ntime.sleep(1)",
+    "import os, time\nfd = os.memfd_create('x', 9)\nfor _ in range(160): os.write(fd, b'x' * (1 << 20))\ntime.sleep(1)",
 )
 _memory(
     "segments",

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import errno
 
-from skillkeep.kernel.seccomp import ALLOW, Action, Check, Rule, deny
+from skillkeep.kernel.seccomp import ALLOW, UNKNOWN, Action, Check, Rule, deny
 
 __all__ = [
     "AF_INET",
@@ -100,7 +100,10 @@ _TIOCSTI, _TIOCLINUX, _TIOCSETD, _TIOCCONS = 0x5412, 0x541C, 0x5423, 0x541D
 _IOCTL_TYPES = (0x5400, 0x8900, 0x5200)
 _IOCTLS = (0x40049409, 0x4020940D, 0xC0189436, 0x80086601, 0x801C581F)  # FICLONE ... FS_IOC_FSGETXATTR
 # Pages out of a pool that the host keeps for its own programs, which no limit of memory counts: argument and flag.
-_HUGE_PAGES = {"mmap": (3, 0x40000), "shmget": (2, 0o4000), "memfd_create": (1, 4)}
+_HUGE_PAGES = {"mmap": (3, 0x40000), "shmget": (2, 0o4000)}
+# A program that is in no file: only files without a name that can never be executed may be made (Linux 6.3). Libraries
+# that do not ask for such ones take a file of /dev/shm instead.
+_MFD_HUGETLB, _MFD_NOEXEC_SEAL = 4, 8
 # A filter on a socket is compiled into memory of the kernel that all users share, and that no control group counts.
 _SOL_SOCKET, _SOCKET_FILTERS = 1, (26, 50, 51, 52)
 # Leases make whoever opens the file next wait for 45 seconds; both answer with signals.
@@ -171,6 +174,8 @@ def ordinary_rules() -> dict[str, Action | Rule]:
     rules["setsockopt"] = Rule(socket_options(), ALLOW)
     for name, (index, bit) in _HUGE_PAGES.items():
         rules[name] = Rule(any_bit(index, bit, deny(errno.ENOMEM)), ALLOW)
+    not_huge = any_bit(1, _MFD_HUGETLB, deny(errno.ENOMEM))
+    rules["memfd_create"] = Rule((*not_huge, Check(1, (_MFD_NOEXEC_SEAL,), ALLOW, mask=_MFD_NOEXEC_SEAL)), UNKNOWN)
     rules["ioctl"] = Rule(
         (
             Check(1, _IOCTLS, ALLOW),

@@ -14,6 +14,7 @@ __all__ = [
     "tape_leave_cgroup_view",
     "tape_listen",
     "tape_loopback",
+    "tape_names",
 ]
 
 LAYER = "namespaces"
@@ -54,6 +55,13 @@ def tape_clone(tape: Tape, born: Cell, group_fd: int | None) -> None:
 def tape_leave_cgroup_view(tape: Tape) -> None:
     """Add the step after which the present cgroup is the root of what the process sees."""
     tape.call("cgroup_namespace", "unshare", _NEW_CGROUP)
+
+
+def tape_names(tape: Tape, host: bytes) -> None:
+    """Add the steps that give the present uts namespace a name, and the domain (NIS) that the kernel begins with."""
+    domain = b"(none)"
+    tape.call("hostname", "sethostname", host, len(host))
+    tape.call("hostname", "setdomainname", domain, len(domain))
 
 
 def tape_loopback(tape: Tape) -> None:

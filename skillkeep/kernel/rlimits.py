@@ -7,7 +7,7 @@ import resource
 from skillkeep.kernel.errors import KernelError
 from skillkeep.kernel.tape import Tape
 
-__all__ = ["LAYER", "NO_CORE_DUMP", "OF_EVERY_PAYLOAD", "set_limits", "tape_limit", "within_hard"]
+__all__ = ["LAYER", "NO_CORE_DUMP", "OF_EVERY_PAYLOAD", "files_within", "set_limits", "tape_limit", "within_hard"]
 
 LAYER = "rlimits"
 NO_CORE_DUMP = 1
@@ -21,6 +21,9 @@ OF_EVERY_PAYLOAD = {
     "signals": 256,
 }
 """Whatever the run and its caller may: what reaches beyond a sandbox, or is counted for a whole user."""
+
+_OPEN_FILE_BYTES, _FEWEST_FILES = 4608, 64
+"""An end of a pipe is half of two pages, which one holds whose user has used up his quota (pipe(7)), and some more."""
 
 _NAMES = {
     "address_space": resource.RLIMIT_AS,
@@ -43,6 +46,11 @@ def tape_limit(tape: Tape, name: str) -> None:
     limit = tape.cell(name=f"soft_{name}")
     tape.cell(name=f"hard_{name}")
     tape.call(LAYER, "prlimit64", 0, _NAMES[name], limit, 0, why=f"set {name}")
+
+
+def files_within(files: int, memory_bytes: int, processes: int) -> int:
+    """`files` for each process, or fewer, so that pipes of them all hold no more than `memory_bytes`."""
+    return min(files, max(memory_bytes // (processes * _OPEN_FILE_BYTES), _FEWEST_FILES))
 
 
 def within_hard(name: str, value: int) -> int:

@@ -103,7 +103,8 @@ def test_the_ordinary_rules_mean_the_same_on_each_architecture(arch: str) -> Non
     assert compiled.decide("openat2") == deny(errno.ENOSYS)
     huge = [("mmap", [0, 1 << 21, 3, 0x40022]), ("shmget", [0, 1 << 21, 0o4600]), ("memfd_create", [0, 4])]
     assert {compiled.decide(name, words) for name, words in huge} == {deny(errno.ENOMEM)}
-    assert compiled.decide("mmap", [0, 4096, 3, 0x22]) == compiled.decide("memfd_create", [0, 1]) == ALLOW
+    assert compiled.decide("mmap", [0, 4096, 3, 0x22]) == compiled.decide("memfd_create", [0, 9]) == ALLOW
+    assert {compiled.decide("memfd_create", [0, flags]) for flags in (0, 1, 16, 17)} == {UNKNOWN}
     assert compiled.decide("fcntl", [0, 1024]) == compiled.decide("fcntl", [0, 1026 | 1 << 32]) == deny()
     assert compiled.decide("fcntl", [0, 1030]) == compiled.decide("fcntl", [0, 8]) == ALLOW
     assert compiled.decide("mknodat", [0, 0, 0o020600]) == compiled.decide("mknodat", [0, 0, 0o060600]) == deny()

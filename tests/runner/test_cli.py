@@ -356,7 +356,10 @@ def test_root_is_told_that_no_later_run_can_change_what_this_one_wrote() -> None
         assert skill_run(home, *words).code == 0
         again = skill_run(home, *words)
         assert (again.code, "Permission denied" in again.err) == (2, True)
-        assert f"{project.root} belongs to root: what the tool wrote there no later run can change" in again.err
+        assert (
+            f"{project.root} belongs to root: what the tool wrote there is of an id that later runs get again"
+            in again.err
+        )
         (project.root / "new").unlink()
         os.chown(project.root, 1234, 1234)
         assert [

@@ -86,7 +86,10 @@ _TOLD: dict[str, tuple[str, str, Mapping[str, str]]] = {
     "machine_id": ("/etc/machine-id", "which machine this is", {}),
     "dbus_machine_id": ("/var/lib/dbus/machine-id", "which machine this is", {}),
     "meminfo": ("/proc/meminfo", "the machine's memory", {"*": _SHAPE}),
-    "loadavg": ("/proc/loadavg", "how busy the machine is", {"*": _SHAPE}),
+    "stat": ("/proc/stat", "when keys are pressed and packets arrive", _ENGINE),
+    "vmstat": ("/proc/vmstat", "what the machine's memory is used for", _ENGINE),
+    "cgroups": ("/proc/cgroups", "how many containers and sessions there are", _ENGINE),
+    "loadavg": ("/proc/loadavg", "how busy the machine is, and how many threads it has", _ENGINE),
     "uptime": ("/proc/uptime", "how long the machine has been up", {"*": _SHAPE}),
     "cpuinfo": ("/proc/cpuinfo", "the processor", {"*": _SHAPE}),
     "kernel_version": ("/proc/version", "the kernel's version, as uname(2) says it", {"*": _SHAPE}),
@@ -103,6 +106,8 @@ def _write(path: str) -> Answer:
     return closed("the null device is there instead") if hidden else opened("opened for writing")
 
 
+# what stands in the place of the machine's own, for programs that count processors
+_SAYS_NOTHING = {"/proc/stat": "\nintr 0\n", "/proc/loadavg": " 1/1 "}
 _TAKEN_BY_READING = ("/proc/kmsg", "/dev/kmsg", "/dev/mem")
 
 
@@ -112,11 +117,11 @@ def _read(path: str) -> Answer:
             told = ", ".join(os.listdir(path))
         else:
             fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
-            told = "opened" if path in _TAKEN_BY_READING else os.read(fd, 80).decode("latin-1")
+            told = "opened" if path in _TAKEN_BY_READING else os.read(fd, 4096).decode("latin-1")
             os.close(fd)
     except OSError as error:
         return closed(error.strerror)
-    blank = not told.strip("0\n \t\x00")
+    blank = not told.strip("0\n \t\x00") or _SAYS_NOTHING.get(path, told + "?") in told
     if path.endswith("kallsyms"):
         with open(path, encoding="utf-8") as file:
             blank = all(line.startswith("0000000000000000") for line in file)

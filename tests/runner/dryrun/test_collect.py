@@ -79,8 +79,6 @@ def test_a_file_in_the_place_of_a_folder_and_the_other_way_round(home: Home) -> 
 @pytest.mark.parametrize(
     ("code", "path"),
     [
-        ("import os; os.mkfifo('odd')", "odd"),
-        ("import socket; socket.socket(socket.AF_UNIX).bind('odd')", "odd"),
         ("import os; os.symlink('/etc/shadow', 'odd')", "odd"),
         ("import os; os.symlink('../outside', 'odd')", "odd"),
         ("import os; os.symlink('../../outside', 'd/odd')", "d/odd"),
@@ -92,6 +90,24 @@ def test_what_could_reach_out_of_the_folder_is_refused(home: Home, code: str, pa
     result, run = project.run(code, runner="python")
     assert result.ok, result.stderr
     assert [(remark.path, remark.refused) for remark in run.folders[0].remarks] == [(path, True)]
+    assert run.empty
+
+
+def test_a_tool_leaves_no_pipe_and_no_socket_and_cannot_have_one_of_the_users_changed(home: Home) -> None:
+    project = project_for(home, FILES)
+    os.mkfifo(project.root / "odd", 0o644)
+    code = """
+import os, socket
+os.chmod("odd", 0o600)
+for make in (os.mkfifo, lambda path: socket.socket(socket.AF_UNIX).bind(path)):
+    try:
+        make("new")
+    except PermissionError:
+        print("refused")
+"""
+    result, run = project.run(code, runner="python")
+    assert (result.ok, result.stdout) == (True, b"refused\n" * 2), result.stderr
+    assert [(remark.path, remark.refused) for remark in run.folders[0].remarks] == [("odd", True)]
     assert run.empty
 
 

@@ -342,3 +342,24 @@ def test_two_who_remove_every_environment_at_once_both_succeed(home: Path) -> No
     answers = [json.loads(each.communicate()[0]) for each in both]
     assert [each.returncode for each in both] == [0, 0], answers
     assert [path for path in (home / "environments").iterdir() if path.is_dir()] == []
+
+
+@pytest.mark.parametrize("which", ["stdout", "stderr"])
+def test_what_is_written_beside_a_pipe_reaches_a_terminal_as_text_alone(home: Path, project: Path, which: str) -> None:
+    """With a standard input that is no terminal the command has none of its own, and ours is there all the same."""
+    text = r"\033]52;c;aGk=\007caf\303\251\033[2J\303\n\303"
+    words = ["shell", str(project), "--", "sh", "-c", f"printf '{text}' >&{1 if which == 'stdout' else 2}"]
+    ours, theirs = os.openpty()
+    try:
+        done = subprocess.run(
+            [str(BIN / "runner"), *words],
+            env=environment(home),
+            stdin=-3,
+            timeout=60,
+            **{which: theirs},  # type: ignore[call-overload]
+        )
+        os.close(theirs)
+        shown = os.read(ours, 4096).decode()
+    finally:
+        os.close(ours)
+    assert (done.returncode, shown) == (0, "\\x1b]52;c;aGk=\\x07café\\x1b[2J\\xc3\r\n\\xc3")

@@ -120,3 +120,21 @@ def test_a_link_to_a_project_leads_to_the_same_environment(stage: Stage) -> None
     link.symlink_to(stage.project)
     scene = "with environments.open(project) as e:\n    said(name=e.record.name, holder=e.standing.holder)"
     assert stage.play(scene) == stage.play(scene, str(link))
+
+
+def test_no_pipe_or_socket_is_left_in_a_project_below_tmp(stage: Stage) -> None:
+    if not stage.project.is_relative_to("/tmp"):
+        pytest.skip("folders of tests do not lie below /tmp here")
+    seen = stage.play("""
+made = 'import os, socket; [os.mkfifo("/dev/shm/p"), os.mkfifo("p")]'
+with environments.open(project) as e:
+    said(shared=out(e, f"python3 -c '{made}'"), fresh=out(e, f"python3 -c '{made}'", fresh=True))
+    sh(e, "mv /tmp/home /tmp/old; ln -s $PWD /tmp/home; rmdir /tmp/old")
+    said(later=out(e, "mkfifo p"))
+""")
+    assert [text.splitlines()[-1].split("]")[0] for text in seen.values()] == [
+        "PermissionError: [Errno 13",
+        "PermissionError: [Errno 13",
+        "mkfifo: cannot create fifo 'p': Permission denied",
+    ]
+    assert list(stage.project.iterdir()) == []

@@ -11,6 +11,7 @@ import subprocess
 from typing import Any
 
 import pytest
+from support.callers import calling
 from support.sandbox import NOBODY, Bench
 
 from skillkeep.kernel.seccomp import ALLOW, Filter, deny
@@ -332,3 +333,34 @@ def test_a_source_that_has_become_a_link_is_not_opened(bench: Bench) -> None:
         done = json.dumps(bench.run("sh", "-c", "cat /grant/key /grant", binds=[bind]))
         assert "symbolic links" in done
         assert "the key" not in done
+
+
+def test_the_domain_of_the_hosts_name_service_is_not_in_sight(bench: Bench) -> None:
+    if bench.who.uid is not None or os.geteuid():
+        pytest.skip("only root can make a host with a domain")
+    named = ("unshare", "--uts", "sh", "-c", 'echo corp.example > /proc/sys/kernel/domainname && exec "$@"', "sh")
+    with calling(bench, *named) as caller:
+        assert caller.run("cat", "/proc/sys/kernel/domainname")["stdout"] == "(none)\n"
+
+
+def test_what_the_whole_machine_does_is_told_to_nobody_and_processors_can_be_counted(bench: Bench) -> None:
+    code = """
+import os
+print(os.cpu_count(), os.sysconf("SC_NPROCESSORS_CONF"))
+for name in ("loadavg", "vmstat", "cgroups", "stat"):
+    with open("/proc/" + name) as file:
+        print(file.read(), end="")
+for path in ("/proc/stat", "/run/sandbox/proc/stat"):
+    try:
+        os.chmod(path, 0o666)
+    except OSError as error:
+        print(error.strerror)
+"""
+    lines = bench.inside(code)["stdout"].splitlines()
+    count = os.cpu_count()
+    assert count is not None
+    assert lines[:2] == [f"{count} {count}", "0.00 0.00 0.00 1/1 1"]
+    idle = [line for line in lines if line.startswith("cpu")]
+    assert (len(idle), {line.partition(" ")[2] for line in idle}) == (count + 1, {" ".join("0" * 10)})
+    assert {"intr 0", "ctxt 0", "softirq 0"} < set(lines)
+    assert lines[-2:] == ["Read-only file system"] * 2

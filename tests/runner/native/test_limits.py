@@ -7,11 +7,16 @@ import os
 import secrets
 import signal
 import subprocess
+from pathlib import Path
 
 import pytest
 from support.callers import calling
 from support.sandbox import Bench, Who, marked_processes
 from support.sandbox import bench as make_bench
+from support.waiting import until
+
+from skillkeep.kernel.rlimits import files_within
+from skillkeep.runner.native.watch import Peaks, look
 
 LINGER = {
     "plain": "import time; time.sleep(60)",
@@ -125,6 +130,54 @@ print("had it")
     assert bench.outside(code).stdout == b"had it\n"
     inside = bench.inside(code, memory_bytes=64 << 20, wall_seconds=20)
     assert (inside["stdout"], [denial["what"] for denial in inside["denials"]]) == ("", ["memory"])
+
+
+def test_mappings_without_a_page_count_as_memory(bench: Bench) -> None:
+    # what the kernel notes of each: 15 MB for as many as one process may have
+    code = """
+import ctypes, os, time
+libc = ctypes.CDLL(None)
+file = os.open("/usr/bin/env", os.O_RDONLY)
+for number in range(10):
+    if os.fork() == 0:
+        for number in range(60000):
+            libc.mmap(None, 4096, number & 1, 2, file, ctypes.c_long(0))
+        time.sleep(30)
+        os._exit(0)
+time.sleep(30)
+"""
+    result = bench.inside(code, memory_bytes=64 << 20, wall_seconds=25.0)
+    assert result["cause"] == "oom"
+
+
+def test_pipes_hold_no_more_than_the_limit_of_memory(bench: Bench) -> None:
+    result = bench.run("sh", "-c", "ulimit -n", memory_bytes=64 << 20, processes=100)
+    bounded = result["assurance"]["level"] == "bounded"
+    assert result["stdout"] == ("1024\n" if bounded else "145\n")
+
+
+@pytest.mark.parametrize(
+    ("files", "memory", "processes", "most"),
+    [(1024, 512 << 20, 100, 1024), (1024, 64 << 20, 100, 145), (1024, 1 << 20, 100, 64), (30, 64 << 20, 100, 30)],
+)
+def test_open_files_are_as_many_as_there_is_memory_for(files: int, memory: int, processes: int, most: int) -> None:
+    assert files_within(files, memory, processes) == most
+
+
+def test_mappings_of_each_process_are_counted_in_turn_also_beside_new_ones() -> None:
+    seen = Peaks()
+    with subprocess.Popen(["sh", "-c", "for n in 1 2 3 4; do sleep 60 & done; wait"], start_new_session=True) as shell:
+        children = Path(f"/proc/{shell.pid}/task/{shell.pid}/children")
+        try:
+            assert until(lambda: len(children.read_text().split()) == 4)
+            for known in range(1, 5):
+                look(shell.pid, (1 << 40, None), seen)
+                assert len(seen.mappings) == known
+            oldest = next(iter(seen.mappings))
+            look(shell.pid, (1 << 40, None), seen)
+            assert (len(seen.mappings), [*seen.mappings][-1]) == (4, oldest)
+        finally:
+            os.killpg(shell.pid, signal.SIGKILL)
 
 
 def test_memory_spread_over_processes_counts_together(bench: Bench) -> None:
