@@ -6,13 +6,13 @@ import re
 from functools import cache
 from typing import Final
 
-from skillkeep.auditor.engines.network import is_below_country
+from skillkeep.auditor.engines.network import host_of, is_below_country
 from skillkeep.auditor.engines.tables import table
 from skillkeep.auditor.engines.values import HOLE
 
 __all__ = [
-    "is_at_home", "is_installer", "is_own_address", "is_own_repository", "is_owned", "piped_address", "product",
-    "saves_installer",
+    "is_at_home", "is_installer", "is_own_address", "is_own_repository", "is_owned", "is_watched",
+    "piped_address", "product", "saves_installer",
 ]  # fmt: skip
 
 _UNSAFE: Final = re.compile(r"[0-9a-fA-F]{40}|/[0-9a-fA-F]{7,39}/|/pull/|\.\.|[%$@`{}\\" + re.escape(HOLE) + "]")
@@ -103,6 +103,13 @@ def product(name: str) -> str:
     return left if len(left) >= _SHORTEST_PRODUCT else ""
 
 
+def is_watched(url: str) -> bool:
+    """True at a public forge, a mirror or a host that many look at: what lies there is no secret of its author's."""
+    host = host_of(url).name
+    mirrors: list[str] = table("acts")["mirrors"]
+    return _watched().search(host) is not None or any(host == each or host.endswith(f".{each}") for each in mirrors)
+
+
 def piped_address(command: str) -> str:
     """The address of a plain ``curl address | sh``, in any shell; empty for anything else."""
     found = _PIPED.fullmatch(command.strip().strip("`\"'"))
@@ -126,6 +133,11 @@ def _is_below(url: str, known: str) -> bool:
         return True
     is_path = known.count("/") > 2 and not known.endswith("/")
     return is_path and url.startswith(known) and bool(_ENDING.fullmatch(url, len(known)))
+
+
+@cache
+def _watched() -> re.Pattern[str]:
+    return re.compile(table("lures")["known"])
 
 
 @cache

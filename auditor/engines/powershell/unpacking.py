@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from skillkeep.auditor.engines.network import host_of
+from skillkeep.auditor.engines.installers import is_watched
 from skillkeep.auditor.engines.tables import table
 from skillkeep.auditor.engines.values import Value
 
@@ -37,7 +37,7 @@ def unpack(call: Call, site: Site) -> None:
             unpacked_into(value, node, Value("."), None, site)
     elif call.name == "git" and call.words[:1] == ["clone"]:
         given = [text for text in call.words[1:] if not text.startswith("-")]
-        if given and _CLONED.match(given[0]) and not _is_watched(given[0]):
+        if given and _CLONED.match(given[0]) and not is_watched(given[0]):
             name = given[1] if len(given) > 1 else given[0].rstrip("/").rpartition("/")[2].removesuffix(".git")
             site.unpacked[site.file_name(Value(name), None)] = given[0]
 
@@ -77,10 +77,3 @@ def packages(call: Call) -> bool:
 def built(call: Call, site: Site) -> str | None:
     """The address of what `call` builds where it stands, or None."""
     return _around(site) if site.unpacked and packages(call) else None
-
-
-def _is_watched(address: str) -> bool:
-    host = host_of(address).name
-    return re.search(table("lures")["known"], host) is not None or any(
-        host == each or host.endswith(f".{each}") for each in table("acts")["mirrors"]
-    )

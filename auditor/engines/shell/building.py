@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from functools import cache
 from itertools import pairwise
 from typing import Any, Final
 
-from skillkeep.auditor.engines.installers import is_installer
+from skillkeep.auditor.engines.installers import is_installer, is_watched
 from skillkeep.auditor.engines.network import host_of, is_near
 from skillkeep.auditor.engines.shell.calls import begins_behind
 from skillkeep.auditor.engines.shell.connecting import first_url
@@ -91,7 +90,7 @@ def _cloned(call: Call, site: ShellSite) -> None:
     begins = begins_behind(call, _CLONING[call.name])
     given = [text for text in call.arguments[begins:] if not text.startswith("-")] if begins is not None else []
     found = next(filter(None, map(_REPOSITORY.match, given)), None)
-    if found is not None and not is_near(found["host"]) and not _is_watched(found["host"]):
+    if found is not None and not is_near(found["host"]) and not is_watched(found["host"]):
         url = found.string
         after = given[given.index(url) + 1 :]
         folder = after[0] if after else re.split(r"[/:]", url.rstrip("/"))[-1].removesuffix(".git")
@@ -133,18 +132,7 @@ def _mounted(call: Call, site: ShellSite) -> Iterator[str]:
 def _report(call: Call, site: ShellSite, what: str, urls: list[str], severity: Severity | None = None) -> None:
     """Code of somebody else's runs: refused, but of vendors' installers and of hosts that many look at."""
     told = [url for url in urls if url]
-    if not told or all(HOLE in url or is_installer(url) or _is_watched(host_of(url).name) for url in told):
+    if not told or all(HOLE in url or is_installer(url) or is_watched(host_of(url).name) for url in told):
         severity = Severity.WARN
     message = f"{call.name} runs what {what[:80]} says{f', which comes from {told[0][:120]}' if told else ''}"
     site.report(_RULE, call.command, message.replace(HOLE, "…"), subject=" ".join(told), severity=severity)
-
-
-def _is_watched(host: str) -> bool:
-    return _watched().search(host) is not None or any(
-        host == each or host.endswith(f".{each}") for each in table("acts")["mirrors"]
-    )
-
-
-@cache
-def _watched() -> re.Pattern[str]:
-    return re.compile(table("lures")["known"])
