@@ -42,6 +42,9 @@ class Kept:
         """Nothing: -1."""
         return -1
 
+    def end(self) -> None:
+        """The stream is over."""
+
     def finish(self, until: float) -> bool:
         """All is kept at once."""
         return True
@@ -66,6 +69,9 @@ class Passed:
         """The descriptor that has to take more before more can be passed on; -1 when all is written."""
         return self._outlet.fd if self._outlet.is_full else -1
 
+    def end(self) -> None:
+        """The stream is over."""
+
     def finish(self, until: float) -> bool:
         """Write all that waits, until the monotonic time `until`; False when that was not all."""
         try:
@@ -85,10 +91,9 @@ class Shown(Passed):
         """As `Passed`; the start of a character waits for its end."""
         return super().take(escape(self._decoder.decode(data), keep_newlines=True).encode())
 
-    def finish(self, until: float) -> bool:
-        """As `Passed`, with what the stream broke off in."""
-        rest = escape(self._decoder.decode(b"", final=True)).encode()
-        return (not rest or super().take(rest)) and super().finish(until)
+    def end(self) -> None:
+        """Write what the stream broke off in."""
+        super().take(escape(self._decoder.decode(b"", final=True)).encode())
 
 
 Sink = Kept | Passed
@@ -170,6 +175,8 @@ def _move(poll: select.poll, fd: int, places: dict[int, Sink], held: dict[int, i
         except OSError:  # the other side of a terminal has gone
             data = b""
         if not data:
+            sink.end()
+            sink.finish(time.monotonic() + _LAST_SECONDS)
             poll.unregister(fd)
             del places[fd]
             return True
@@ -201,7 +208,8 @@ def _drain(places: dict[int, Sink], until: float) -> bool:
             if not data or not sink.take(data):
                 break
             rest -= len(data)
-        whole = whole and taken
+        sink.end()
+        whole = sink.finish(until) and whole and taken
     return whole
 
 
