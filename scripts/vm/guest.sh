@@ -11,6 +11,20 @@ echo "security modules: $(cat /sys/kernel/security/lsm)"
 echo "cgroup: $(stat -fc %T /sys/fs/cgroup), controllers: $(cat /sys/fs/cgroup/cgroup.controllers)"
 /opt/venv/bin/pip install --quiet --no-index --no-deps --disable-pip-version-check /input/*.whl || exit 1
 
+# A failure is told when it happens: a run may be broken off before its summary.
+cat >/input/told_at_once.py <<'PLUGIN'
+def pytest_configure(config):
+    global terminal
+    terminal = config.pluginmanager.get_plugin("terminalreporter")
+
+
+def pytest_runtest_logreport(report):
+    if report.failed and terminal is not None:
+        terminal.ensure_newline()
+        terminal.write_line(f"-- failed: {report.nodeid} ({report.when})")
+        terminal.write_line(report.longreprtext[-3000:])
+PLUGIN
+
 cat >/input/one.sh <<'INSIDE'
 cd "$1" && shift || exit 1
 echo "control group: $(cut -d: -f3 /proc/self/cgroup), XDG_RUNTIME_DIR=${XDG_RUNTIME_DIR:-}"
@@ -18,7 +32,8 @@ export PATH=/opt/venv/bin:/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin
 # The installed package is tested; the folder skillkeep/ here is only its ground floor.
 export PYTHONSAFEPATH=1
 seconds=$1; shift
-timeout -s INT -k 60 "$seconds" pytest -p no:cacheprovider --color=no -q -n 2 --dist loadfile --timeout=1800 "$@"
+timeout -s INT -k 60 "$seconds" python -c 'import sys; sys.path.append("/input"); import pytest; sys.exit(pytest.main())' \
+  -p told_at_once -p no:cacheprovider --color=no -q -n 2 --dist loadfile --timeout=1800 "$@"
 code=$?
 for log in "${XDG_RUNTIME_DIR:-/nowhere}"/skillkeep/*.log /tmp/skillkeep-"$(id -u)"-*/*.log; do
   [ -s "$log" ] && { echo "-- $log"; tail -n 40 "$log"; }

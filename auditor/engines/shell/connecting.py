@@ -7,6 +7,7 @@ from itertools import pairwise
 from typing import Any, Final
 
 from skillkeep.auditor.engines.network import Host, host_of, is_hidden
+from skillkeep.auditor.engines.shell.belongings import WHOLE, are_strangers
 from skillkeep.auditor.engines.shell.evaluate import HOLE, Known
 from skillkeep.auditor.engines.shell.site import Call, ShellSite
 from skillkeep.auditor.engines.tables import secrets, subject_of
@@ -142,7 +143,7 @@ class Connecting:
             self._site.report("code-network", call.command, f"{call.name} connects to {where}", subject=host.name)
 
     def sent(self, call: Call, labels: frozenset[str], hosts: list[Host]) -> None:
-        """Report every secret among `labels`, which `call` sends to `hosts`."""
+        """Report every secret among `labels`, which `call` sends to `hosts`, and what is the user's as a whole."""
         for label in sorted(labels):
             if label.startswith("secret:"):
                 what = label.partition(":")[2]
@@ -154,6 +155,9 @@ class Connecting:
                 message = f"{what} flows into {call.name}"
                 reached = frozenset(host.name for host in hosts) or None
                 self._site.report("code-credential-sent", call.command, message, subject=subject, hosts=reached)
+            elif label.startswith(WHOLE) and are_strangers(hosts):
+                message = f"{label.removeprefix(WHOLE)} goes to {hosts[0].name} by {call.name}"
+                self._site.report("shell-belongings-sent", call.command, message)
         if "environment" in labels:
             self._site.report("code-environment-sent", call.command, f"the environment flows into {call.name}")
 

@@ -14,7 +14,8 @@ __all__ = ["CHANGING", "WRITING", "Lookup", "lookup"]
 # What acts by the table's word, and what the engine itself knows.
 _TABLES: Final = (
     "interpreters", "sources", "network", "decoders", "credential_stores", "writers", "prefixes", "carriers",
-    "environment_dumps", "collecting", "publishing", "running_files", "compilers", "building",
+    "environment_dumps", "collecting", "publishing", "running_files", "compilers", "building", "dumping",
+    "taking_along",
 )  # fmt: skip
 _ACTING: Final = (
     "interpreters",
@@ -58,6 +59,7 @@ class Lookup:
     passing: tuple[str, ...]
     collected: re.Pattern[str]
     searched: re.Pattern[str]
+    keepers: re.Pattern[str]
 
 
 @cache
@@ -77,4 +79,5 @@ def lookup() -> Lookup:
         passing=tuple(data["passing_folders"]),
         collected=re.compile("|".join(data["collected"])),
         searched=re.compile("|".join(data["searched"]), re.IGNORECASE),
+        keepers=re.compile(rf"(?:^|\.)(?:{'|'.join(map(re.escape, data['keepers']))})$"),
     )

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from skillkeep.auditor.engines.interface import Context
 from skillkeep.auditor.engines.network import Host
+from skillkeep.auditor.engines.shell.belongings import WHOLE, Belongings
 from skillkeep.auditor.engines.shell.changing import Changing
 from skillkeep.auditor.engines.shell.connecting import Connecting, first_url
 from skillkeep.auditor.engines.shell.evaluate import Known
@@ -44,6 +45,7 @@ class Reach:
         self._publishing = Publishing(site)
         self._taking = Taking(site, table)
         self._changing = Changing(site, table)
+        self._belongings = Belongings(site, table)
         self._dumps = lookup().dumps
         self._decoders: dict[str, list[str]] = table["decoders"]
         self._preloads = lookup().preloads
@@ -51,7 +53,7 @@ class Reach:
 
     def judge(self, call: Call, labels: frozenset[str], fed: Known | None = None) -> frozenset[str]:
         """Judge `call` and what flows into it (`labels`, the text `fed`); the labels it adds to what it prints."""
-        added = self._touching.judge(call)
+        added = self._touching.judge(call) | self._belongings.taken(call)
         name = call.name
         if name in self._dumps and self._dumped(call):
             added |= {"environment"}
@@ -62,7 +64,7 @@ class Reach:
         program = self._connecting.program(call)
         if name == "kubectl" and call.operands[:2] == ["config", "view"] and call.has("--raw"):
             added |= {"secret:what kubectl shows of its login"}
-        own = frozenset(label for label in added if label.startswith("secret:"))
+        own = frozenset(label for label in added if label.startswith(("secret:", WHOLE)))
         published, host = self._publishing.judge(call, own, labels | added)
         if program is not None:
             added |= self._publishing.of_files(call) | published

@@ -27,12 +27,15 @@ class Taking:
     def __init__(self, site: ShellSite, table: dict[str, Any]) -> None:
         self._site = site
         self._printing: dict[str, list[str]] = table["printing_theirs"]
+        self._of_anybody: dict[str, list[str]] = table["printing_of_anybody"]
         self._copying = frozenset(table["copying_theirs"])
         self._sessions = frozenset(table["sessions"])
         self._mounting = frozenset(table["mounting_theirs"])
 
     def prints(self, call: Call) -> bool:
         """True for a program that prints what a named server of somebody's keeps: ``ssh user@host cat file``."""
+        if call.name in self._of_anybody:
+            return f"{' '.join(call.operands[:2])} ".startswith(tuple(f"{words} " for words in self._of_anybody[call.name]))
         options = self._printing.get(call.name)
         if options is None:
             return False
