@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING, Final
 from skillkeep.auditor.engines.examples import example_severity
 from skillkeep.auditor.engines.interface import Context
 from skillkeep.auditor.engines.javascript.inner import copies_event, inner_nodes
+from skillkeep.auditor.engines.javascript.passed_on import passed_on
 from skillkeep.auditor.engines.javascript.published import judge_published
 from skillkeep.auditor.engines.javascript.scopes import FUNCTIONS, Scope
 from skillkeep.auditor.engines.javascript.site import Site
 from skillkeep.auditor.engines.javascript.texts import HOLE
+from skillkeep.auditor.engines.javascript.typed import Typed
 from skillkeep.auditor.engines.javascript.values import UNKNOWN, Value
 from skillkeep.auditor.engines.javascript.words import Words
 from skillkeep.auditor.engines.publishing import words_of
@@ -28,14 +30,11 @@ if TYPE_CHECKING:
 __all__ = ["Execution"]
 
 _UNKNOWN_WORD: Final = '"$NOT_KNOWN"'
-_WAITING: Final = frozenset({"-i", "-l", "-li", "-il"})
 _RUNS_NEXT: Final = re.compile(r"-[a-z]{0,3}[ce]|/c|-(?:Encoded)?Command", re.IGNORECASE)
 _READERS: Final = frozenset({"node", "deno", "bun", "python", "python3", "ruby", "perl", "php", "lua", "osascript"})
 _CALLERS: Final = frozenset({"call", "apply"})
 _PAGE: Final = re.compile(r"\b(?:document|window)\.|\baddEventListener\(|</?(?:script|div|button)\b")
 _MAKERS: Final = frozenset({"Function", "AsyncFunction", "GeneratorFunction"})
-_FEEDING: Final = re.compile(r"(?:^|\.)(?:pipe|pipeTo|pipeline|write|end)$")
-_INPUT: Final = re.compile(r"\bstdin\b")
 _OWN_SCRIPT: Final = re.compile(  # below the tool's own folder, wherever an agent keeps its tools
     rf"(?:(?:[\w.~{HOLE}-]*/)*(?:skills|plugins)/|{HOLE}/|\.{{1,2}}/)?(?!/)(?:[\w.-]+/){{0,8}}[\w.-]+\.[cm]?js"
 )
@@ -53,29 +52,17 @@ class Execution:
         self._words = words
         self._value = site.resolver.value
         self._connects = False
-        self._bare_shell: Node | None = None
-        self._bare_reader = False  # an interpreter that runs what is typed into it
+        self._typed = Typed(site)
 
     def fed(self, node: Node, scope: Scope, arguments: list[Node]) -> None:
-        """``fetched.pipe(shell.stdin)``: what comes from elsewhere is typed into a shell."""
-        callee = node.child_by_field_name("function")
-        if callee is None or not (self._bare_shell or self._bare_reader):
-            return
-        source = self._site.resolver.program.syntax.source
-        fed = bool(_INPUT.search(source(callee))) or any(_INPUT.search(source(each)) for each in arguments[:4])
-        given = [*arguments, callee]
-        if (
-            fed
-            and _FEEDING.search(source(callee))
-            and any("download" in self._site.flow.labels(each, scope) for each in given)
-        ):
-            self._site.report("javascript-downloaded-execution", node, "a shell is given what came from the network")
+        """Any call may type something into an interpreter that was started before."""
+        self._typed.fed(node, scope, arguments)
 
     def joined(self) -> None:
         """After every call: a shell that waits for orders where a socket is opened."""
-        if self._connects and self._bare_shell is not None:
+        if self._connects and self._typed.shell is not None:
             message = "a shell without a command is started beside a network connection"
-            self._site.report("javascript-reverse-shell", self._bare_shell, message)
+            self._site.report("javascript-reverse-shell", self._typed.shell, message)
 
     def judge(self, node: Node, scope: Scope, path: str, arguments: list[Node]) -> None:
         """Judge the call `node` of `path`."""
@@ -248,6 +235,10 @@ class Execution:
         program = _pick(arguments, 0)
         if program is None:
             return
+        for name, *others in passed_on(self._site.resolver, arguments, scope):
+            told = map(_word, others[0].items or ()) if others else ()
+            for text in name.known[:1]:
+                self._site.derive(" ".join((shlex.quote(text), *told)), Context.SHELL, node, path)
         if self._has_option("shell", arguments[1:], scope):
             self._shell(node, scope, path, program)
             return
@@ -268,11 +259,10 @@ class Execution:
             message = f"{path} starts a program whose {'name' if value.decoded else 'command'} is hidden"
             self._site.report("javascript-decoded-execution", node, message)
         words = [_word(item) for item in items]
-        if all(word in _WAITING for word in words) and any(_name(text) in self._words.shells for text in known):
-            self._bare_shell = node
-        elif set(words) <= {"-", "-s"} and any(_name(text) in _READERS for text in known):
-            self._bare_reader = True
         for text in known:
+            if self._starts_interpreter((text,)):
+                shell = _name(text) in self._words.shells
+                self._typed.started(node, scope, _name(text), words, arguments[1:3], shell=shell)
             command = shlex.quote(text.replace(HOLE, "NOT_KNOWN"))
             self._site.derive(" ".join((command, *words)), Context.SHELL, node, path)
             judge_published(self._site, self._words, node, scope, [text, *map(_told, items)], *arguments[1:])

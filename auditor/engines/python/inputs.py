@@ -1,4 +1,4 @@
-"""Programs that are given what came from the network: as their name, their script, or their input."""
+"""Programs that are given what came from the network (as name, script or input), and written texts that they read."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 from typing import Final
 
+from skillkeep.auditor.engines.interface import Context
 from skillkeep.auditor.engines.python.fetched_scripts import starts_fetched
 from skillkeep.auditor.engines.python.flow import Flow
 from skillkeep.auditor.engines.python.scopes import Scope
@@ -26,13 +27,14 @@ FEEDING: Final = frozenset(
         )
         for way in ("stdin.write", "stdin.writelines", "communicate", "write", "writelines")
     }
-)
+) | {f"pexpect.{made}().{way}" for made in ("spawn", "spawnu") for way in ("send", "sendline", "write")}
 """Methods by which a program that runs already gets its input."""
 
 _COMMAND: Final = 2
 _ORIGINS: Final = frozenset({"download", "decoded"})
 _INPUT: Final = frozenset({"input", "stdin"})
 _SELF: Final = frozenset({"sys.executable"})
+_END: Final = "SKILLKEEP_END_OF_INPUT"
 
 Listed = tuple[list[ast.expr], Scope]
 
@@ -45,6 +47,7 @@ def judge_program(site: Site, flow: Flow, call: ast.Call, scope: Scope, argument
         site.report("python-downloaded-execution", call, "a module is started that came from the network")
     elif _starts_decoded(site, flow, argument, scope):
         site.report("python-decoded-execution", call, "a program is started that a decoder wrote")
+    _typed(site, call, scope, (argument, scope), [each.value for each in call.keywords if each.arg == "input"])
     if layers := _hidden(site, argument, scope):
         site.report("python-decoded-execution", call, f"an interpreter runs a text hidden by {', '.join(layers)}")
 
@@ -58,8 +61,12 @@ def _modules(site: Site, argument: ast.expr | None, scope: Scope) -> Iterator[st
 
 def judge_input(site: Site, flow: Flow, call: ast.Call, scope: Scope) -> None:
     """Report an interpreter that runs already and gets its program from the network."""
-    if _fed_later(site, flow, call, scope):
-        site.report("python-downloaded-execution", call, "an interpreter is given what came from the network")
+    given = [*call.args, *(each.value for each in call.keywords if each.arg in _INPUT)]
+    labels = frozenset().union(*(flow.labels(each, scope) for each in given), frozenset())
+    for place in _started(call, scope):
+        if not _ORIGINS.isdisjoint(labels) and _waiting(site, *place):
+            site.report("python-downloaded-execution", call, "an interpreter is given what came from the network")
+        _typed(site, call, scope, place, given)
 
 
 def judge_template(site: Site, flow: Flow, call: ast.Call, scope: Scope, argument: ast.expr | None) -> None:
@@ -119,26 +126,41 @@ def _starts_decoded(site: Site, flow: Flow, argument: ast.expr | None, scope: Sc
     return first is not None and not isinstance(first, ast.Starred) and "decoded" in _content(flow, first, home)
 
 
-def _fed_later(site: Site, flow: Flow, call: ast.Call, scope: Scope) -> bool:
-    """``shell.stdin.write(fetched)``: an interpreter without a script gets something from elsewhere to run."""
-    given = (*call.args, *(each.value for each in call.keywords if each.arg in _INPUT))
-    labels = frozenset().union(*(flow.labels(each, scope) for each in given), frozenset())
-    if _ORIGINS.isdisjoint(labels):
-        return False
+def _started(call: ast.Call, scope: Scope) -> Iterator[tuple[ast.expr, Scope]]:
+    """The command of the program that a method of is called: ``["bash"]`` for ``shell.stdin.write(…)``."""
     holder: ast.AST = call.func
     while isinstance(holder, ast.Attribute):
         holder = holder.value
     bound = scope.lookup(holder.id) if isinstance(holder, ast.Name) else None
-    made = [(each.node, bound[0]) for each in bound[1]] if bound else [(holder, scope)]
-    for node, home in made:
+    for node, home in [(each.node, bound[0]) for each in bound[1]] if bound else [(holder, scope)]:
         inner = node.value if isinstance(node, ast.Await) else node
-        if not isinstance(inner, ast.Call) or not inner.args:
-            continue
-        elements, place = _listed(inner.args[0], home)
-        plain = elements or [inner.args[0], *inner.args[1:]]
-        if is_interpreter(site, plain[0], place) and all(map(_is_option, plain[1:])):
-            return True
-    return False
+        if isinstance(inner, ast.Call) and inner.args:
+            rest = ast.copy_location(ast.List(inner.args, ast.Load()), inner)
+            yield (rest if len(inner.args) > 1 and not _listed(inner.args[0], home)[0] else inner.args[0]), home
+
+
+def _waiting(site: Site, argument: ast.expr, scope: Scope) -> bool:
+    """True for an interpreter without a script: it runs what it reads."""
+    elements, home = _listed(argument, scope)
+    plain = elements or [argument]
+    return is_interpreter(site, plain[0], home) and all(map(_is_option, plain[1:]))
+
+
+def _typed(
+    site: Site, call: ast.Call, scope: Scope, command: tuple[ast.expr | None, Scope], given: list[ast.expr]
+) -> None:
+    """``run(["bash"], input="…")``: a text that is written down is run by the interpreter that reads it."""
+    argument, home = command
+    if argument is None or not given or not _waiting(site, argument, home):
+        return
+    program = (_listed(argument, home)[0] or [argument])[0]
+    name = next((text for text in texts_of(site.fold(program, home)) if HOLE not in text), "python3")
+    for each in given:
+        for value in alternatives(site.fold(each, scope)):
+            text = value.decode(errors="replace") if isinstance(value, bytes) else value
+            if isinstance(text, str) and text.strip(HOLE).strip():
+                read = text.replace(HOLE, "NOT_KNOWN")
+                site.derive(f"{name} <<'{_END}'\n{read}\n{_END}\n", Context.SHELL, call, f"the input of {name}")
 
 
 def _listed(node: ast.expr | None, scope: Scope) -> Listed:

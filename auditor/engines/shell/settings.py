@@ -7,7 +7,7 @@ from typing import Any, Final
 from skillkeep.auditor.engines.quoted import is_argument, is_own_command, is_weakness
 from skillkeep.auditor.engines.shell.dotenv import prints_dotenv
 from skillkeep.auditor.engines.shell.evaluate import HOLE
-from skillkeep.auditor.engines.shell.model import Script, Substitution, Variable
+from skillkeep.auditor.engines.shell.model import Command, Script, Substitution, Variable
 from skillkeep.auditor.engines.shell.named_keys import is_start_up_line
 from skillkeep.auditor.engines.shell.outputs import is_completion, is_own, is_setting
 from skillkeep.auditor.engines.shell.site import Call, ShellSite
@@ -36,8 +36,16 @@ class Settings:
                 firsts = [pipeline.commands[0] for pipeline in piece.script.pipelines if pipeline.commands]
                 names = {self._site.scope.text(first.words[0]).rpartition("/")[2] for first in firsts if first.words}
                 if names and names <= set(self._table["safe_eval"]) - {"cat", "perl", "npm", "pip"}:
-                    return True
+                    return not any(map(self._prints_of_anybody, firsts))
         return False
+
+    def _prints_of_anybody(self, command: Command) -> bool:
+        """``gh gist view id``: the words of somebody, not the settings of the program."""
+        name, *words = [self._site.scope.text(word) for word in command.words]
+        told = self._table["printing_of_anybody"].get(name.rpartition("/")[2], ())
+        return f"{' '.join(word for word in words if not word.startswith('-'))} ".startswith(
+            tuple(f"{each} " for each in told)
+        )
 
     def is_printed(self, call: Call, labels: frozenset[str]) -> bool:
         """``eval "$(program auth --env)"``: one program asked for its settings, by the usual words for that."""

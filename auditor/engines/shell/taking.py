@@ -8,6 +8,7 @@ from itertools import pairwise
 from typing import Any, Final
 
 from skillkeep.auditor.engines.network import host_of
+from skillkeep.auditor.engines.shell.evaluate import HOLE
 from skillkeep.auditor.engines.shell.site import Call, ShellSite
 
 __all__ = ["Taking"]
@@ -34,8 +35,10 @@ class Taking:
 
     def prints(self, call: Call) -> bool:
         """True for a program that prints what a named server of somebody's keeps: ``ssh user@host cat file``."""
-        if call.name in self._of_anybody:
-            return f"{' '.join(call.operands[:2])} ".startswith(tuple(f"{words} " for words in self._of_anybody[call.name]))
+        if (told := self._of_anybody.get(call.name)) is not None:
+            return f"{' '.join(call.operands[:2])} ".startswith(tuple(f"{words} " for words in told))
+        if call.name == "aws" and call.operands[:2] == ["s3", "cp"]:
+            return call.operands[-1] == "-" and HOLE not in call.operands[2][:8]
         options = self._printing.get(call.name)
         if options is None:
             return False
