@@ -28,6 +28,7 @@ _NAME: Final = re.compile(r"[\w.]{0,40}|[|&;<>].*")  # no address; what the gram
 _ASKING_VERSION: Final = frozenset({("--version",), ("-V",), ("--help",), ("-h",)})
 _OBJECT: Final = re.compile(r"\s*[\[{][\s\[{]*\"")  # JSON to be sent; no program takes an address that begins so
 _QUIET: Final = frozenset({"-s", "-S", "-sS", "-f", "-L", "-fsSL", "-sL", "-i", "-v"})
+_DOTS: Final = ("...", "\u2026")
 _VALUED: Final = frozenset({"-H", "--header", "-X", "--request"})
 _FIELDS: Final = frozenset({"-d", "--data", "--data-raw", "--data-urlencode", "-F", "--form"})
 _FIELD: Final = re.compile(r"[a-z_]{2,30}=")  # ``text=… https://…``: an address in it is not connected to
@@ -211,7 +212,9 @@ def _addresses(call: Call, program: dict[str, Any]) -> list[str]:
 
 
 def _is_cut_off(call: Call) -> bool:
-    """``curl -s -H "Accept: text/plain"`` with its address on the next line: nothing is connected to."""
+    """``curl ...``, ``curl -s -H "Accept: text/plain"`` with its address on the next line: nothing is connected to."""
+    if call.has(*_DOTS) and all(item in _DOTS or item in _QUIET or _PLAIN.fullmatch(item) for item in call.arguments):
+        return True
     if call.name != "curl" or call.prefixes or call.command.redirects or not call.has("-H", "--header"):
         return False
     rest = iter(call.arguments)
