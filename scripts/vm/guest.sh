@@ -14,11 +14,12 @@ echo "cgroup: $(stat -fc %T /sys/fs/cgroup), controllers: $(cat /sys/fs/cgroup/c
 # A failure is told when it happens: a run may be broken off before its summary.
 cat >/input/told_at_once.py <<'PLUGIN'
 def pytest_configure(config):
-    global terminal
-    terminal = config.pluginmanager.get_plugin("terminalreporter")
+    global plugins
+    plugins = config.pluginmanager
 
 
 def pytest_runtest_logreport(report):
+    terminal = plugins.get_plugin("terminalreporter")
     if report.failed and terminal is not None:
         terminal.ensure_newline()
         terminal.write_line(f"-- failed: {report.nodeid} ({report.when})")
