@@ -26,7 +26,7 @@ def ways(call: Call, scope: Scope) -> Iterator[Call]:
         for piece in word.pieces if word.literal is None else ():
             if not isinstance(piece, Variable) or piece.operator:
                 continue
-            several = scope.several.get(piece.name, ())
+            several = scope.several.get(piece.name, ()) or scope.elements(Word(0, 0, [piece]))
             looped = looped or bool(several)
             texts = (*several, *scope.earlier(piece.name), *_not_given(piece, scope))
             found += [replace(call, arguments=_with(call, index, _text(word, piece, text, scope))) for text in texts]

@@ -143,6 +143,15 @@ class Scope:
         part = self.parameters.part(piece.operator, [self.text(each) for each in piece.operands])
         return None if part is None else [text for text, _ in part]
 
+    def elements(self, word: Word) -> list[str]:
+        """What ``"${list[@]}"`` or ``${list[$i]}`` may hold of what was ever put into the list, one by one."""
+        piece = word.only
+        if not isinstance(piece, Variable) or piece.operator or piece.name in self.texts:
+            return []
+        name, bracket, index = piece.name.partition("[")
+        chosen = bracket and (index in {"@]", "*]"} or "$" in index or not index[:-1].isdigit())
+        return [text for key, text in self.texts.items() if key.startswith(f"{name}[")] if chosen else []
+
     def _is_first(self, variable: Variable) -> bool:
         """``${PATH:0:1}``: a slash on every machine."""
         return variable.operator == ":" and [self.text(each).strip() for each in variable.operands] == ["0", "1"]

@@ -369,7 +369,8 @@ class Judge:
         labels = _NOTHING
         for value in loop.values:
             labels |= self._word(value)
-        given = [text for value in loop.values for text in self._site.scope.arguments(value) or ()]
+        scope = self._site.scope
+        given = [text for value in loop.values for text in scope.arguments(value) or scope.elements(value)]
         if len(given) > 1:
             self._site.scope.forget(loop.name, labels, given)
         elif len(loop.values) == 1 and "{" not in (loop.values[0].literal or ""):

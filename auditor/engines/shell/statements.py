@@ -157,7 +157,7 @@ class Statements:
         appended = children[1].type == "+=" if len(children) > 1 else False
         if len(children) > 2 and children[2].type == "array":
             for number, element in enumerate(self._words.array(children[2])):
-                key, value = keyed(element) or (str(number), element)
+                key, value = keyed(element) or (f"{element.start}+" if appended else str(number), element)
                 command.assignments.append((f"{name}[{key}]", value, False))
         if len(children) > 2:
             value = self._words.word(children[2])

@@ -56,6 +56,25 @@ def test_a_command_among_arguments_is_judged(script: str) -> None:
 @pytest.mark.parametrize(
     "script",
     [
+        f"s=('ls' '{PIPED}')\nfor c in \"${{s[@]}}\"; do eval \"$c\"; done",
+        f"s=('ls' '{PIPED}')\nfor c in \"${{s[@]}}\"; do bash -c \"$c\"; done",
+        f"s=('ls' '{PIPED}')\nfor ((i=0; i<2; i++)); do eval \"${{s[$i]}}\"; done",
+        f"declare -A s=([a]='ls' [b]='{PIPED}')\nfor k in \"${{!s[@]}}\"; do eval \"${{s[$k]}}\"; done",
+        f"s=('ls')\ns+=('{PIPED}')\nfor c in \"${{s[@]}}\"; do eval \"$c\"; done",
+    ],
+)
+def test_each_command_of_a_list_is_judged(script: str) -> None:
+    assert audit(script).verdict is Verdict.FAIL
+
+
+def test_a_list_of_programs_that_are_looked_for_is_harmless() -> None:
+    script = "need=(git curl jq)\nfor c in \"${need[@]}\"; do command -v \"$c\" >/dev/null || echo \"no $c\"; done"
+    assert alarms(audit(script)) == []
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
         f"frobnicate --exec '{PIPED}'",
         f"frobnicate --hook='{PIPED}'",
         f"frobnicate 'a; bash <(curl -s {URL})'",
