@@ -68,7 +68,7 @@ def test_each_command_of_a_list_is_judged(script: str) -> None:
 
 
 def test_a_list_of_programs_that_are_looked_for_is_harmless() -> None:
-    script = "need=(git curl jq)\nfor c in \"${need[@]}\"; do command -v \"$c\" >/dev/null || echo \"no $c\"; done"
+    script = 'need=(git curl jq)\nfor c in "${need[@]}"; do command -v "$c" >/dev/null || echo "no $c"; done'
     assert alarms(audit(script)) == []
 
 
