@@ -261,8 +261,8 @@ class Execution:
         words = [_word(item) for item in items]
         for text in known:
             if self._starts_interpreter((text,)):
-                shell = _name(text) in self._words.shells
-                self._typed.started(node, scope, _name(text), words, arguments[1:3], shell=shell)
+                is_shell = _name(text) in self._words.shells
+                self._typed.started(node, scope, _name(text), words, arguments[1:3], is_shell=is_shell)
             command = shlex.quote(text.replace(HOLE, "NOT_KNOWN"))
             self._site.derive(" ".join((command, *words)), Context.SHELL, node, path)
             judge_published(self._site, self._words, node, scope, [text, *map(_told, items)], *arguments[1:])

@@ -6,6 +6,7 @@ import re
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Final
 
+from skillkeep.auditor.engines.fed import reading
 from skillkeep.auditor.engines.interface import Context
 from skillkeep.auditor.engines.javascript.site import Site
 from skillkeep.auditor.engines.javascript.texts import HOLE
@@ -21,7 +22,6 @@ _WAITING: Final = frozenset({"-i", "-l", "-li", "-il", "-s", "-"})  # of shells
 _READING: Final = frozenset({"-", "-s"})
 _FEEDING: Final = re.compile(r"(?:^|\.)(?:pipe|pipeTo|pipeline|write|end)$")
 _INPUT: Final = re.compile(r"\bstdin\b")
-_END: Final = "SKILLKEEP_END_OF_INPUT"
 
 
 class Typed:
@@ -33,13 +33,13 @@ class Typed:
         self.shell: Node | None = None
 
     def started(
-        self, node: Node, scope: Scope, name: str, words: Collection[str], options: Sequence[Node], *, shell: bool
+        self, node: Node, scope: Scope, name: str, words: Collection[str], options: Sequence[Node], *, is_shell: bool
     ) -> None:
         """The interpreter `name` was started with these arguments; `options` may hold its input: ``{input: "…"}``."""
-        if not (_WAITING if shell else _READING).issuperset(words):
+        if not (_WAITING if is_shell else _READING).issuperset(words):
             return
         self._waiting = name
-        if shell:
+        if is_shell:
             self.shell = node
         for option in options:
             objects = self._site.resolver.value(option, scope).objects
@@ -65,6 +65,5 @@ class Typed:
     def _run(self, node: Node, interpreter: str, given: Value) -> None:
         for text in given.texts:
             if text.strip(HOLE).strip():
-                read = text.replace(HOLE, "NOT_KNOWN")
-                script = f"{interpreter} <<'{_END}'\n{read}\n{_END}\n"
+                script = reading(interpreter, text.replace(HOLE, "NOT_KNOWN"))
                 self._site.derive(script, Context.SHELL, node, f"the input of {interpreter}")

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 from typing import Final
 
+from skillkeep.auditor.engines.fed import reading
 from skillkeep.auditor.engines.interface import Context
 from skillkeep.auditor.engines.python.fetched_scripts import starts_fetched
 from skillkeep.auditor.engines.python.flow import Flow
@@ -34,7 +35,6 @@ _COMMAND: Final = 2
 _ORIGINS: Final = frozenset({"download", "decoded"})
 _INPUT: Final = frozenset({"input", "stdin"})
 _SELF: Final = frozenset({"sys.executable"})
-_END: Final = "SKILLKEEP_END_OF_INPUT"
 
 Listed = tuple[list[ast.expr], Scope]
 
@@ -159,8 +159,8 @@ def _typed(
         for value in alternatives(site.fold(each, scope)):
             text = value.decode(errors="replace") if isinstance(value, bytes) else value
             if isinstance(text, str) and text.strip(HOLE).strip():
-                read = text.replace(HOLE, "NOT_KNOWN")
-                site.derive(f"{name} <<'{_END}'\n{read}\n{_END}\n", Context.SHELL, call, f"the input of {name}")
+                script = reading(name, text.replace(HOLE, "NOT_KNOWN"))
+                site.derive(script, Context.SHELL, call, f"the input of {name}")
 
 
 def _listed(node: ast.expr | None, scope: Scope) -> Listed:
