@@ -18,6 +18,7 @@ from typing import Final
 
 from skillkeep.auditor.engines.interface import Context
 from skillkeep.auditor.languages import looks_like, sniff
+from skillkeep.auditor.lazily import lazily
 from skillkeep.auditor.patterns import Pattern
 from skillkeep.auditor.syntax import UnparsedError, parse
 from skillkeep.auditor.syntax.other_python import python_tree
@@ -40,7 +41,7 @@ _WORDS: Final = (
     r"|match|case|type|raise|return|yield|print|exec)\b)[^\W\d]\w*"
 )
 _PROSE: Final = re.compile(rf"[^\n#\"']*?\b{_WORDS}[ \t]+{_WORDS}")
-_INCOMPLETE: Final = re.compile(  # what Python says of a text that is cut off
+_INCOMPLETE: Final = lazily(  # what Python says of a text that is cut off
     r"never closed|unterminated (?:f-|t-)?(?:triple|string)|expected (?:an indented block|'except')|\bEOF\b"
 )
 _ACTS: Final = (  # what Python that does something has in it; names may be written in other letters, too
@@ -63,14 +64,14 @@ _RUBY: Final = (  # words of which one is in every match, and the pattern: most 
         ),
     ),
 )
-_SHELL_LINE: Final = re.compile(
+_SHELL_LINE: Final = lazily(
     r"[ \t]*(?:(?:if|then|elif|else|fi|for|while|until|do|done|case|esac|function|local|export|set|trap|return|exit"
     r"|shift|declare|readonly|unset|source|eval|exec|read|test|wait|true|false|break|continue|curl|wget|bash|sh|sudo|npm|npx"
     r"|pip3?|git|chmod|chown|echo|printf|cat|mkdir|rm|cp|mv|ln|cd|tar|unzip|grep|sed|awk|tr|xargs|find|base64|openssl|ssh|scp|nc"
     r"|crontab|python3?|node|ruby|perl|docker|brew|apt(?:-get)?|systemctl|launchctl|nohup|sleep|kill|jq|tee|touch)\b"
     r"|\w+\+?=|\w+\(\)|[{}()$.\"'/~|&;!:]|\[\[? |--?\w|\w+\)|EOF|\w+\|)"
 )
-_POWERSHELL_LINE: Final = re.compile(
+_POWERSHELL_LINE: Final = lazily(
     r"[ \t]*(?:\$[\w:{(]|[A-Z]\w+-[A-Z]\w+|(?:if|else|elseif|foreach|for|while|function|param|try|catch|finally|return|"
     r"switch|throw|using|begin|process|end|(?i:iex|iwr|irm)|powershell|pwsh|curl|wget|reg|schtasks)\b|[&.{}()\[\]|@\"'+-])"
 )

@@ -14,12 +14,14 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Final
 
+from skillkeep.auditor.lazily import lazily
+
 __all__ = ["EDGE", "Spelling", "lowered", "spelling"]
 
 EDGE: Final = "\ue000"
 """Stands for the start or the end of a word at an end of a text that is spelled."""
 
-_ATOM: Final = re.compile(
+_ATOM: Final = lazily(
     r"\\(?:(?P<property>[pP](?:\{\^?\w+\}|\w))|x\{(?P<wide>[0-9a-fA-F]+)\}|x(?P<hex>[0-9a-fA-F]{2})|(?P<escape>.))"
     r"|\[(?P<negated>\^?)(?P<members>\]?(?:\\[pP]\{\^?\w+\}|\\x\{[0-9a-fA-F]+\}|\\.|\[:\^?\w+:\]|[^\]\\])*)\]"
     r"|(?P<plain>[^\\\[])",

@@ -17,6 +17,7 @@ from skillkeep.auditor.engines.interface import Context, Emitter, Engine, Segmen
 from skillkeep.auditor.engines.network import host_of
 from skillkeep.auditor.engines.tables import table
 from skillkeep.auditor.interface import Location, Severity
+from skillkeep.auditor.lazily import lazily
 
 __all__ = ["ENGINE", "DependencyEngine"]
 
@@ -33,7 +34,7 @@ _FILES: Final[dict[str, Callable[[str], Iterator[Named]]]] = {
     "go.mod": other_files.go_mod,
     "cargo.toml": other_files.cargo_toml,
 }
-_COMMIT: Final = re.compile(r"[@#][0-9a-f]{40}\b|[@#=]v?\d+(?:\.\d+)+$|/archive/[0-9a-f]{40}\.|/releases/download/")
+_COMMIT: Final = lazily(r"[@#][0-9a-f]{40}\b|[@#=]v?\d+(?:\.\d+)+$|/archive/[0-9a-f]{40}\.|/releases/download/")
 _MOST: Final = 1_000
 _IMPORTING: Final = (Context.PYTHON, Context.JAVASCRIPT, Context.TYPESCRIPT)
 _LATEST: Final = frozenset({"latest", "next", "*", "x", ""})

@@ -20,6 +20,7 @@ from skillkeep.auditor.engines.inflate import INFLATERS, MAX_INFLATED
 from skillkeep.auditor.engines.interface import CODE, Context, Emitter, Engine, Mark, Segment, SourceFile
 from skillkeep.auditor.engines.network import host_of, is_hidden
 from skillkeep.auditor.languages import sniff
+from skillkeep.auditor.lazily import lazily
 from skillkeep.auditor.patterns import PatternSet
 
 __all__ = ["ENGINE", "DecoderEngine"]
@@ -46,7 +47,7 @@ _LONGEST: Final = 1 << 20
 _EXCERPT: Final = 120
 _USING: Final = CODE | {Context.TEXT, Context.CONFIG}
 _ADDRESS: Final = re.compile(r"\s*(?:https?|wss?|ftp)://\S{3,500}\s*")
-_DECODES: Final = re.compile(
+_DECODES: Final = lazily(
     r"(?i)(?:base64|b64|hex|url|rot13|str)_?(?:decode|2bin|tobytes)\w*\W|decode_?(?:base64|string|b64|hex)|getDecoder\(|"
     r"From_?Base64|from_?hex|un_?b(?:ase)?64|base64Encoded|Base64\W{1,3}\w*decode|unpack\(|"
     r"\batob\(|Buffer\.from\(|\bbase64[ \t]+-{1,2}d|\bxxd[ \t]+-r"

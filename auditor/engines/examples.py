@@ -11,10 +11,11 @@ from typing import Final
 
 from skillkeep.auditor.engines.interface import Segment
 from skillkeep.auditor.interface import Severity
+from skillkeep.auditor.lazily import lazily
 
 __all__ = ["example_severity"]
 
-_BRINGS: Final = re.compile(
+_BRINGS: Final = lazily(
     r"\bopen\s*\(|\.\s*read\w*\s*\(|\bread_?(?:file|text|bytes)|\.\s*load\w*\s*\(\s*open|decode|unhexlify|fromhex"
     r"|urlopen|urllib|\brequests\s*\.|\bhttpx\b|\baiohttp\b|\bsocket\b|\bfetch\s*\(|XMLHttpRequest|\baxios\b|https?://"
     r"|\batob\b|fromCharCode|Buffer\s*\.\s*from|__builtins__|\bcheck_output\b|\bgetoutput\b|\bpopen\b|\bstdout\b",

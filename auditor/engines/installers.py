@@ -9,20 +9,21 @@ from typing import Final
 from skillkeep.auditor.engines.network import host_of, is_below_country
 from skillkeep.auditor.engines.tables import table
 from skillkeep.auditor.engines.values import HOLE
+from skillkeep.auditor.lazily import lazily
 
 __all__ = [
     "is_at_home", "is_installer", "is_own_address", "is_own_repository", "is_owned", "is_watched",
     "piped_address", "product", "saves_installer",
 ]  # fmt: skip
 
-_UNSAFE: Final = re.compile(r"[0-9a-fA-F]{40}|/[0-9a-fA-F]{7,39}/|/pull/|\.\.|[%$@`{}\\" + re.escape(HOLE) + "]")
+_UNSAFE: Final = lazily(r"[0-9a-fA-F]{40}|/[0-9a-fA-F]{7,39}/|/pull/|\.\.|[%$@`{}\\" + re.escape(HOLE) + "]")
 _ENDING: Final = re.compile(r"(?:\.(?:sh|bash|ps1|cmd|bat))?(?:[?#].*)?")
 _ADDRESS: Final = re.compile(r"https?://[^\s\"'`|;)>]+")
 _FETCHING: Final = re.compile(
     r"(?i)\b(?:curl|wget|irm|iwr|Invoke-(?:RestMethod|WebRequest)|DownloadFile|urlretrieve)\b"
 )
 _OWN: Final = re.compile(r"https://(?P<host>[A-Za-z0-9.-]{1,200}\.[A-Za-z]{2,10})(?:/[\w./-]*)?")
-_SCRIPT_OF: Final = re.compile(
+_SCRIPT_OF: Final = lazily(
     r"https://(?:raw\.githubusercontent\.com/(?P<raw>[\w.-]+/[\w.-]+)/(?:refs/heads/)?[\w.-]+"
     r"|(?:github\.com|gitee\.com|gitlab\.com|codeberg\.org)/(?P<page>[\w.-]+/[\w.-]+)"
     r"/(?:(?:-/)?raw/(?:refs/heads/|branch/)?[\w.-]+|releases/latest/download))"
@@ -33,7 +34,7 @@ _PLACES: Final = frozenset({"api", "app", "cli", "dl", "download", "downloads", 
 _SHORTEST_NAMES: Final = {"com": 3}  # in letters; names this short have long been sold there, and are cheap elsewhere
 _SHORTEST_NAME: Final = 4
 _SHORTEST_PRODUCT: Final = 3  # of a whole name, to which a repository's has to be equal
-_PIPED: Final = re.compile(
+_PIPED: Final = lazily(
     r"(?i)(?:curl|wget|irm|iwr|Invoke-(?:RestMethod|WebRequest))"
     r"(?: +(?:-[\w-]+|--proto|'?=https'?|--tlsv1\.\d|-O ?-))* +[\"']?(?P<url>[\w.:/?=&-]+)[\"']?(?: +-[\w-]+)*"
     r" *\| *(?:sudo +(?:-\w+ +)*)?(?:ba|z|da)?(?:sh|iex|Invoke-Expression)\b[^|;&$(]*"

@@ -10,6 +10,7 @@ import re
 from typing import Final
 
 from skillkeep.auditor.engines.network import host_of
+from skillkeep.auditor.lazily import lazily
 
 __all__ = ["EVENT", "is_account", "passed_on"]
 
@@ -19,7 +20,7 @@ EVENT: Final = re.compile(
 )
 """What tells settings of hooks, whatever the file is called."""
 
-_TAKES_INPUT: Final = re.compile(  # a program that sends, and the option that has it send what it is given
+_TAKES_INPUT: Final = lazily(  # a program that sends, and the option that has it send what it is given
     r"\bcurl\b(?=[^\n]{0,600}?[ \t]"
     r"(?:-d|--data(?:-binary|-raw|-urlencode|-ascii)?|--json|-F|--form|-T|--upload-file)[ =]?[\"']?"
     r"(?:[\w-]{0,20}[=@]{0,2}@?-(?=[\s\"']|$)|[\w-]{0,20}=?[@<]/dev/stdin|\$\([ \t]*(?:cat|jq|base64)\b))"
@@ -31,7 +32,7 @@ _TAKES_INPUT: Final = re.compile(  # a program that sends, and the option that h
 )
 _HANDS: Final = re.compile(r"\b(?:nc|ncat|netcat|websocat|socat)\b(?![^\n]{0,80}\s-\w{0,4}l)(?P<rest>[^\n|;&]{0,200})")
 _ADDRESS: Final = re.compile(r"\b(?:https?|wss?)://[^\s\"'`|;&<>]{4,200}")
-_PLACE: Final = re.compile(
+_PLACE: Final = lazily(
     r"(?i)(?<![\w.-])(?:[a-z0-9-]{1,63}\.){1,8}[a-z]{2,24}(?![\w.-])|(?<![\w.])\d{1,3}(?:\.\d{1,3}){3}(?![\w.])"
 )
 _LOGIN: Final = re.compile(r"(?:-H|--header|-u|--user|--oauth2-bearer)[ =]?[\"']?[^\"'\n]{0,60}\$\{?[A-Za-z_]")

@@ -53,7 +53,7 @@ _STARTERS: Final = frozenset(
     }
 )
 _NAMED: Final = re.compile(r"\b(?:npx|bunx|uvx)\s+(?:(?:-y|--yes)\s+)?(?=@?[a-z][\w@/.-]*(?:\s|$))")  # a package
-_BRINGS: Final = re.compile(  # code from elsewhere
+_BRINGS: Final = lazily(  # code from elsewhere
     r"\b(?:(?:pip3?|npm|gem|brew|conda)\b(?![ \t]+(?:info|list|ls|outdated|search|show|view)\b)"
     r"|(?:yarn|pnpm|bun|uv|cargo|go|apt(?:-get)?|choco|winget)\b)"
     r"|\b(?:docker|podman)(?:-compose)?\s+(?:run|exec|compose|build|pull|load|up)\b"

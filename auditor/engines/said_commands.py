@@ -10,6 +10,7 @@ from typing import Final
 from skillkeep.auditor.engines.interface import Context, Emitter, Segment
 from skillkeep.auditor.engines.told_to_run import is_told_to_run
 from skillkeep.auditor.languages import may_be_shell
+from skillkeep.auditor.lazily import lazily
 from skillkeep.auditor.patterns import RarePattern
 
 __all__ = ["said_commands"]
@@ -51,17 +52,17 @@ _TO_DO: Final = re.compile(
     r"\b(?:commands?|runs?|steps?|install\w*|set-?up|execute|do|how|one-?liners?|prerequisites?|actions?|shell)\b",
     re.IGNORECASE,
 )
-_JUDGED: Final = re.compile(  # what the head of a table about attacks says of its rows
+_JUDGED: Final = lazily(  # what the head of a table about attacks says of its rows
     r"\b(?:risk\w*|danger\w*|avoid|never|not|bad|malicious|attacks?|threats?|detect\w*|block\w*|den(?:y|ied)|severity"
     r"|findings?|patterns?|critical|unsafe|reject\w*|refus\w*|forbidden|flags?|verdicts?)\b",
     re.IGNORECASE,
 )
-_CALLED_BAD: Final = re.compile(  # the head above a command
+_CALLED_BAD: Final = lazily(  # the head above a command
     r"\b(?:risk(?:s|y)|danger\w*|avoid|never|not|bad|malicious|attacks?|threats?|detect\w*|block\w*|den(?:y|ied)|patterns?"
     r"|unsafe|reject\w*|refus\w*|forbidden|flags?|instead of|don't)\b",
     re.IGNORECASE,
 )
-_ASKED: Final = re.compile(  # the head of a column that tells whether it is to be done
+_ASKED: Final = lazily(  # the head of a column that tells whether it is to be done
     r"[\W_]*(?:(?:is|should)[ \t](?:it|this|i|you)[ \t])?(?:be[ \t])?(?:allowed|permitted|ok(?:ay)?|safe|good"
     r"|recommended|accept(?:able|ed)|verdict|rule|when|(?:run|do|use|done)(?:[ \t](?:it|this))?)?[\W_]*",
     re.IGNORECASE,
@@ -69,7 +70,7 @@ _ASKED: Final = re.compile(  # the head of a column that tells whether it is to 
 _NOT_LEFT_OUT: Final = re.compile(
     r"\b(?:never|not|don't)[ \t]+(?:be[ \t]+)?(?:skip|forget|omit|miss|optional|leave)\w*", re.IGNORECASE
 )
-_HARMLESS: Final = re.compile(
+_HARMLESS: Final = lazily(
     r"[ \t*_`]*(?:none|no|not|low|lowest|n/?a|-+|—|–|safe|ok|nil|zero|0|required|optional"
     r"|yes|always|info|pass|✓|✅)?[.!]?[ \t*_`\n]*",
     re.IGNORECASE,

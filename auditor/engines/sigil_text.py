@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from skillkeep.auditor.lazily import lazily
+
 __all__ = ["plain", "without"]
 
 _PHP: Final = re.compile(
@@ -13,7 +15,7 @@ _PHP: Final = re.compile(
     r"|(?P<single>'(?:[^'\\]|\\.)*')|(?P<double>\"(?:[^\"\\]|\\.)*\")",
     re.DOTALL,
 )
-_PERL: Final = re.compile(
+_PERL: Final = lazily(
     r"(?P<note>(?:^|(?<=[\s;}]))\#[^\n]*|^=[a-z][^\n]*\n.*?(?:^=cut\b|\Z)|^__(?:END|DATA)__\n.*)"
     r"|(?P<here><<[ \t]*[\"']?(?P<end>[A-Z_]{2,})[\"']?[^\n]*\n.*?\n(?P=end)$)"
     r"|(?P<single>(?<!\w)'(?:[^'\\\n]|\\.)*')|(?P<double>\"(?:[^\"\\\n]|\\.)*\")",

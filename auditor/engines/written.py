@@ -10,6 +10,7 @@ from skillkeep.auditor.engines.interface import Context
 from skillkeep.auditor.engines.units import is_unit, unit_commands
 from skillkeep.auditor.engines.values import HOLE
 from skillkeep.auditor.languages import sniff
+from skillkeep.auditor.lazily import lazily
 
 __all__ = ["Written", "is_agents_page", "unnamed_programs", "written_as"]
 
@@ -28,7 +29,7 @@ _GIT_SETTINGS: Final = re.compile(r"(?:^|/)(?:\.?gitconfig|\.config/git/config)$
 _PATH_FILE: Final = re.compile(r"\.pth$", re.IGNORECASE)
 _RUN_LINE: Final = re.compile(r"^import[ \t][^\n]*", re.MULTILINE)  # as ``site.addpackage`` does
 _START_MODULE: Final = re.compile(r"(?:^|[/\\])(?:site|user)customize\.py$")
-_AGENTS_PAGE: Final = re.compile(
+_AGENTS_PAGE: Final = lazily(
     r"(?:^|/)(?:(?:AGENTS|CLAUDE|GEMINI|SOUL|MEMORY|HEARTBEAT|IDENTITY|TOOLS|USER)\.md|SKILL\.md|\.cursorrules"
     r"|\.windsurfrules|\.clinerules|copilot-instructions\.md)$"
     r"|(?:^|/)\.(?:claude|codex|cursor|gemini|openclaw|windsurf)/(?:[\w.-]+/){0,4}[\w.-]+\.mdc?$"

@@ -11,6 +11,7 @@ from skillkeep.auditor.engines.behaviour.strangers import READS, SENDS
 from skillkeep.auditor.engines.behaviour.unasked import loaded_by
 from skillkeep.auditor.engines.interface import SourceFile, SourceTree
 from skillkeep.auditor.engines.tables import secrets
+from skillkeep.auditor.lazily import lazily
 
 __all__ = ["Listed", "listed", "listed_in_code"]
 
@@ -32,11 +33,11 @@ _DECIDED: Final = re.compile(
     r"[ \t]*[\"']?(?:den|block|forbid|refus|reject)"
 )
 _FOLDER: Final = re.compile(r"~?/?\.(?:ssh|gnupg|aws|kube|password-store|netrc|npmrc|pypirc|git-credentials)")
-_PLACE: Final = re.compile(
+_PLACE: Final = lazily(
     r"[\"'`/~]\.(aws|ssh|kube|docker|gnupg|netrc|npmrc|pypirc|git-credentials|azure|kaggle|config[/\\]gcloud|config[/\\]gh|terraform\.d"
     r"|(?:gem|cargo)[/\\]credentials|bundle[/\\]config|m2[/\\]settings|composer[/\\]auth|pgpass|my\.cnf)\b"
 )
-_SPARED: Final = re.compile(
+_SPARED: Final = lazily(
     r"(?i)deny|denied|block|exclu|ignor|forbid|protect|redact|sensitive|skip|restrict|danger|suspicio|disallow|unsafe|secret_?pat"
     r"|re\.compile|RegExp|detect|scan|leak|mask|sanit|never|hidden|guard|mount|volume"
 )

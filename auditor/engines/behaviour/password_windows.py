@@ -25,12 +25,12 @@ _SYSTEM: Final = (
     r"|log[ -]?in again|your password)"
 )
 _MAY_ASK: Final = RarePattern(re.compile(r"(?i)hidden[ \t]+answer|PromptForCredential|Get-Credential"))
-_ASKS: Final = re.compile(
+_ASKS: Final = lazily(
     rf"(?i)\bdisplay[ \t]+dialog\b[^\n]{{0,400}}{_WORDS}[^\n]{{0,400}}\bhidden[ \t]+answer\b"
     rf"|\bdisplay[ \t]+dialog\b[^\n]{{0,400}}\bhidden[ \t]+answer\b[^\n]{{0,400}}{_WORDS}"
     rf"|\b(?:PromptForCredential[ \t]*\(|Get-Credential\b)[^\n]{{0,300}}{_SYSTEM}"
 )
-_KEEPS: Final = re.compile(
+_KEEPS: Final = lazily(
     r"(?i)\.write(?:_text|_bytes|lines)?\(|\bwriteFile(?:Sync)?\(|\bappendFile(?:Sync)?\(|\bjson\.dump\("
     r"|\b(?:Set-Content|Add-Content|Out-File)\b|\bWriteAll\w{1,8}\(|\btee[ \t]|\bwrite\b[^\n]{1,80}[ \t]to[ \t]"
     r"|(?<![0-9&=>-])>>?[ \t]*[\"']?(?!/dev/(?:null|std\w+|tty)\b)[$~/.]"

@@ -11,13 +11,14 @@ from typing import Any, Final
 
 from skillkeep.auditor.engines.interface import SourceFile, SourceTree
 from skillkeep.auditor.engines.tables import table
+from skillkeep.auditor.lazily import lazily
 
 __all__ = ["loaded_by", "unasked"]
 
 _MOST_FILES: Final = 400
 _MOST_LOADED: Final = 40
 _WORD: Final = re.compile(r"[\w.@/\\-]{2,200}")
-_LOADED: Final = re.compile(
+_LOADED: Final = lazily(
     r"(?:\brequire\(\s*|\bfrom\s+|\bimport\s+|\bimport\(\s*)[\"'`](?P<script>\.{1,2}/[^\"'`\n]{1,160})[\"'`]"
     r"|^[ \t]*from[ \t]+(?P<python>\.?[\w.]+)[ \t]+import[ \t]+(?:\([ \t]*)?(?P<member>\w*)"
     r"|^[ \t]*import[ \t]+(?P<module>[\w.]+)",

@@ -12,6 +12,7 @@ from typing import Final
 
 from skillkeep.auditor.engines.containers.model import Member, Oddity, Part
 from skillkeep.auditor.engines.interface import Context
+from skillkeep.auditor.lazily import lazily
 
 __all__ = ["OLE_MAGIC", "judge_macros", "judge_part"]
 
@@ -25,7 +26,7 @@ _DDE: Final = re.compile(r"\bDDE(?:AUTO)?\b\s*[\"\\\w]|<(?:\w+:)?ddeLink\b")
 _FIELD: Final = re.compile(r"<w:instrText\b[^<>]{0,200}>([^<]{0,4000})<|w:instr=\"([^\"<]{0,4000})\"")
 _TAG: Final = re.compile(r"<[^<>]*>")
 _PARAGRAPH: Final = re.compile(r"</(?:\w+:)?(?:p|si|row|tr)>")
-_AUTOMATIC: Final = re.compile(
+_AUTOMATIC: Final = lazily(
     r"\b(?:Auto_?(?:Open|Close|Exec|New)|Document_(?:Open|New|Close)|Workbook_(?:Open|Activate|BeforeClose)"
     r"|Presentation_?Open|Slide_?Show_?Begin)\b",
     re.IGNORECASE,

@@ -10,12 +10,13 @@ from typing import Any, Final
 from skillkeep.auditor.engines.dependencies.model import Ecosystem, Named, source_of
 from skillkeep.auditor.engines.dependencies.python_files import requirement
 from skillkeep.auditor.engines.tables import table
+from skillkeep.auditor.lazily import lazily
 
 __all__ = ["commands", "told"]
 
 _WORDS: Final = re.compile(r"\"[^\"\n]*\"|'[^'\n]*'|[^\s\"']+")
 _CODE: Final = re.compile(r"`([^`\n]{5,400})`")
-_NPM: Final = re.compile(r"^(?:npm:)?((?:@[a-z0-9~][\w.~-]*/)?[a-z0-9~][\w.~-]*)(?:@([^\s@]+))?$", re.IGNORECASE)
+_NPM: Final = lazily(r"^(?:npm:)?((?:@[a-z0-9~][\w.~-]*/)?[a-z0-9~][\w.~-]*)(?:@([^\s@]+))?$", re.IGNORECASE)
 _OTHER: Final = re.compile(r"^([\w][\w.@/+-]*?)(?:@(v?[\w.^~*+-]+))?$")
 _COMMENT: Final = re.compile(r"^[ \t]*#", re.MULTILINE)
 

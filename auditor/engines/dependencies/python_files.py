@@ -9,11 +9,12 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from skillkeep.auditor.engines.dependencies.model import Ecosystem, Named, source_of
+from skillkeep.auditor.lazily import lazily
 from skillkeep.auditor.syntax.other_python import python_tree
 
 __all__ = ["inline_metadata", "pipfile", "pyproject", "requirement", "requirements", "setup_cfg", "setup_py"]
 
-_REQUIREMENT: Final = re.compile(
+_REQUIREMENT: Final = lazily(
     r"^\s*(?P<name>[A-Za-z0-9](?:[\w.-]*[A-Za-z0-9])?)\s*(?:\[[^\]]*\])?\s*(?P<rest>@\s*\S+|[=<>!~(][^;#]*)?\s*(?:;.*)?$"
 )
 _EGG: Final = re.compile(r"[#&]egg=([\w.-]+)")

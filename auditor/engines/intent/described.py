@@ -7,11 +7,13 @@ from collections.abc import Iterator
 from itertools import chain
 from typing import Final
 
+from skillkeep.auditor.lazily import lazily
+
 __all__ = ["DESCRIBED", "described"]
 
 DESCRIBED: Final = "description of a tool"
 _BEFORE: Final = 400
-_SERVES: Final = re.compile(
+_SERVES: Final = lazily(
     r"(?i)\bmcp\b|fastmcp|modelcontextprotocol|list_?tools|register_?tool|add_?tool|input_?schema|\.tool\(|@tool\b"
     r"|\bTool\(|function_declarations|\"type\": ?\"function\""
 )
@@ -21,7 +23,7 @@ _SPOKEN: Final = (  # one of these is in what `_SERVES` matches, in lower case
     '"type": "function"',
 )  # fmt: skip
 _ALSO_LETTERS: Final = "\u0130\u0131\u017f\u212a"  # a pattern without case takes these for an i, an s and a k
-_NAMED: Final = re.compile(  # a key, a keyword, a constant, or the first arguments of a call
+_NAMED: Final = lazily(  # a key, a keyword, a constant, or the first arguments of a call
     r"(?:(?i:\b\w*(?:description|instructions))[\"']?\s*(?::\s*\w+\s*)?[:=]\s*|\.describe\(\s*|\bWithDescription\(\s*"
     r"|\.(?:tool|registerTool|addTool|prompt|registerPrompt)\(\s*[\"'`][\w./ -]{1,80}[\"'`]\s*,\s*)"
     r"[(\[{]?\s*[a-zA-Z]{0,2}\Z"

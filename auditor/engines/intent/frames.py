@@ -14,6 +14,7 @@ from skillkeep.auditor.engines.intent.own_key import where_a_key_is_got
 from skillkeep.auditor.engines.intent.polarity import is_told
 from skillkeep.auditor.engines.intent.sentences import Sentence
 from skillkeep.auditor.engines.intent.words import Places, words
+from skillkeep.auditor.lazily import lazily
 
 __all__ = ["Frame", "Match", "frames", "stands"]
 
@@ -31,7 +32,7 @@ _ADDRESS: Final = re.compile(r"https?://[^\s)\]>\"'`]+")
 _TEMPLATE: Final = frozenset("{}$<=")
 _CONTENTS: Final = frozenset({"data", "files", "talk"})  # what an address may be named after
 _GUARDED: Final = frozenset({"login_ask"})  # "only send your key to" asks nobody
-_TO_GET: Final = re.compile(  # nobody is told that key
+_TO_GET: Final = lazily(  # nobody is told that key
     r"tell the user to (?:create|get|obtain|generate) (?:an?|their|your) (?:[\w-]+ )?api key(?: at| from| on)?:? [<(]?https?://"
     r"(?!.*\b(?:post|send|enter|re-?enter|paste|type|submit|share|write|upload|forward|mail|provide|confirm|give|read)\b)"
 )
@@ -50,7 +51,7 @@ _PUBLIC: Final = re.compile(r"[\w.~/-]{0,80}\.pub\b")  # half of a pair of keys 
 _LOGGED_IN: Final = re.compile(r"\bssh-(?:add|keygen)(?: -\S+){0,3} [~$/.\w-]*$")  # the key stays where it is
 _INSTRUMENT: Final = re.compile(r"\b(?:use|using|needs?|requires?) (?:the |an? |your )?(?:\w+ )?$")
 _FOR_THAT: Final = re.compile(r"tokens? (?:to|for) ")
-_KEY_FROM: Final = re.compile(  # "get an API key at https://": what comes from there goes nowhere
+_KEY_FROM: Final = lazily(  # "get an API key at https://": what comes from there goes nowhere
     r"\b(?:(?:get|obtain|create|generate|grab) (?P<what>one|yours|(?:your|an?|the) (?:free |own )?api key)"
     r"|replace [\[<{][\w-]{3,20}[\]>}] with your (?:[\w-]+ )?(?P<filled>api key)) (?:at|from|on) [<(\[]?$"
 )

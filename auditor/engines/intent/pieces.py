@@ -12,9 +12,11 @@ from functools import cache, lru_cache
 from math import prod
 from typing import Final
 
+from skillkeep.auditor.lazily import lazily
+
 __all__ = ["SHORTEST", "Piece", "Pieces", "Way", "alternatives_of", "chance", "ways_of"]
 
-_FOREIGN: Final = re.compile("[^\x00-\x7f\xa0-\xbf\u2000-\u2bff\u3000-\u3003\ufe0f\U0001f000-\U0001faff]")
+_FOREIGN: Final = lazily("[^\x00-\x7f\xa0-\xbf\u2000-\u2bff\u3000-\u3003\ufe0f\U0001f000-\U0001faff]")
 """A letter of no English word."""
 SHORTEST: Final = 3
 """Letters of a piece that is no whole word, at least."""

@@ -8,6 +8,7 @@ from typing import Final, NamedTuple
 
 from skillkeep.auditor.engines.forbidden import AFFIRMED, depth_of
 from skillkeep.auditor.engines.table_rows import is_quotation, shows_attacks
+from skillkeep.auditor.lazily import lazily
 
 __all__ = [
     "EXCUSE", "FLAG", "HEADING", "Block", "Blocks", "Sentence", "blocks", "plain_text", "sentences", "spans",
@@ -70,7 +71,7 @@ _NAME: Final = re.compile(r"[ \t*]*`[\w.=-]+`[ \t*]*")
 _QUOTED: Final = re.compile(r"[ \t*]*[\"“][^\"“”]+[\"”][ \t*]*")
 _NEVER: Final = re.compile(r"(?:[-*+] |\d{1,2}[.)] )(?:never|do not|don't|you must not|must not)(?: do)?:")
 _QUOTATION: Final = re.compile(r"[ \t]*>[> \t]*[\"“][^\"“”]{4,400}[\"”][ \t]*\n?")
-_QUOTES: Final = re.compile(  # "Some pages address the reviewer. A typical line, quoted here as an example:"
+_QUOTES: Final = lazily(  # "Some pages address the reviewer. A typical line, quoted here as an example:"
     r"(?=.*\b(?:quoted|examples?|typical|samples?)\b)"
     r"(?=.*\b(?:attacks?|injections?|suspicious|malicious|hostile"
     r"|(?:address|talks? to|speaks? to) (?:the|you|its))\b).*:"

@@ -15,6 +15,7 @@ from skillkeep.auditor.engines.python.site import Site
 from skillkeep.auditor.engines.python.values import HOLE, OneOf, alternatives
 from skillkeep.auditor.engines.tables import KEPT_BY_AGENTS, secrets, subject_of, table
 from skillkeep.auditor.interface import Severity
+from skillkeep.auditor.lazily import lazily
 from skillkeep.auditor.patterns import PatternSet
 
 __all__ = ["COPIERS", "Credentials", "is_error", "names_that_read"]
@@ -76,7 +77,7 @@ _GUARD: Final = re.compile(  # what looks at an address and asks nobody there
     r"|_?(?:is|has|check|validate|verify|reject|block|deny|forbid)_\w+"
 )
 _PROFILES: Final = re.compile(r"(?i)/local state$")
-_OPENING: Final = re.compile(  # the key in it, what that key opens, and whatever could take it elsewhere
+_OPENING: Final = lazily(  # the key in it, what that key opens, and whatever could take it elsewhere
     r"(?i)os_?crypt|encrypted|login ?data|cookie|web data|decrypt|base64|b64|\b(?:urllib|requests|httpx|aiohttp|socket"
     r"|http|smtplib|ftplib|subprocess|shutil|zipfile|tarfile|ctypes|importlib)\b|\beval\b|\bexec\b|__import__"
     r"|(?<!(?-i:[^.\w]sys\.std(?:out|err)))\.write(?:_text|_bytes)?\("  # what is printed may be written as well

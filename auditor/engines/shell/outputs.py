@@ -9,6 +9,7 @@ from typing import Final
 from skillkeep.auditor.engines.shell.evaluate import HOLE
 from skillkeep.auditor.engines.shell.printing import PLAIN_NAME
 from skillkeep.auditor.engines.shell.site import Call
+from skillkeep.auditor.lazily import lazily
 
 __all__ = [
     "cut_from",
@@ -53,7 +54,7 @@ _NUMBERS: Final = frozenset(  # ``X=1``, ``Y=2`` …
 )
 _COMPLETION: Final = re.compile(r"(?:bash|zsh|fish)_source|source_(?:bash|zsh|fish)|source")
 _CUTTERS: Final = _READERS | {"grep", "egrep", "cut", "perl", "zcat", "gunzip"}
-_DATA_FILE: Final = re.compile(  # all but what a program, or the pattern of one, is called
+_DATA_FILE: Final = lazily(  # all but what a program, or the pattern of one, is called
     r"(?i)^(?!.{0,210}\.(?:(?:ba|z|k|da|fi|c|tc)?sh|command|py[wc]?|rb|pl|pm|[cm]?[jt]sx?|ps[dm]?1|bat|cmd|php\d?"
     r"|lua|awk|sed|tcl|r|jl|env|envrc|conf|cfg|config|\w{0,10}rc|profile|inc|lib|defaults?|exe|com|app|run|out"
     r"|gz|tgz|xz|bz2|zst|zip|tar)(?:\.(?:tmpl|tpl|j2|in|orig|bak|old|new|tmp))?$"

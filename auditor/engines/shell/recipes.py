@@ -11,6 +11,7 @@ from itertools import islice
 from typing import Final
 
 from skillkeep.auditor.engines.interface import Context, Segment, SourceFile
+from skillkeep.auditor.lazily import lazily
 
 __all__ = ["given_names", "held_secrets", "recipes"]
 
@@ -42,7 +43,7 @@ _ENTRY: Final = re.compile(
 _BOUND: Final = re.compile(r"\b(?:\w{1,20}V|v)ariable[ \t]*:[ \t]*[\"']([A-Za-z_]\w{0,60})[\"']")
 _UNQUOTED: Final = re.compile(r"\\([\"'\\])")
 _PIPELINE: Final = re.compile(r"(?i)(?:^|/)jenkinsfile(?:\.[\w-]+)?$")
-_STEP: Final = re.compile(
+_STEP: Final = lazily(
     r"(?<![\w.$])sh[ \t]{0,9}\(?\s{0,9}(?:script[ \t]{0,9}:[ \t]{0,9})?"
     r"(?:\"\"\"(?P<long>(?:[^\"\\]|\\.|\"(?!\"\")){1,8000})\"\"\"|'''(?P<raw>(?:[^'\\]|\\.|'(?!'')){1,8000})'''"
     r"|\"(?P<short>(?:[^\"\\\n]|\\.){3,4000})\"|'(?P<plain>(?:[^'\\\n]|\\.){3,4000})')"

@@ -17,6 +17,7 @@ from skillkeep.auditor.engines.shell.model import Command, Word
 from skillkeep.auditor.engines.shell.site import Call, ShellSite
 from skillkeep.auditor.engines.tables import secrets
 from skillkeep.auditor.interface import Severity
+from skillkeep.auditor.lazily import lazily
 
 __all__ = ["Running"]
 
@@ -35,11 +36,11 @@ _LOADING: Final = {  # options that name what an interpreter takes in, and what 
     "lua": {"-l": ".lua"}, "luajit": {"-l": ".lua"}, "perl": {"-M": ".pm", "-m": ".pm"},
     "php": {"auto_prepend_file=": "", "auto_append_file=": ""}, "ruby": {"-r": ".rb"},
 }  # fmt: skip
-_STARTING: Final = re.compile(  # settings that name commands, and what an editor takes in
+_STARTING: Final = lazily(  # settings that name commands, and what an editor takes in
     r"\.claude/(?:settings[\w.]*\.json|hooks/)|\.(?:vscode|cursor)/(?:tasks|settings|launch|mcp)\.json|(?:^|/)\.mcp\.json$"
     r"|\.git/config$|\.gitconfig$|\.(?:config/nvim|vim)/[^\n]{1,80}\.(?:lua|vim)$|\.(?:vimrc|emacs|tmux\.conf)$"
 )
-_RUNS_LINES: Final = re.compile(  # programs of awk and sed that do so
+_RUNS_LINES: Final = lazily(  # programs of awk and sed that do so
     r"^\s{0,9}s(?P<mark>[/|#,@!:])(?:(?!(?P=mark)).){0,200}(?P=mark)(?:(?!(?P=mark)).){0,200}(?P=mark)\w*e\w*\s{0,9}$|"
     r"\bsystem\s{0,20}\(\s{0,20}[$a-z]|"
     r"\$\w+\s{0,20}\|&?\s{0,20}(?:getline|\"\s{0,20}(?:/\w+)*/?(?:ba|da|z|k)?sh\b)"
