@@ -12,7 +12,7 @@ from skillkeep.auditor.engines.shell.evaluate import HOLE
 from skillkeep.auditor.engines.shell.lookup import lookup
 from skillkeep.auditor.engines.shell.site import Call, ShellSite
 
-__all__ = ["WHOLE", "Belongings", "are_strangers"]
+__all__ = ["WHOLE", "Belongings", "stranger_among"]
 
 WHOLE: Final = "whole:"  # how such a label begins; what follows says what was taken
 
@@ -24,7 +24,10 @@ _HOME: Final = re.compile(
 )
 _REMOTE: Final = frozenset({"scp", "rsync", "sftp", "rcp"})  # the last operand is where it goes
 _THERE: Final = re.compile(r"(?:[\w.+-]+@)?[\w.\[\]-]+:|[a-z]+://")
+_COPYING: Final = frozenset({"cp", "ditto"})  # so is that of these
 _FINDING: Final = frozenset({"find", "gfind", "fd"})
+_TARS: Final = frozenset({"tar", "gtar", "bsdtar"})
+_MAKES: Final = re.compile(r"-?\w*c\w*|--create")
 _SENT_EACH: Final = re.compile(r".*[@<]\{\}|-T|--upload-file")
 
 
@@ -52,6 +55,10 @@ class Belongings:
             if not call.operands or not _THERE.match(call.operands[-1]):
                 return
             each = each[:-1]
+        elif call.name in _COPYING:
+            each = each[:-1]
+        elif call.name in _TARS and not any(map(_MAKES.fullmatch, call.arguments)):
+            return
         for text, word in each:
             if not text.startswith("-"):
                 yield from (text,) if HOLE not in text else self._site.scope.each(word)
@@ -68,7 +75,10 @@ class Belongings:
         return label
 
 
-def are_strangers(hosts: Iterable[Host]) -> bool:
-    """True when one of `hosts` is told, is nobody's example, lies elsewhere, and sells no room to anybody."""
-    named = [host for host in hosts if not (host.near or host.shown or host.name.startswith("*"))]
-    return any("." in host.name and lookup().keepers.search(host.name) is None for host in named)
+def stranger_among(hosts: Iterable[Host]) -> str:
+    """The first of `hosts` that is told, is nobody's example, lies elsewhere and sells no room to anybody."""
+    for host in hosts:
+        nobodys = host.near or host.shown or host.name.startswith("*") or "." not in host.name
+        if not nobodys and lookup().keepers.search(host.name) is None:
+            return host.name
+    return ""

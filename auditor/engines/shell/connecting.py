@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import Any, Final
 
 from skillkeep.auditor.engines.network import Host, host_of, is_hidden
-from skillkeep.auditor.engines.shell.belongings import WHOLE, are_strangers
+from skillkeep.auditor.engines.shell.belongings import WHOLE, stranger_among
 from skillkeep.auditor.engines.shell.evaluate import HOLE, Known
 from skillkeep.auditor.engines.shell.site import Call, ShellSite
 from skillkeep.auditor.engines.tables import secrets, subject_of
@@ -156,8 +156,8 @@ class Connecting:
                 message = f"{what} flows into {call.name}"
                 reached = frozenset(host.name for host in hosts) or None
                 self._site.report("code-credential-sent", call.command, message, subject=subject, hosts=reached)
-            elif label.startswith(WHOLE) and are_strangers(hosts):
-                message = f"{label.removeprefix(WHOLE)} goes to {hosts[0].name} by {call.name}"
+            elif label.startswith(WHOLE) and (host := stranger_among(hosts)):
+                message = f"{label.removeprefix(WHOLE)} goes to {host} by {call.name}"
                 self._site.report("shell-belongings-sent", call.command, message)
         if "environment" in labels:
             self._site.report("code-environment-sent", call.command, f"the environment flows into {call.name}")
