@@ -167,8 +167,9 @@ def _shared_memory(stack: contextlib.ExitStack) -> dict[str, Any]:
     name = _PREFIX + secrets.token_hex(8)
     with contextlib.suppress(OSError):
         _sweep_shared()
-        stack.callback(os.close, _held(Path(_SHARED, name)))
-        stack.callback(os.unlink, f"{_SHARED}/{name}")
+        path = Path(_SHARED, name)
+        stack.callback(path.unlink, missing_ok=True)  # before it is there: who is told to end meanwhile leaves nothing
+        stack.callback(os.close, _held(path))
     return {"ipc_key": key, "shm_name": name}
 
 

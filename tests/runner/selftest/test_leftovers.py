@@ -77,6 +77,23 @@ def test_who_is_told_to_end_while_it_is_laid_out_waits_for_nobody(monkeypatch: p
     assert [thread.is_alive() for thread in begun] == [False]
 
 
+def test_who_is_told_to_end_while_the_shared_file_is_made_leaves_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[str] = []
+    locks = fcntl.flock
+
+    def told_to_end(fd: int, kind: int) -> None:
+        locks(fd, kind)
+        if (path := os.readlink(f"/proc/self/fd/{fd}")).startswith("/dev/shm/"):
+            made.append(path)
+            raise SystemExit(143)
+
+    monkeypatch.setattr(fcntl, "flock", told_to_end)
+    with pytest.raises(SystemExit), laid_out():
+        pass
+    assert made
+    assert not os.path.exists(made[-1])
+
+
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
 def test_one_that_is_told_to_end_leaves_nothing(tmp_path: Path, room: Path, number: int) -> None:
     words = [str(BIN / "runner"), "selftest", "--backend", "native"]
