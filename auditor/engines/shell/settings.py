@@ -11,6 +11,7 @@ from skillkeep.auditor.engines.shell.model import Command, Script, Substitution,
 from skillkeep.auditor.engines.shell.named_keys import is_start_up_line
 from skillkeep.auditor.engines.shell.outputs import is_completion, is_own, is_setting
 from skillkeep.auditor.engines.shell.site import Call, ShellSite
+from skillkeep.auditor.engines.shell.taking import prints_of_anybody
 from skillkeep.auditor.lazily import lazily
 
 __all__ = ["Settings"]
@@ -36,16 +37,13 @@ class Settings:
                 firsts = [pipeline.commands[0] for pipeline in piece.script.pipelines if pipeline.commands]
                 names = {self._site.scope.text(first.words[0]).rpartition("/")[2] for first in firsts if first.words}
                 if names and names <= set(self._table["safe_eval"]) - {"cat", "perl", "npm", "pip"}:
-                    return not any(map(self._prints_of_anybody, firsts))
+                    return not any(self._prints_of_anybody(first) for first in firsts if first.words)
         return False
 
     def _prints_of_anybody(self, command: Command) -> bool:
         """``gh gist view id``: the words of somebody, not the settings of the program."""
         name, *words = [self._site.scope.text(word) for word in command.words]
-        told = self._table["printing_of_anybody"].get(name.rpartition("/")[2], ())
-        return f"{' '.join(word for word in words if not word.startswith('-'))} ".startswith(
-            tuple(f"{each} " for each in told)
-        )
+        return prints_of_anybody(name.rpartition("/")[2], [word for word in words if not word.startswith("-")])
 
     def is_printed(self, call: Call, labels: frozenset[str]) -> bool:
         """``eval "$(program auth --env)"``: one program asked for its settings, by the usual words for that."""

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Any, Final
 
 from skillkeep.auditor.engines.network import host_of
 from skillkeep.auditor.engines.shell.evaluate import HOLE
 from skillkeep.auditor.engines.shell.site import Call, ShellSite
+from skillkeep.auditor.engines.tables import table
 
-__all__ = ["Taking"]
+__all__ = ["Taking", "prints_of_anybody"]
 
 _AT_HOST: Final = re.compile(r"(?:[\w.+-]+@)?(\[[0-9a-fA-F:.]+\]|(?:[\w-]+\.)+[\w-]+)::?(?!//).+")
 _SHARE: Final = re.compile(r"[/\\]{2}((?:[\w-]+\.)+[\w-]+)[/\\]")
@@ -28,15 +29,14 @@ class Taking:
     def __init__(self, site: ShellSite, table: dict[str, Any]) -> None:
         self._site = site
         self._printing: dict[str, list[str]] = table["printing_theirs"]
-        self._of_anybody: dict[str, list[str]] = table["printing_of_anybody"]
         self._copying = frozenset(table["copying_theirs"])
         self._sessions = frozenset(table["sessions"])
         self._mounting = frozenset(table["mounting_theirs"])
 
     def prints(self, call: Call) -> bool:
         """True for a program that prints what a named server of somebody's keeps: ``ssh user@host cat file``."""
-        if (told := self._of_anybody.get(call.name)) is not None:
-            return f"{' '.join(call.operands[:2])} ".startswith(tuple(f"{words} " for words in told))
+        if prints_of_anybody(call.name, call.operands):
+            return True
         if call.name == "aws" and call.operands[:2] == ["s3", "cp"]:
             return call.operands[-1] == "-" and HOLE not in call.operands[2][:8]
         options = self._printing.get(call.name)
@@ -83,6 +83,12 @@ class Taking:
         for found in _GETTING.finditer(said):
             name = (found["to"] or found["file"]).strip("\"'")
             yield name.rpartition("/")[2] if not found["to"] else name, host
+
+
+def prints_of_anybody(program: str, operands: Sequence[str]) -> bool:
+    """True where `program` prints what somebody has put on its service: ``gh gist view id``."""
+    told: list[str] | None = table("shell")["printing_of_anybody"].get(program)
+    return told is not None and f"{' '.join(operands[:2])} ".startswith(tuple(f"{words} " for words in told))
 
 
 def _glued(item: str, options: list[str]) -> list[str]:

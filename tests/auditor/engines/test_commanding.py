@@ -67,6 +67,17 @@ def test_each_command_of_a_list_is_judged(script: str) -> None:
     assert audit(script).verdict is Verdict.FAIL
 
 
+@pytest.mark.parametrize("said", ["gh gist view 0a1b --raw", "X=1; gh api repos/a/b/contents/i.sh"])
+def test_what_a_service_prints_of_anybody_is_no_setting(said: str) -> None:
+    assert audit(f'eval "$({said})"').verdict is Verdict.FAIL
+
+
+@pytest.mark.parametrize("said", ["gh completion -s bash", "X=1; gh completion -s bash"])
+def test_what_a_program_prints_of_itself_is_a_setting(said: str) -> None:
+    report = audit(f'eval "$({said})"')
+    assert (alarms(report), [f for f in report.findings if f.rule == "audit-incomplete"]) == ([], [])
+
+
 def test_a_list_of_programs_that_are_looked_for_is_harmless() -> None:
     script = 'need=(git curl jq)\nfor c in "${need[@]}"; do command -v "$c" >/dev/null || echo "no $c"; done'
     assert alarms(audit(script)) == []
