@@ -43,7 +43,8 @@ def passed_on(resolver: Resolver, arguments: Sequence[Node], scope: Scope) -> It
     """The values of `arguments` by each call of the function around them that passes them on; nothing without one."""
     given = [_taken_apart(each, scope) for each in arguments]
     if _first_bound(resolver, given) is not None:
-        yield from ([each.value(resolver) for each in found] for found in _each(resolver, given, _DEEPEST))
+        found = _each(resolver, given, _DEEPEST)
+        yield from ([each.value(resolver) for each in values] for values in found if values)
 
 
 def _taken_apart(node: Node, scope: Scope) -> _Given:

@@ -58,3 +58,10 @@ def test_what_an_interpreter_reads_or_a_wrapper_starts_is_judged(name: str, scri
 )
 def test_what_a_script_or_another_program_reads_is_data(name: str, script: str) -> None:
     assert alarms(audit(name, script)) == []
+
+
+def test_a_wrapper_that_is_called_without_arguments_starts_nothing() -> None:
+    script = f"{CP}const run = (...a) => cp.spawn(...a);\nrun();\nrun('bash', ['-c', '{EVIL}']);"
+    report = audit("a.js", script)
+    incomplete = [each for each in report.findings if each.rule == "audit-incomplete"]
+    assert (report.verdict, incomplete) == (Verdict.FAIL, [])
