@@ -59,7 +59,8 @@ class Used:
 class Door:
     """A standing environment held open by this process: the holder's pidfd and the ways into its control groups.
 
-    `root` is that layer as it was measured; nobody inside may mount, so all that share it have the same.
+    `root` is that layer as it was measured; nobody inside may mount, so all that share it have the same. Closed while
+    commands are inside, it stays open for them until the last has left.
 
     Raises KernelError when the groups or the holder have gone.
     """
@@ -69,7 +70,8 @@ class Door:
         self.root: Layer | None = None
         self._open: list[int] = []
         self._buried: list[int] = []
-        self._reaping = threading.Lock()
+        self._reaping, self._using = threading.Lock(), threading.Lock()
+        self._inside = 1  # whoever opened it
         try:
             with guarded("environment", "reach the environment"):
                 self.holder = self._kept(os.pidfd_open(standing.holder))
@@ -89,9 +91,25 @@ class Door:
 
     def memory_kills(self) -> int:
         """How many processes of it the kernel has killed at the limit of its memory; 0 where none counts."""
-        with contextlib.suppress(OSError):  # closed meanwhile, or not there
-            return number_in(read_record_again(self._counter), "oom_kill") or 0
+        with self._using, contextlib.suppress(OSError):  # not there
+            return number_in(read_record_again(self._counter), "oom_kill") or 0 if self._inside else 0
         return 0
+
+    def enter(self) -> None:
+        """Keep it open, as it is, until `leave`."""
+        with self._using:
+            assert self._inside
+            self._inside += 1
+
+    def leave(self) -> None:
+        """Let go of it; once nobody keeps it open its descriptors are closed."""
+        with self._using:
+            self._inside -= 1
+            if self._inside:
+                return
+            while self._open:
+                os.close(self._open.pop())
+        self.reap(wait=True)
 
     def bury(self, init: int) -> None:
         """Wait for an init that ends by itself when that takes no time."""
@@ -107,10 +125,9 @@ class Door:
                 self._buried.remove(pid)
 
     def close(self) -> None:
-        """Let go of it; the environment stays."""
+        """Let go of it for good; the environment stays."""
         self.reap(wait=True)
-        while self._open:
-            os.close(self._open.pop())
+        self.leave()
 
 
 class Inside:
@@ -119,13 +136,10 @@ class Inside:
     `streams` are the first process's, None for /dev/null. Raises KernelError when it cannot be started.
     """
 
-    kills = 0
-    """How many processes the kernel had killed at the limit of the environment's memory when the command began."""
-
     @property
     def starved(self) -> bool:
-        """Whether it has killed one since."""
-        return self._door.memory_kills() > self.kills
+        """Whether the kernel has killed a process at the limit of the environment's memory since the command began."""
+        return self._door.memory_kills() > self._kills
 
     def __init__(self, door: Door, fresh: bool, tape: tuple[Program, bytes], streams: Sequence[int] | None) -> None:
         self._door, self.standing, self._fresh = door, door.standing, fresh
@@ -135,9 +149,15 @@ class Inside:
         self._program = ""
         self._unstarted: StartError | KernelError | None = None
         self._born: set[int] = set()
+        self._kills = 0
         self._wanted = {Kind.READY, Kind.WAITING} if fresh else {Kind.READY}
-        door.reap(wait=False)
-        self._socket, self._launcher = spawn(tape[1], door, streams)
+        door.enter()
+        try:
+            door.reap(wait=False)
+            self._socket, self._launcher = spawn(tape[1], door, streams)
+        except BaseException:
+            door.leave()
+            raise
 
     @property
     def payload(self) -> int:
@@ -188,6 +208,7 @@ class Inside:
         finally:
             os.close(self._pidfd)
             self._socket.close()
+            self._door.leave()
         if self._unstarted is not None:
             raise self._unstarted
         if not self._fresh:
@@ -278,6 +299,7 @@ class Inside:
         if self._pidfd >= 0:
             os.close(self._pidfd)
             self._pidfd = -1
+        self._door.leave()
 
 
 class Entered(Inside):
@@ -293,6 +315,7 @@ class Entered(Inside):
         try:
             self._hear_out()
             self.assurance = self._measure()
+            self._kills = door.memory_kills()
             mark_as_first_to_go(self._payload)
         except BaseException:
             self._give_up()
@@ -334,6 +357,7 @@ class Waiting(Inside):
         word, steps = prepare_command(command)
         if not self._ahead.still_holds(self.assurance, self.standing.bounded_by):
             self.assurance = self._measure(self._ahead)
+        self._kills = self._door.memory_kills()
         messages.tell(self._socket, word, streams, lost=True)
         self._program, self._steps = command.argv[0], ChainMap(steps, self._steps)  # type: ignore[arg-type]
         self._ahead.close()
@@ -352,6 +376,7 @@ class Waiting(Inside):
             self._ahead.close()
         if os.getpid() != self._maker:
             self._socket.close()
+            self._door.leave()
             return
         if self._pidfd < 0:
             with contextlib.suppress(KernelError, LayerError, OSError, ValueError):

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import os
 import select
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from skillkeep.kernel.errors import KernelError
@@ -78,7 +79,8 @@ class Environment:
     @property
     def standing(self) -> Standing:
         """Where it runs."""
-        return self._open_door().standing
+        with self._open_door() as door:
+            return door.standing
 
     def close(self) -> None:
         """Leave it; it stays for the next one."""
@@ -131,32 +133,26 @@ class Environment:
     def enter(self, command: Command, streams: Sequence[int]) -> Inside:
         """Start a command with these streams; in an environment built anew when it has ended. Raises RunnerError."""
         try:
-            door = self._open_door()
-            kills = door.memory_kills()
-            try:
-                entered = self._waiters.enter(command, streams) or Entered(door, command, streams)
-            except (KernelError, LayerError):
-                if is_alive(door.standing):
-                    raise
-                door = self._open_door(looked=True)
-                kills = door.memory_kills()
-                entered = Entered(door, command, streams)
-            entered.kills = kills
-            return entered
+            with self._open_door() as door:
+                try:
+                    return self._waiters.enter(command, streams) or Entered(door, command, streams)
+                except (KernelError, LayerError):
+                    if is_alive(door.standing):
+                        raise
+            with self._open_door(looked=True) as door:
+                return Entered(door, command, streams)
         except (KernelError, LayerError) as error:
             raise _layer_failed(error) from error
 
     def serve(self, entered: Inside, outputs: Sequence[tuple[int, Sink]], feeder: Feeder, seconds: float | None) -> str:
         """`relay` of this environment, in which nothing goes on when its holder has ended; closes `feeder`."""
-        holder = os.dup(entered.holder)  # another thread may close the door
         try:
-            return relay(entered, outputs, feeder, seconds or _LONGEST_SECONDS, holder)
+            return relay(entered, outputs, feeder, seconds or _LONGEST_SECONDS, entered.holder)
         except BaseException:
             entered.kill()
             self.finish(entered)
             raise
         finally:
-            os.close(holder)
             feeder.close()
 
     def finish(self, entered: Inside) -> tuple[int | None, Used]:
@@ -200,18 +196,28 @@ class Environment:
             ended = replace(ended, starved=entered.starved)
         return result_of_ended(ended, *(kept or (Kept(0), Kept(0))), entered.assurance)
 
-    def _open_door(self, *, looked: bool = False) -> Door:
-        """The door, to a holder that lives at this moment; one that is just ending shows only when `looked` at."""
+    @contextlib.contextmanager
+    def _open_door(self, *, looked: bool = False) -> Iterator[Door]:
+        """The door, to a holder that lives at this moment; one that is just ending shows only when `looked` at.
+
+        Another thread that leaves the environment meanwhile does not close it here.
+        """
         with self._changing:
             if self._door is None:
                 raise EnvironmentsError("environment_ended", "the environment was closed", "Open it again.")
             if _is_over(self._door.holder) or (looked and not is_alive(self._door.standing)):
                 standing = self._rebuild()
+                door = Door(standing, look_around(standing))
                 self._waiters.close()
                 self._door.close()
-                self._door = Door(standing, look_around(standing))
+                self._door = door
                 self._waiters = Waiters(self._door, self.place.waiting_lock)
-            return self._door
+            door = self._door
+            door.enter()
+        try:
+            yield door
+        finally:
+            door.leave()
 
     def _ended(self) -> EnvironmentsError:
         return EnvironmentsError(

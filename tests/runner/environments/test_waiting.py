@@ -139,6 +139,31 @@ said(used=used, left=left, threads=threading.active_count())
     assert seen == {"text": "went done", "used": True, "left": 3, "threads": 1}
 
 
+def test_a_command_that_has_begun_goes_on_when_its_environment_is_closed_before_it_is_served(stage: Stage) -> None:
+    seen = stage.play(f"""
+{USED}
+def run(waits, fresh):
+    with environments.open(project) as e:
+        if waits:
+            until_some_wait(e, False)
+        fds, serve = [], e.serve
+        def late(*all):
+            e.close()
+            fds.append(len(os.listdir("/proc/self/fd")))
+            return serve(*all)
+        e.serve = late
+        text = e.run(["echo", "done"], How(fresh=fresh)).stdout.decode().strip()
+        try:
+            again = out(e, "echo well")
+        except SkillkeepError as error:
+            again = error.code
+    return text, again, len(os.listdir("/proc/self/fd")) < fds[0]
+said(one=run(True, False), two=run(False, False), three=run(False, True))
+""")
+    each = ["done", "environment_ended", True]
+    assert seen == {"one": each, "two": each, "three": each}
+
+
 def test_once_closed_a_command_that_still_runs_makes_no_more(stage: Stage) -> None:
     seen = stage.play(f"""
 {USED}
