@@ -12,9 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from skillkeep.auditor.collect import Collector
-from skillkeep.auditor.engines import keep_derived, program_engines
+from skillkeep.auditor.engines import program_engines
 from skillkeep.auditor.engines.interface import ProgramEngine
 from skillkeep.auditor.errors import AuditError
+from skillkeep.auditor.first_time import keep_derived
 from skillkeep.auditor.interface import AuditOptions, EngineRun, LedgerEntry, Location, Observation, Report
 from skillkeep.auditor.rubric.interface import RubricRun
 from skillkeep.auditor.rulebook import default_rulebook

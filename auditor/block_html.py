@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from skillkeep.auditor.compiled import compiled
+
 __all__ = ["UNTIL_BLANK", "closing_of", "opens_html"]
 
 _NAMES = (
@@ -14,18 +16,18 @@ _NAMES = (
 )
 _VALUE = r"(?:[^\"'=<>`\x00-\x20]++|'[^']*+'|\"[^\"]*+\")"
 _ATTRIBUTE = rf"(?:\s++[a-zA-Z_:][a-zA-Z0-9:._-]*+(?:\s*+=\s*+{_VALUE})?+)"
-UNTIL_BLANK = re.compile("")
+UNTIL_BLANK = compiled("")
 # Kinds 1 to 6 end a paragraph; the last does not.
 _KINDS = (
-    (re.compile(r"<(?a:script|pre|style|textarea)(?=\s|>|$)", re.IGNORECASE),
-     re.compile(r"</(?a:script|pre|style|textarea)>", re.IGNORECASE)),
-    (re.compile(r"<!--"), re.compile(r"-->")),
-    (re.compile(r"<\?"), re.compile(r"\?>")),
-    (re.compile(r"<![A-Za-z]"), re.compile(r">")),
-    (re.compile(r"<!\[CDATA\["), re.compile(r"\]\]>")),
-    (re.compile(rf"</?(?a:{'|'.join(_NAMES.split())})(?=\s|/?>|$)", re.IGNORECASE), UNTIL_BLANK),
+    (compiled(r"<(?a:script|pre|style|textarea)(?=\s|>|$)", re.IGNORECASE),
+     compiled(r"</(?a:script|pre|style|textarea)>", re.IGNORECASE)),
+    (compiled(r"<!--"), compiled(r"-->")),
+    (compiled(r"<\?"), compiled(r"\?>")),
+    (compiled(r"<![A-Za-z]"), compiled(r">")),
+    (compiled(r"<!\[CDATA\["), compiled(r"\]\]>")),
+    (compiled(rf"</?(?a:{'|'.join(_NAMES.split())})(?=\s|/?>|$)", re.IGNORECASE), UNTIL_BLANK),
 )  # fmt: skip
-_ANY_TAG = re.compile(rf"(?:<[A-Za-z][A-Za-z0-9-]*+{_ATTRIBUTE}*+\s*+/?>|</[A-Za-z][A-Za-z0-9-]*+\s*+>)\s*$")
+_ANY_TAG = compiled(rf"(?:<[A-Za-z][A-Za-z0-9-]*+{_ATTRIBUTE}*+\s*+/?>|</[A-Za-z][A-Za-z0-9-]*+\s*+>)\s*$")
 
 
 def opens_html(text: str, start: int, stop: int) -> bool:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from skillkeep.auditor.block_html import UNTIL_BLANK, closing_of, opens_html
 from skillkeep.auditor.block_lines import Lines, lines_of
+from skillkeep.auditor.compiled import compiled
 
 __all__ = ["FENCE", "MAX_DEPTH", "Block", "find_blocks"]
 
@@ -22,11 +23,11 @@ _RULES = frozenset("*-_")
 _FENCES = frozenset("`~")
 _STARTS = _BULLETS | _DIGITS | _RULES | _FENCES | frozenset("><#")
 _SPECIAL = _STARTS | {"="}
-_NUMBERED = re.compile(r"[0-9]{1,9}[.)](?=[ \t]|$)")
-_RULE = re.compile(r"([*_-])(?:[ \t]*+\1){2,}+[ \t]*+$")
-_HEADING = re.compile(r"#{1,6}(?=[ \t]|$)")
-_UNDERLINE = re.compile(r"(?:=+|-+)[ \t]*$")
-FENCE = re.compile(r"`{3,}+(?=[^`]*$)|~{3,}+")
+_NUMBERED = compiled(r"[0-9]{1,9}[.)](?=[ \t]|$)")
+_RULE = compiled(r"([*_-])(?:[ \t]*+\1){2,}+[ \t]*+$")
+_HEADING = compiled(r"#{1,6}(?=[ \t]|$)")
+_UNDERLINE = compiled(r"(?:=+|-+)[ \t]*$")
+FENCE = compiled(r"`{3,}+(?=[^`]*$)|~{3,}+")
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ import json
 import os
 import stat
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -25,6 +25,7 @@ from skillkeep.auditor.audit import audit_tree
 from skillkeep.auditor.checkout import state_of
 from skillkeep.auditor.engines.semgrep import find_semgrep
 from skillkeep.auditor.interface import AuditOptions, Observation, Report
+from skillkeep.auditor.kept import states
 from skillkeep.auditor.ruleset import RULES_FOLDER
 from skillkeep.errors import SkillkeepError
 from skillkeep.files import write_atomic
@@ -177,7 +178,7 @@ def _made_by() -> str:
 
     state = hashlib.sha256(__version__.encode())
     code = RULES_FOLDER.parent / "auditor"
-    for path, info in sorted((*_stats(code, ".py"), *_stats(RULES_FOLDER, ""))):
+    for path, info in sorted((*states(code, ".py"), *states(RULES_FOLDER, ""))):
         state.update(f"{path}\0{info[0]}\0{info[1]}\0".encode())
     for package in _PACKAGES:
         try:
@@ -187,17 +188,6 @@ def _made_by() -> str:
     program = find_semgrep()
     state.update(f"{program} {_state_of(str(program)) if program else []}".encode("utf-8", "surrogateescape"))
     return state.hexdigest()
-
-
-def _stats(folder: str | Path, ending: str) -> Iterator[tuple[str, tuple[int, int]]]:
-    """Size and time of change of every file below `folder` whose name ends so; what Python keeps beside is no part."""
-    with os.scandir(folder) as listing:
-        for item in listing:
-            if item.is_dir(follow_symlinks=False):
-                yield from _stats(item.path, ending) if item.name != "__pycache__" else ()
-            elif item.name.endswith(ending):
-                info = item.stat()
-                yield item.path, (info.st_size, info.st_mtime_ns)
 
 
 def _complete(report: Report) -> bool:

@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
+from skillkeep.auditor.compiled import compiled
 from skillkeep.auditor.interface import Observation
-from skillkeep.auditor.lazily import lazily
 from skillkeep.errors import SkillkeepError
 from skillkeep.tree import GIT_FOLDER, EntryKind, TreeLimits, TreeView
 
@@ -24,7 +24,7 @@ _HOOKS: Final = "hooks"
 _MOST_BYTES: Final = 1 << 18
 _LIMITS: Final = TreeLimits(entries=2_000, depth=1)
 # Keys whose value git runs, or reads more settings from. git's own monitor and its large files are nobody's program.
-_RUNS: Final = lazily(
+_RUNS: Final = compiled(
     r"^[ \t]*(fsmonitor|sshcommand|hookspath|pager|editor|askpass|clean|smudge|process|textconv|helper|command|program"
     r"|cmd|path|external|tool)[ \t]*=[ \t]*(?!true\b|false\b|git-lfs )(\S[^\n]{0,80})",
     re.IGNORECASE | re.MULTILINE,

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 from typing import Any
 
+from skillkeep.auditor.compiled import compiled
 from skillkeep.auditor.engines.interface import Context, SourceFile
 from skillkeep.auditor.engines.tables import LOGIN_OF
 from skillkeep.auditor.frontmatter import parse_frontmatter
@@ -26,23 +27,23 @@ _ASSIGNED = (
     r"|^[ \t$>]*(?:export[ \t]+|\$env:)(?P<single>[A-Z][A-Z0-9]{2,40})[ \t]*=(?P<said>.*)$"  # ``export TOKEN=…``
     r"|\"(?P<json>[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)\"[ \t]*:[ \t]*\"(?P<text>.*)$"
 )
-_READS = re.compile(r"environ|getenv|process\.env|\bENV\b|Deno\.env")
-_SERVICE = re.compile(r"[A-Z](?<=\b.)[A-Za-z]{3,30}\b")
-_WORD = re.compile(r"[A-Za-z][A-Za-z0-9]{1,30}")
-_COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
+_READS = compiled(r"environ|getenv|process\.env|\bENV\b|Deno\.env")
+_SERVICE = compiled(r"[A-Z](?<=\b.)[A-Za-z]{3,30}\b")
+_WORD = compiled(r"[A-Za-z][A-Za-z0-9]{1,30}")
+_COMMENT = compiled(r"<!--.*?(?:-->|\Z)", re.DOTALL)
 _TEMPLATES = (".env.example", ".env.sample", ".env.template", "env.example")
 _SERVERS = (".mcp.json", "plugin.json", "server.json")  # what they hand on is no word to a reader: no shared key
 _PACKAGES = frozenset({"package.json", "pyproject.toml", "server.json", "plugin.json"})
-_TITLED = re.compile(r"^[ \t]*\"?(?:name|description)\"?[ \t]*[:=][ \t]*\"([^\"\n]*)\"", re.MULTILINE)
-_NAME = re.compile(r"[A-Za-z_][\w.+-]{0,100}")  # of a variable or program: no address is declared so
-_KEY_OF = re.compile(  # "an OpenAI API key", "your Anthropic + ElevenLabs API keys"
+_TITLED = compiled(r"^[ \t]*\"?(?:name|description)\"?[ \t]*[:=][ \t]*\"([^\"\n]*)\"", re.MULTILINE)
+_NAME = compiled(r"[A-Za-z_][\w.+-]{0,100}")  # of a variable or program: no address is declared so
+_KEY_OF = compiled(  # "an OpenAI API key", "your Anthropic + ElevenLabs API keys"
     r"(?P<words>[A-Z](?<=\b.)[A-Za-z]{2,30}(?:(?: and | or | \+ |, | & |/)[A-Z][A-Za-z]{2,30}){0,4})"
     r" (?:API|api|access) (?:keys?|tokens?)\b"
 )
-_KEY = re.compile(r" (?:API|api|access) (?:key|token)")  # in what `_KEY_OF` matches
-_HOMEPAGE = re.compile(r"https://(?:www\.)?(?P<host>[A-Za-z0-9.-]{4,200})/?")  # below a path, many have a place
-_NAME_ALONE = re.compile(r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+[ \t]*(?:(?:#|//|--|[-–—:])[ \t].*)?$")
-_ASKS = re.compile(r"(?i)^(?:#|//)[ \t].*\b(?:set|needs?|requires?|required|provide|configure|export|optional)\b")
+_KEY = compiled(r" (?:API|api|access) (?:key|token)")  # in what `_KEY_OF` matches
+_HOMEPAGE = compiled(r"https://(?:www\.)?(?P<host>[A-Za-z0-9.-]{4,200})/?")  # below a path, many have a place
+_NAME_ALONE = compiled(r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+[ \t]*(?:(?:#|//|--|[-–—:])[ \t].*)?$")
+_ASKS = compiled(r"(?i)^(?:#|//)[ \t].*\b(?:set|needs?|requires?|required|provide|configure|export|optional)\b")
 _MAX_NODES = 2_000
 
 

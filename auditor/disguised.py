@@ -16,32 +16,32 @@ from collections.abc import Callable, Collection
 from functools import cache
 from typing import Final
 
+from skillkeep.auditor.compiled import compiled
 from skillkeep.auditor.engines.interface import Context
 from skillkeep.auditor.languages import looks_like, sniff
-from skillkeep.auditor.lazily import lazily
 from skillkeep.auditor.patterns import Pattern
 from skillkeep.auditor.syntax import UnparsedError, parse
 from skillkeep.auditor.syntax.other_python import python_tree
 
 __all__ = ["begins_as", "disguised_languages", "reads_as"]
 
-_FIRST: Final = re.compile(
+_FIRST: Final = compiled(
     r"(?:import|from|def|class|async|with|if|for|while|try|assert|print|exec|eval|const|let|var|export|function|await"
     r"|module|require(?:_relative)?|using|param|begin|puts|set|source|return|throw|switch|case|unless|until|trap|echo"
     r"|curl|wget|sudo|cd|mkdir|chmod|git|npm|pip3?|python3?|node|rm|cat|local|declare|readonly)\b(?!\s*[,:.!?])"
     r"|@\w|[rRbBfFuU]{0,2}(?:'|\")|[;!(\[{$&.]|(?:Invoke|New|Set|Get|Start|Write|Import|Add)-[A-Z]"
     r"|[\w.\[\]]+\s*(?:[-+*/|&?]*=|\(|:\s*[\w\[\]., |]+=)|type\s+\w+[^\n=]*="
 )
-_SINGLE: Final = re.compile(r"[-+~! \t]*[\w$.]+[ \t]*(?:[;,:<>=+*/%&|^?-]|$)", re.MULTILINE)  # JavaScript may begin so
-_NOTES: Final = re.compile(r"(?>\s*(?:(?:#|//)[^\n]*|/\*.*?\*/)?[ \t]*(?:\n|\Z))*+", re.DOTALL)
+_SINGLE: Final = compiled(r"[-+~! \t]*[\w$.]+[ \t]*(?:[;,:<>=+*/%&|^?-]|$)", re.MULTILINE)  # JavaScript may begin so
+_NOTES: Final = compiled(r"(?>\s*(?:(?:#|//)[^\n]*|/\*.*?\*/)?[ \t]*(?:\n|\Z))*+", re.DOTALL)
 _LONGEST_FIRST: Final = 400
 _HEAD: Final = 600  # characters of a program, and the rest of their line, that tell whether more of it is worth a look
 _WORDS: Final = (
     r"(?!(?:import|from|def|class|async|await|with|if|elif|else|for|while|assert|del|global|nonlocal|lambda|not|and|or|in|is|as"
     r"|match|case|type|raise|return|yield|print|exec)\b)[^\W\d]\w*"
 )
-_PROSE: Final = re.compile(rf"[^\n#\"']*?\b{_WORDS}[ \t]+{_WORDS}")
-_INCOMPLETE: Final = lazily(  # what Python says of a text that is cut off
+_PROSE: Final = compiled(rf"[^\n#\"']*?\b{_WORDS}[ \t]+{_WORDS}")
+_INCOMPLETE: Final = compiled(  # what Python says of a text that is cut off
     r"never closed|unterminated (?:f-|t-)?(?:triple|string)|expected (?:an indented block|'except')|\bEOF\b"
 )
 _ACTS: Final = (  # what Python that does something has in it; names may be written in other letters, too
@@ -52,31 +52,31 @@ _ACTS: Final = (  # what Python that does something has in it; names may be writ
 _RUBY: Final = (  # words of which one is in every match, and the pattern: most data hold none
     (
         ("require", "def", "module", "class", "puts", ".each"),
-        re.compile(
+        compiled(
             r"^[ \t]*(?:require(?:_relative)?[ (]['\"]|(?:def|module|class)[ \t]+[A-Za-z_]|puts[ (]|[\w.:]+\.each\b)",
             re.MULTILINE,
         ),
     ),
     (
         ("Net::HTTP", "URI.open", "Kernel.", "ENV", "File.", "Open3.", "IO.popen", "`"),
-        re.compile(
+        compiled(
             r"\b(?:Net::HTTP|URI\.open|Kernel\.|ENV\[|ENV\.|File\.(?:read|write|open)|Open3\.|IO\.popen|`[a-z]+ )"
         ),
     ),
 )
-_SHELL_LINE: Final = lazily(
+_SHELL_LINE: Final = compiled(
     r"[ \t]*(?:(?:if|then|elif|else|fi|for|while|until|do|done|case|esac|function|local|export|set|trap|return|exit"
     r"|shift|declare|readonly|unset|source|eval|exec|read|test|wait|true|false|break|continue|curl|wget|bash|sh|sudo|npm|npx"
     r"|pip3?|git|chmod|chown|echo|printf|cat|mkdir|rm|cp|mv|ln|cd|tar|unzip|grep|sed|awk|tr|xargs|find|base64|openssl|ssh|scp|nc"
     r"|crontab|python3?|node|ruby|perl|docker|brew|apt(?:-get)?|systemctl|launchctl|nohup|sleep|kill|jq|tee|touch)\b"
     r"|\w+\+?=|\w+\(\)|[{}()$.\"'/~|&;!:]|\[\[? |--?\w|\w+\)|EOF|\w+\|)"
 )
-_POWERSHELL_LINE: Final = lazily(
+_POWERSHELL_LINE: Final = compiled(
     r"[ \t]*(?:\$[\w:{(]|[A-Z]\w+-[A-Z]\w+|(?:if|else|elseif|foreach|for|while|function|param|try|catch|finally|return|"
     r"switch|throw|using|begin|process|end|(?i:iex|iwr|irm)|powershell|pwsh|curl|wget|reg|schtasks)\b|[&.{}()\[\]|@\"'+-])"
 )
-_FUNCTION: Final = re.compile(r"^[ \t]*(?:function[ \t]+)?([\w.:-]{1,80})[ \t]*\([ \t]*\)", re.MULTILINE)
-_WORD: Final = re.compile(r"[ \t]*([\w.:-]{1,80})(?=[\s;&|)]|$)")
+_FUNCTION: Final = compiled(r"^[ \t]*(?:function[ \t]+)?([\w.:-]{1,80})[ \t]*\([ \t]*\)", re.MULTILINE)
+_WORD: Final = compiled(r"[ \t]*([\w.:-]{1,80})(?=[\s;&|)]|$)")
 _LINES_OF_CODE: Final = 0.85
 
 

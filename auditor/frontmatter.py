@@ -11,14 +11,15 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
+from skillkeep.auditor.compiled import compiled
 from skillkeep.auditor.errors import AuditError
 from skillkeep.auditor.strict_yaml import load_yaml
 
 __all__ = ["Frontmatter", "parse_frontmatter"]
 
 _MAX_CHARACTERS = 64 << 10
-_CLOSING = re.compile(r"^(?:---|\.\.\.)[ \t]*\r?$", re.MULTILINE)
-_TOP_KEY = re.compile(r"^([A-Za-z][\w-]*):(.*)$", re.MULTILINE)
+_CLOSING = compiled(r"^(?:---|\.\.\.)[ \t]*\r?$", re.MULTILINE)
+_TOP_KEY = compiled(r"^([A-Za-z][\w-]*):(.*)$", re.MULTILINE)
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from functools import cache
 
+from skillkeep.auditor.compiled import compiled
 from skillkeep.auditor.engines.interface import Context
 from skillkeep.auditor.patterns import PatternSet
 
@@ -55,7 +56,7 @@ _INTERPRETERS = (
     ("tsx", Context.TYPESCRIPT), ("ts-node", Context.TYPESCRIPT), ("ruby", Context.RUBY), ("pwsh", Context.POWERSHELL),
     ("sh", Context.SHELL),
 )  # fmt: skip
-_SHEBANG = re.compile(r"#![ \t]*(?:\S*/)?([\w.-]+)((?:[ \t]+\S+){0,8})")
+_SHEBANG = compiled(r"#![ \t]*(?:\S*/)?([\w.-]+)((?:[ \t]+\S+){0,8})")
 
 _SHELL_WORDS = (
     "curl wget bash sh zsh sudo npm npx pnpm yarn pip pip3 pipx uv uvx git chmod chown export source eval exec echo "
@@ -100,12 +101,12 @@ _OTHER_WORDS = (
     "proto hcl terraform nginx regex csv http svg solidity sol vyper move asm wasm matlab fortran zig nim"
 )
 _OTHER_LABELS = frozenset(_OTHER_WORDS.split())
-_COMMAND = re.compile(
+_COMMAND = compiled(
     r"^[ \t]*(?:[$%❯][ \t]+)?(?:sudo[ \t]+)?(?:curl|wget|bash|sh|zsh|npm|npx|pip3?|git|chmod|python3?|node|docker|brew"
     r"|nc|eval|echo|base64|export|source|rm|openssl|powershell|crontab)[ \t]+(?![=({:])\S.*$"
 )
 # Statements of Perl and PHP that begin as commands do: one that holds no other command runs nothing in a shell.
-_STATEMENT = re.compile(r"^[ \t]*(?:eval|echo)[ \t]+(?:\"[^\"`|&(]*\"|'[^'`|&(]*')[ \t]*;[ \t]*(?:#[^`]*)?$")
+_STATEMENT = compiled(r"^[ \t]*(?:eval|echo)[ \t]+(?:\"[^\"`|&(]*\"|'[^'`|&(]*')[ \t]*;[ \t]*(?:#[^`]*)?$")
 _SNIFF_CHARACTERS = 1 << 20
 # Endings of pictures, fonts, sound and opaque data: a text below such a name is not what it is called.
 _NO_TEXT_WORDS = "png jpg jpeg gif webp ico bmp tiff woff woff2 ttf otf eot mp3 mp4 wav ogg webm pdf dat bin"

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, replace
 
 from skillkeep.auditor.blocks import FENCE, find_blocks
+from skillkeep.auditor.compiled import compiled
 
 __all__ = ["Fence", "code_blocks", "cut_at_fences", "without_blocks", "without_fences"]
 
-_FENCE_LINE = re.compile(rf"[ \t]*(?:{FENCE.pattern})[ \t]*(?P<label>.*)")
+_FENCE_LINE = compiled(rf"[ \t]*(?:{FENCE.pattern})[ \t]*(?P<label>.*)")
 
 
 @dataclass(frozen=True)

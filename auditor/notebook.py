@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from skillkeep.auditor.compiled import compiled
 from skillkeep.auditor.disguised import disguised_languages
 from skillkeep.auditor.engines.interface import Context, Mark
 from skillkeep.auditor.languages import language_of_label, languages_of_file, sniff
@@ -20,8 +21,8 @@ from skillkeep.auditor.notebook_lines import source_marks
 
 __all__ = ["Cell", "cells_of", "is_unread"]
 
-_CELL_MAGIC = re.compile(r"^\s*%%(?P<name>!|\w+)[ \t]*(?P<rest>[^\n]*)\n?")
-_LINE_MAGIC = re.compile(
+_CELL_MAGIC = compiled(r"^\s*%%(?P<name>!|\w+)[ \t]*(?P<rest>[^\n]*)\n?")
+_LINE_MAGIC = compiled(
     r"^(?P<indent>[ \t]*)(?P<target>[\w, .\[\]]+=[ \t]*)?"
     r"(?:!{1,2}(?P<shell>[^\n=][^\n]*)|%(?P<magic>\w+)[ \t]*(?P<rest>[^\n]*)|(?P<help>\?+[\w.]+|[\w.]+\?+)[ \t]*)$",
     re.MULTILINE,

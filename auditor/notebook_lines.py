@@ -8,13 +8,14 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from typing import Final
 
+from skillkeep.auditor.compiled import compiled
 from skillkeep.auditor.engines.interface import Mark
 
 __all__ = ["source_marks"]
 
-_TOKEN: Final = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[{}\[\]]', re.DOTALL)
-_KEY: Final = re.compile(r"[ \t\r\n]*:")
-_ESCAPE: Final = re.compile(r"\\(?:u[0-9a-fA-F]{4}|.)", re.DOTALL)
+_TOKEN: Final = compiled(r'"[^"\\]*(?:\\.[^"\\]*)*"|[{}\[\]]', re.DOTALL)
+_KEY: Final = compiled(r"[ \t\r\n]*:")
+_ESCAPE: Final = compiled(r"\\(?:u[0-9a-fA-F]{4}|.)", re.DOTALL)
 _CELL, _SOURCE = 3, 4  # depth inside a cell's object, and inside the list of its source
 
 Piece = tuple[int, str]  # offset of a JSON string's first character, and the string as it is written

@@ -6,35 +6,35 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from skillkeep.auditor.collect import Raw
+from skillkeep.auditor.compiled import compiled
 from skillkeep.auditor.engines.network import host_of
 from skillkeep.auditor.engines.tables import table
 from skillkeep.auditor.interface import Capability
-from skillkeep.auditor.lazily import lazily
 from skillkeep.auditor.services import hosts_by_place, hosts_in, services, shared_at
 
 __all__ = ["own_entries"]
 
 _READ = "code-credential-store"
 _SENT = "code-credential-sent"
-_ENTRY = lazily(
+_ENTRY = compiled(
     r"\bpass show [\"']?(?P<pass>[\w-]{3,40})(?:/[\w-]{1,40}){0,4}(?=[\s\"')|;&]|$)"
     r"|\bsecurity find-(?:generic|internet)-password\b[^\n|;&]{0,80}?[ ]-s "
     r"[\"']?(?P<security>[\w-]{3,40})(?=[\s\"')|;&]|$)"
     r"|\bsecret-tool lookup service [\"']?(?P<tool>[\w-]{3,40})(?=[\s\"')|;&]|$)"
 )
-_CHOOSING = lazily(r"(?<=\s)-[a-ln-z]*s\b|(?<=\s)-l\b")
+_CHOOSING = compiled(r"(?<=\s)-[a-ln-z]*s\b|(?<=\s)-l\b")
 _NAME = r"[\"'](?P<name>[\w .{}$<>-]{3,60})[\"']"
-_FOREIGN = lazily(
+_FOREIGN = compiled(
     r"(?i)safe storage|-credentials\b|gh:github|login\.keychain|find_?credentials|dump-keychain|search --all"
 )
 """Names of other programs' entries, and what reads more than one."""
-_VAULT = lazily(
+_VAULT = compiled(
     r"op://[\w .-]{1,60}(?=/)|\bvault create[ \t]+[\"']?[\w .-]{1,60}|--vault[\"', =]{1,6}[\w .-]{1,60}"
     r"|(?i:\bvault)[ \t]*=[ \t]*[\"'][\w .-]{1,60}[\"']"
 )
 """Where the user's own name of a group of entries stands: no program's."""
-_LISTS = lazily(r"\b(?:bw|op)\b[\s\"',]+(?:list|export)\b")
-_VARIABLE = lazily(
+_LISTS = compiled(r"\b(?:bw|op)\b[\s\"',]+(?:list|export)\b")
+_VARIABLE = compiled(
     r"(?:\bget_password\(\s*|\s-s[\"', ]+|\slookup service [\"']?)"
     r"(?:\$\{?(?P<shell>\w{1,40})|(?P<code>[A-Za-z_]\w{0,40})(?=\s*[,)\]]))"
 )
@@ -49,30 +49,30 @@ _TOLD = {
 """How a page calls each store."""
 _STORED = {
     "pass": (
-        lazily(r"\bpass show [\"']?(?P<name>[\w/.-]{3,80})"),
-        lazily(r"\bpass insert (?:-\w+ )*[\"']?(?P<name>[\w/.-]{3,80})"),
+        compiled(r"\bpass show [\"']?(?P<name>[\w/.-]{3,80})"),
+        compiled(r"\bpass insert (?:-\w+ )*[\"']?(?P<name>[\w/.-]{3,80})"),
     ),
     "security": (
-        lazily(rf"find-(?:generic|internet)-password\b[^\n|;&]{{0,80}}?-s[\"', ]+{_NAME}"),
-        lazily(rf"add-(?:generic|internet)-password\b[^\n|;&]{{0,160}}?-s[\"', ]+{_NAME}"),
+        compiled(rf"find-(?:generic|internet)-password\b[^\n|;&]{{0,80}}?-s[\"', ]+{_NAME}"),
+        compiled(rf"add-(?:generic|internet)-password\b[^\n|;&]{{0,160}}?-s[\"', ]+{_NAME}"),
     ),
     "secret-tool": (
-        lazily(r"\bsecret-tool lookup service [\"']?(?P<name>[\w-]{3,40})"),
-        lazily(r"\bsecret-tool store\b[^\n|;&]{0,80}? service [\"']?(?P<name>[\w-]{3,40})"),
+        compiled(r"\bsecret-tool lookup service [\"']?(?P<name>[\w-]{3,40})"),
+        compiled(r"\bsecret-tool store\b[^\n|;&]{0,80}? service [\"']?(?P<name>[\w-]{3,40})"),
     ),
     "keyring": (
-        lazily(rf"\bget_password\(\s*{_NAME}"),
-        lazily(rf"\bset_password\(\s*{_NAME}"),
+        compiled(rf"\bget_password\(\s*{_NAME}"),
+        compiled(rf"\bset_password\(\s*{_NAME}"),
     ),
 }
 """Of each store how an entry is read and how one is put into it."""
 _BY_CONSTANT = r"\b(?P<how>get|set|delete)_password\(\s*(?:self\.)?{name}\s*,"
-_CONSTANT = lazily(r"\bget_password\(\s*(?:self\.)?(?P<name>[A-Za-z_]\w{2,40})\s*,")
+_CONSTANT = compiled(r"\bget_password\(\s*(?:self\.)?(?P<name>[A-Za-z_]\w{2,40})\s*,")
 _WRITTEN = (
     r"(?m)^[ \t]*(?:self\.)?{name}(?:[ \t]*:[ \t]*(?:str|Final(?:\[str\])?))?[ \t]*=[ \t]*"
     rf"{_NAME.replace('{}', '')}[ \t]*(?:#.*)?\r?$"
 )
-_CHANGES = lazily(r"setattr|__dict__|\bvars\s*\(|\b(?:exec|eval|globals|locals)\s*\(|__class__")
+_CHANGES = compiled(r"setattr|__dict__|\bvars\s*\(|\b(?:exec|eval|globals|locals)\s*\(|__class__")
 """What may put something else under a name without spelling it."""
 
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence, Set
 
 from skillkeep.auditor.collect import Raw
+from skillkeep.auditor.compiled import compiled
 from skillkeep.auditor.engines.installers import is_at_home, is_own_address, is_own_repository, is_owned, product
 from skillkeep.auditor.engines.intent.commonness import common_words
 from skillkeep.auditor.engines.intent.followed import FOLLOWS, hides
@@ -18,13 +19,13 @@ __all__ = ["own_installers", "own_instructions", "own_pages"]
 _PIPED = "shell-download-execution"
 _RULES = frozenset({_PIPED, "lure-program", "lure-package"})
 _PREREQUISITE = "prose-fake-prerequisite"
-_REPOSITORY = re.compile(
+_REPOSITORY = compiled(
     r"https://github\.com/(?P<owner>[A-Za-z][A-Za-z0-9-]{2,38})/[\w.-]+/?(?:\?tab=readme-ov-file)?(?:#[\w-]+)?"
 )
-_ADDRESS = re.compile(r"https://(?P<host>[A-Za-z0-9-]{1,63}(?:\.[A-Za-z0-9-]{1,63}){1,6})/[\w./{}:$~-]*")
+_ADDRESS = compiled(r"https://(?P<host>[A-Za-z0-9-]{1,63}(?:\.[A-Za-z0-9-]{1,63}){1,6})/[\w./{}:$~-]*")
 _ENDS = "./~$-:"  # behind an address they make no other one
-_INSECURE = re.compile(r"\s(?:-[A-Za-z]*k[A-Za-z]*|--insecure|--no-check-certificate)\b")
-_WORD = re.compile(r"[A-Z0-9]+")
+_INSECURE = compiled(r"\s(?:-[A-Za-z]*k[A-Za-z]*|--insecure|--no-check-certificate)\b")
+_WORD = compiled(r"[A-Z0-9]+")
 _MANY = 8  # different addresses of an interface
 _PAGES = (".md", ".mdx", ".markdown", "install.txt", "readme.txt")
 _PLAIN_STEPS = ("fence", "inline", "command line")

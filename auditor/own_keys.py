@@ -13,6 +13,7 @@ from functools import cache
 from itertools import islice
 
 from skillkeep.auditor.collect import Raw
+from skillkeep.auditor.compiled import compiled
 from skillkeep.auditor.engines.tables import table
 from skillkeep.auditor.interface import Capability
 from skillkeep.auditor.patterns import Pattern
@@ -23,15 +24,15 @@ __all__ = ["is_valuable", "own_keys"]
 _READ = "code-credential-env"
 _SENT = "code-credential-sent"
 _VALUABLE = frozenset({"PRIVATE", "PASSWORD", "PASSWD", "ROOT", "MASTER", "SIGNING", "ENCRYPTION", "ADMIN"})
-_IMPORT = re.compile(
+_IMPORT = compiled(
     r"^[ \t]*(?:from[ \t]+(?P<python>[\w.]+[ \t]+import[ \t]+[\w, \t]{1,80})|import[ \t]+(?P<module>[\w.]+))"
     r"|\b(?:from|require\(|import\()[ \t]*[\"'](?P<script>@?[\w./-]+)[\"']",
     re.MULTILINE,
 )
 _IMPORTING = r"^.*(?:from|import|require\().*$"  # a line with a match of it
 _MOST_IMPORTS = 2_000
-_LOGIN = re.compile(r"(?i)\bheaders\b|\bauth\s*=|authorization|bearer|x-[\w-]*(?:key|token)|(?:\s-H|--header)\s")
-_CARGO = re.compile(r"\b(?:data|json|params|files|content)\s*=|\bbody\s*:|\s(?:-d|--data\S*|-F|--form)\s")
+_LOGIN = compiled(r"(?i)\bheaders\b|\bauth\s*=|authorization|bearer|x-[\w-]*(?:key|token)|(?:\s-H|--header)\s")
+_CARGO = compiled(r"\b(?:data|json|params|files|content)\s*=|\bbody\s*:|\s(?:-d|--data\S*|-F|--form)\s")
 
 
 def own_keys(

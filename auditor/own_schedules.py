@@ -10,21 +10,21 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 
 from skillkeep.auditor.collect import Raw
+from skillkeep.auditor.compiled import compiled
 from skillkeep.auditor.declared import without_comments
 from skillkeep.auditor.engines.interface import HOOKS, Context, SourceFile
-from skillkeep.auditor.lazily import lazily
 
 __all__ = ["JOBS", "told_hooks", "told_schedules"]
 
 JOBS = frozenset({"crontab", "schtasks", "scheduled-job"})
 """What findings about such jobs name as their subject, in lower case."""
 
-_TOLD = re.compile(
+_TOLD = compiled(
     r"\bcron(?:tab|[ -]?jobs?|s)?\b|\bschedul(?:e|es|ed|er|ing) (?:task|job|run|check|updat|backup|report)"
     r"|\btask scheduler\b|\bscheduled? tasks?\b|\bas a cron\b|定时任务|计划任务|任务计划|定期执行|クーロン|定期実行",
     re.IGNORECASE,
 )
-_BROUGHT = re.compile(
+_BROUGHT = compiled(
     r"\|[ \t]*(?:sudo[ \t]+)?(?:ba|z|da|k)?sh\b|\b(?:ba|z|da|k)?sh[ \t]+(?:-c[ \t]+)?[\"']?[$<]\("
     r"|base64[ \t]+-|b64decode|frombase64|/dev/tcp/|\beval\b|\biex\b|\bInvoke-Expression\b"
     r"|(?<!tail -)(?<!tail -\d)(?<!tail -\d\d)(?<!head -)(?<!head -\d)(?<!head -\d\d)"  # these start nothing
@@ -32,38 +32,38 @@ _BROUGHT = re.compile(
     r"|(?:curl|wget)[^\n]{0,200}(?:&&|;)[^\n]{0,60}\b(?:ba|z)?sh\b",
     re.IGNORECASE,
 )
-_CARRIES = lazily(  # a job that by itself brings code or carries something away
+_CARRIES = compiled(  # a job that by itself brings code or carries something away
     r"(?i)(?:(?:[*\d/,-]{1,20}[ \t]{1,4}){5}|@(?:reboot|hourly|daily|weekly|monthly)[ \t]|/tr\b)[^\n]{0,300}?"
     r"(?:\bgit[ \t]+(?:-C[ \t]+\S+[ \t]+)?(?:pull|clone|fetch)\b|-(?:enc|EncodedCommand)\b"
     r"|\b(?:npx|bunx|uvx|pipx|pip3?[ \t]+install|nc|ncat|netcat|socat|telnet|ssh|scp|rsync|rclone|iwr|irm"
     r"|Invoke-WebRequest)\b|\b(?:perl|python3?|ruby|node|php)[ \t]+-\w*[ceEMr])"
 )
-_TABLE = lazily(
+_TABLE = compiled(
     r"\bcrontab\b(?:[ \t]+-u[ \t]+\S+)?[ \t]+(?:<[ \t]*)?[\"']?(?P<table>[^\s\"'`;&|<>()-][^\s\"'`;&|<>()]{1,160})"
     r"|\bcat[ \t]+(?:-[ \t]+)?[\"']?(?P<shown>[^\s\"'`;&|<>()-][^\s\"'`;&|<>()]{1,160})[^|\n]{0,80}\|[ \t]*crontab\b"
 )
-_VARIABLE = lazily(r"(?m)^[ \t]*(?:export[ \t]+)?([A-Za-z_]\w{0,40})=[\"']?([\w./~-]{2,160})[\"']?[ \t]*$")
-_WORD = lazily(r"[\w-]{1,60}\.\w{1,5}(?![\w/])")
-_RENEWED = lazily(  # it fetches its folder anew, and runs something of it
+_VARIABLE = compiled(r"(?m)^[ \t]*(?:export[ \t]+)?([A-Za-z_]\w{0,40})=[\"']?([\w./~-]{2,160})[\"']?[ \t]*$")
+_WORD = compiled(r"[\w-]{1,60}\.\w{1,5}(?![\w/])")
+_RENEWED = compiled(  # it fetches its folder anew, and runs something of it
     r"\bgit[ \t]+(?:-C[ \t]+\S+[ \t]+)?(?:pull|clone|fetch)\b[\s\S]{0,600}?(?:^|[;&|])[ \t]*(?:exec[ \t]+)?"
     r"(?:(?:(?:ba|z)?sh|python3?|node|source|\.)[ \t]+(?:-\w+[ \t]+)*[\"']?[\w.~$/{}-]*\w\.\w{1,4}\b|\./\w)",
     re.MULTILINE,
 )
-_TOLD_HOOKS = lazily(
+_TOLD_HOOKS = compiled(
     r"(?i)\bcore\.hooksPath\b|\bgit[ -]hooks?\b|\b(?:pre|post)-(?:commit|push|merge)\b[^.]{0,40}\bhooks?\b"
 )
-_HOOK = lazily(
+_HOOK = compiled(
     r"(?:^|/)(?:pre|post|prepare|commit|applypatch|update|reference|sendemail|fsmonitor)-?[a-z-]{0,30}(?:\.\w{1,4})?$"
 )
-_CONNECTS = lazily(
+_CONNECTS = compiled(
     r"(?i)\b(?:curl|wget|nc|ncat|netcat|socat|ssh|scp|rsync|rclone|nslookup|dig|Invoke-\w+|iwr|irm)\b|https?://"
     r"|\bfetch\(|\brequests\b"
     r"|\burllib\b|\bsocket\b|\bgit[ \t]+(?:push|credential|bundle|send-\w+|remote[ \t]+add)\b"
     r"|base64[ \t]+-|b64decode|frombase64|/dev/(?:tcp|udp)/|\beval\b|\biex\b|\bxxd[ \t]+-r"
 )
 _PAGES = (".md", ".mdx", ".markdown")
-_FENCE = re.compile(r"[ \t]*(?:[-*>][ \t]+)?(?:`{3,}|~{3,})")
-_PRINTED = lazily(r"(?m)^[ \t]*echo[ \t]+(?:-[en]+[ \t]+)?(?:\"[^\"`$\n]*\"|'[^'\n]*')[ \t]*$")  # for a reader
+_FENCE = compiled(r"[ \t]*(?:[-*>][ \t]+)?(?:`{3,}|~{3,})")
+_PRINTED = compiled(r"(?m)^[ \t]*echo[ \t]+(?:-[en]+[ \t]+)?(?:\"[^\"`$\n]*\"|'[^'\n]*')[ \t]*$")  # for a reader
 
 
 def told_schedules(

@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator, Sequence
 from posixpath import dirname, normpath
 
 from skillkeep.auditor.collect import Raw
+from skillkeep.auditor.compiled import compiled
 from skillkeep.auditor.engines.tables import secrets
-from skillkeep.auditor.lazily import lazily
 from skillkeep.auditor.own_keys import is_valuable
 from skillkeep.auditor.services import services
 
@@ -18,11 +18,11 @@ __all__ = ["other_names", "set_variables"]
 _READ = "code-credential-env"
 _SENT = "code-credential-sent"
 _SHELLS = (".sh", ".bash", ".zsh")
-_SOURCED = lazily(
+_SOURCED = compiled(
     r"(?m)^[ \t]*(?:source|\.)[ \t]+[\"']?[^\s;&|#]{0,3}[^\n;&|#]{0,80}?/(?P<tail>[\w./-]{1,80}\.(?:ba|z)?sh)\b"
 )
-_NAMED = re.compile(r"\$\{?([A-Za-z_]\w*)")
-_OR_ELSE = re.compile(  # what stands between the names: the first one's end, "or else", and how the second is asked for
+_NAMED = compiled(r"\$\{?([A-Za-z_]\w*)")
+_OR_ELSE = compiled(  # what stands between the names: the first one's end, "or else", and how the second is asked for
     r"[\"'\])]{0,3}(?:,[ \t]*(?:None|\"\"|''))?\)?(?:\.trim\(\)|\.strip\(\))?[ \t]*(?:or|\|\||\?\?|,)[ \t]*"
     r"(?:os\.environ\.get\(|os\.environ\[|os\.getenv\(|environ\.get\(|getenv\(|process\.env[.\[])[\"']?"
     r"|:-\$\{?"

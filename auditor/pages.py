@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import NamedTuple
 
+from skillkeep.auditor.compiled import compiled
 from skillkeep.auditor.engines.tables import table
 
 __all__ = ["is_data", "is_instructing", "is_of_reference", "is_told_by_name", "looked_up_pages"]
@@ -16,9 +17,9 @@ __all__ = ["is_data", "is_instructing", "is_of_reference", "is_told_by_name", "l
 _KINDS = ("pages", "instructing_pages", "orders", "reference_pages", "data_pages", "stored_data")
 _NEAR = 80
 _LONGEST = 200
-_TOKEN = re.compile(r"[^\s()\[\]<>\"'`|,;]+")
-_NOT_NAME = re.compile(r"[^\w.-]+")
-_ENDING = re.compile(r"\.(?:mdx?|markdown|rst|adoc|asc|txt)\b", re.IGNORECASE)
+_TOKEN = compiled(r"[^\s()\[\]<>\"'`|,;]+")
+_NOT_NAME = compiled(r"[^\w.-]+")
+_ENDING = compiled(r"\.(?:mdx?|markdown|rst|adoc|asc|txt)\b", re.IGNORECASE)
 
 
 def looked_up_pages(texts: Mapping[str, str]) -> frozenset[str]:
@@ -125,4 +126,4 @@ class _Patterns(NamedTuple):
 @cache
 def _patterns() -> _Patterns:
     words = table("verdict")
-    return _Patterns(*(re.compile(words[name]) for name in _KINDS))
+    return _Patterns(*(compiled(words[name]) for name in _KINDS))

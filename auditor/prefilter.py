@@ -15,23 +15,25 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
+from skillkeep.auditor.compiled import compiled
+
 __all__ = ["pieces", "searched", "widened"]
 
 # An escape, a class, or a repetition between two counts that is not a small one.
-_PIECE: Final = re.compile(r"\\.|\[\^?\]?(?:\\.|\[:\^?\w+:\]|[^\]\\])*\]|\{(\d+),(\d+)\}", re.DOTALL)
+_PIECE: Final = compiled(r"\\.|\[\^?\]?(?:\\.|\[:\^?\w+:\]|[^\]\\])*\]|\{(\d+),(\d+)\}", re.DOTALL)
 _SMALL: Final = 4
-_TOKEN: Final = re.compile(
+_TOKEN: Final = compiled(
     r"(?P<atom>\\(?:[pP]\{\^?\w+\}|x\{[0-9a-fA-F]+\}|x[0-9a-fA-F]{2}|.)|\[\^?\]?(?:\\.|\[:\^?\w+:\]|[^\]\\])*\]|[.^$])"
     r"|(?P<open>\((?:\?(?:P?<\w+>|[a-zA-Z-]*:))?)|(?P<count>(?:[*+?]|\{\d+(?:,\d*)?\})\??)"
     r"|(?P<run>[^\\\[(){*+?|.^$]+|\{)|(?P<mark>.)",
     re.DOTALL,
 )
-_ESCAPE: Final = re.compile(r"\\.", re.DOTALL)
-_PYTHON: Final = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]", re.DOTALL)
-_NOT_RE2: Final = re.compile(r"\(\?(?!:|P<)|[*+?}]\+")  # groups that only Python has, and what gives nothing back
-_NOT_RE2_ESCAPE: Final = re.compile(r"\\[0-9uUN]")
+_ESCAPE: Final = compiled(r"\\.", re.DOTALL)
+_PYTHON: Final = compiled(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]", re.DOTALL)
+_NOT_RE2: Final = compiled(r"\(\?(?!:|P<)|[*+?}]\+")  # groups that only Python has, and what gives nothing back
+_NOT_RE2_ESCAPE: Final = compiled(r"\\[0-9uUN]")
 _ANY_SCRIPT: Final = {r"\w": r"\pL\pN_", r"\d": r"\pN", r"\s": r"\s\v\pZ\x{1c}-\x{1f}\x{85}"}
-_FLAGS: Final = re.compile(r"\(\?[a-zA-Z]+\)")
+_FLAGS: Final = compiled(r"\(\?[a-zA-Z]+\)")
 _EDGES: Final = frozenset({r"\b", r"\B", "^", "$", r"\A", r"\z"})
 # Between the line feeds of a longer text, the ends of a text are ends of lines.
 _ENDS: Final = {r"\A": "(?m:^)", r"\z": r"(?:\z|\n)"}

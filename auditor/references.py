@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from skillkeep.auditor.compiled import compiled
 from skillkeep.auditor.rulebook import Rule
 
 __all__ = ["address_of", "references_of"]
@@ -24,14 +25,14 @@ _SKILLS_TOP_10 = {
     "audit": "OWASP AST08",
 }
 _ADDRESSES = (
-    (re.compile(r"CWE-(\d+)"), "https://cwe.mitre.org/data/definitions/{0}.html"),
-    (re.compile(r"ATT&CK (T\d+)"), "https://attack.mitre.org/techniques/{0}/"),
-    (re.compile(r"ATT&CK (T\d+)\.(\d+)"), "https://attack.mitre.org/techniques/{0}/{1}/"),
-    (re.compile(r"ATLAS (AML\.T\d+(?:\.\d+)?)"), "https://atlas.mitre.org/techniques/{0}"),
-    (re.compile(r"(CVE-\d{4}-\d+)"), "https://www.cve.org/CVERecord?id={0}"),
-    (re.compile(r"OWASP AST\d+"), "https://owasp.org/www-project-agentic-skills-top-10/"),
-    (re.compile(r"OWASP LLM\d+"), "https://genai.owasp.org/llm-top-10/"),
-    (re.compile(r"PEP (\d+)"), "https://peps.python.org/pep-{0:0>4}/"),
+    (compiled(r"CWE-(\d+)"), "https://cwe.mitre.org/data/definitions/{0}.html"),
+    (compiled(r"ATT&CK (T\d+)"), "https://attack.mitre.org/techniques/{0}/"),
+    (compiled(r"ATT&CK (T\d+)\.(\d+)"), "https://attack.mitre.org/techniques/{0}/{1}/"),
+    (compiled(r"ATLAS (AML\.T\d+(?:\.\d+)?)"), "https://atlas.mitre.org/techniques/{0}"),
+    (compiled(r"(CVE-\d{4}-\d+)"), "https://www.cve.org/CVERecord?id={0}"),
+    (compiled(r"OWASP AST\d+"), "https://owasp.org/www-project-agentic-skills-top-10/"),
+    (compiled(r"OWASP LLM\d+"), "https://genai.owasp.org/llm-top-10/"),
+    (compiled(r"PEP (\d+)"), "https://peps.python.org/pep-{0:0>4}/"),
 )
 
 

@@ -7,10 +7,10 @@ does not fit with a `ValueError`.
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
+from skillkeep.auditor.compiled import compiled
 from skillkeep.auditor.engines.interface import Context
 from skillkeep.auditor.interface import Confidence, Severity
 
@@ -21,7 +21,7 @@ Category = Literal[
     "execution", "obfuscation", "credentials", "egress", "instructions", "persistence", "autorun", "tree", "weakness",
     "destructive", "privilege", "supply-chain", "audit",
 ]  # fmt: skip
-_ID: Final = re.compile(r"[a-z][a-z0-9]*(?:-[a-z0-9]+)+")
+_ID: Final = compiled(r"[a-z][a-z0-9]*(?:-[a-z0-9]+)+")
 _LONGEST_ID: Final = 64
 _SHORTEST_PROSE: Final = 10
 

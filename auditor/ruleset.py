@@ -1,8 +1,6 @@
 """The documents below ``rules/`` as plain data, read as YAML once and kept as JSON beside them from then on.
 
-Reading YAML costs more than all the rest of a start. So the documents lie as JSON in the rules' own ``__pycache__``,
-as Python keeps its bytecode: who can write there can write the rules themselves. They count only when they name the
-digest that the YAML has now, and are written only where Python would write bytecode, never by a confined worker.
+Reading YAML costs more than all the rest of a start. What is kept counts only for the digest that the YAML has now.
 """
 
 from __future__ import annotations
@@ -11,13 +9,13 @@ import contextlib
 import hashlib
 import json
 import os
-import stat
 import sys
 from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
+from skillkeep.auditor.kept import keep, read_kept
 from skillkeep.auditor.strict_yaml import load_yaml
 
 __all__ = ["INTENT_REQUIREMENTS", "RULES_FOLDER", "SPELLINGS", "Ruleset", "shipped"]
@@ -33,8 +31,6 @@ RULES_FOLDER: Final = Path(__file__).resolve().parent.parent / "rules"
 _SUFFIXES: Final = (".yaml", ".yml", ".json")
 _KEPT: Final = "documents.1.kept"  # the number is that of the way the documents are read
 _DERIVED: Final = 3  # the number of the way things are derived
-_MOST_BYTES: Final = 16 << 20
-_FILE: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 class Ruleset:
@@ -72,27 +68,27 @@ class Ruleset:
         """The same with the documents as they are kept below `folder`, which are made anew where they do not fit."""
         place = folder / "__pycache__" / _KEPT
         try:
-            known = _kept_documents(place, self.digest)
+            known = read_kept(place, self.digest)
         except (OSError, ValueError, TypeError, KeyError, RecursionError):
             known = None
         if known is not None:
             self._known = known
         elif not sys.dont_write_bytecode:
             with contextlib.suppress(OSError):
-                _keep(place, self.digest, {name: self.document(name) for name in self._documents()})
+                keep(place, self.digest, {name: self.document(name) for name in self._documents()})
         return self
 
     def derived(self, name: str, make: Callable[[], Any]) -> Any:
         """What `make` answers for these rules, plain data that takes long to make; kept as documents are."""
         place = _place_of(name)
         with contextlib.suppress(OSError, ValueError, TypeError, KeyError, RecursionError):
-            known = _kept_documents(place, self.digest)
+            known = read_kept(place, self.digest)
             if known is not None:
                 return known[name]
         made = make()
         if not sys.dont_write_bytecode:
             with contextlib.suppress(OSError):
-                _keep(place, self.digest, {name: made})
+                keep(place, self.digest, {name: made})
         return made
 
     def lacks(self, name: str) -> bool:
@@ -129,35 +125,3 @@ def _files(folder: str, below: str) -> list[tuple[str, bytes]]:
                 with open(item.path, "rb") as stream:
                     found.append((below + item.name, stream.read()))
     return found
-
-
-def _kept_documents(place: Path, digest: str) -> dict[str, Any] | None:
-    """The documents as they were kept for this digest, or None. A file of somebody else's is not read."""
-    fd = os.open(place, _FILE)
-    with open(fd, "rb") as stream:
-        info, rules = os.fstat(fd), os.stat(place.parent.parent)
-        mine = info.st_uid in {rules.st_uid, os.geteuid(), 0}
-        if not stat.S_ISREG(info.st_mode) or not mine or info.st_mode & 0o022:
-            return None
-        head, _, body = stream.read(_MOST_BYTES).partition(b"\n")
-    if head.decode() != f"{digest} {hashlib.sha256(body).hexdigest()}":
-        return None
-    documents: dict[str, Any] = json.loads(body)
-    return documents
-
-
-def _keep(place: Path, digest: str, documents: dict[str, Any]) -> None:
-    """Write the documents whole or not at all. One that JSON would change is left out, and so read as YAML always."""
-    same = {name: each for name, each in documents.items() if json.loads(json.dumps(each)) == each}
-    body = json.dumps(same, separators=(",", ":")).encode()
-    place.parent.mkdir(mode=0o755, exist_ok=True)
-    temporary = place.with_name(f"{place.name}.{os.getpid()}")
-    fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
-    try:
-        with open(fd, "wb") as stream:
-            stream.write(f"{digest} {hashlib.sha256(body).hexdigest()}\n".encode() + body)
-        os.replace(temporary, place)
-    except BaseException:
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(temporary)
-        raise

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 
+from skillkeep.auditor.compiled import compiled
 from skillkeep.auditor.engines.network import host_of, registered_labels
 from skillkeep.auditor.engines.tables import table
 from skillkeep.auditor.interface import Capability
@@ -15,9 +16,9 @@ from skillkeep.auditor.interface import Capability
 __all__ = ["Services", "hosts_by_place", "hosts_in", "is_setting_of", "services", "shared_at", "stays_with"]
 
 _SHORTEST = 3
-_HOST = re.compile(r"//([\w-]{1,60}(?:\.[\w-]{1,60}){1,6})")
+_HOST = compiled(r"//([\w-]{1,60}(?:\.[\w-]{1,60}){1,6})")
 _BOT = frozenset({"BOT_TOKEN", "BOT_API_TOKEN"})
-_READING = re.compile(r"(?:process\.env|import\.meta|os\.|Deno\.env)|<|\{?$")  # and where nothing is written
+_READING = compiled(r"(?:process\.env|import\.meta|os\.|Deno\.env)|<|\{?$")  # and where nothing is written
 
 
 @dataclass(frozen=True)
@@ -130,6 +131,6 @@ def services() -> Services:
         {word: tuple(domains) for word, domains in data["known_as"].items()},
         {program: tuple(domains) for program, domains in data["logins"].items()},
         data["spelled_out"],
-        re.compile("|".join(data["of_anybody"])),
+        compiled("|".join(data["of_anybody"])),
         {program: tuple(names) for program, names in data["login_names"].items()},
     )

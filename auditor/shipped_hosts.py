@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
+from skillkeep.auditor.compiled import compiled
 from skillkeep.auditor.engines.interface import Context, SourceFile
 from skillkeep.auditor.engines.network import host_of
-from skillkeep.auditor.lazily import lazily
 from skillkeep.auditor.services import hosts_in
 
 __all__ = ["UNKNOWN", "reads_own_data", "shipped_hosts"]
@@ -15,19 +15,19 @@ __all__ = ["UNKNOWN", "reads_own_data", "shipped_hosts"]
 UNKNOWN = "?"
 """Stands for a host that data of the tool may tell without spelling it; it is nobody's."""
 
-_SPELLED = lazily(r"[\"'/]([^\"'/\n]{1,200})(?=[\"'])")  # the last part of a path
+_SPELLED = compiled(r"[\"'/]([^\"'/\n]{1,200})(?=[\"'])")  # the last part of a path
 _PAGES = (".md", ".mdx", ".markdown", ".mdc", ".rst", ".html")
-_OF_PACKAGES = re.compile(
+_OF_PACKAGES = compiled(
     r"(?i)(?:^|/)(?:(?:package|npm-shrinkwrap|composer)(?:-lock)?\.json"
     r"|(?:yarn|uv|poetry|cargo|bun|composer|gemfile|pipfile)\.lock"
     r"|pnpm-lock\.yaml|pyproject\.toml|setup\.cfg|go\.(?:mod|sum)|cargo\.toml|_?meta\.json|skill\.json|plugin\.json"
     r"|marketplace\.json|licen[cs]e[\w.]*)$"
 )
-_SET = lazily(  # in a page: a variable, or a member of a setting
+_SET = compiled(  # in a page: a variable, or a member of a setting
     r"(?m)^[ \t$>]*(?:export[ \t]+|set[ \t]+|\$env:)?[\"']?[A-Za-z][\w.-]{1,40}[\"']?[ \t]*[=:][ \t]*[\"']?"
     r"(?P<url>https?://[^\s\"'`<>]{4,200})"
 )
-_BARE = lazily(
+_BARE = compiled(
     r"(?:^|[\s\"':=@])(?P<host>(?:[a-z0-9-]{1,60}\.){1,5}[a-z]{2,24})(?::\d{1,5})?(?=[\s\"',/]|$)", re.IGNORECASE
 )
 _ENDINGS = frozenset(  # of files, not of hosts

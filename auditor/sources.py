@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from skillkeep.auditor.collect import Derived
+from skillkeep.auditor.compiled import compiled
 from skillkeep.auditor.disguised import disguised_languages
 from skillkeep.auditor.engines.interface import CODE, Context, Segment, SourceFile
 from skillkeep.auditor.frontmatter import parse_frontmatter
@@ -30,15 +31,15 @@ from skillkeep.auditor.notebook import Cell, cells_of
 
 __all__ = ["Decoded", "cut_file", "decode", "derived_file", "source_file"]
 
-_LONE_CR = re.compile(r"\r(?!\n)")
-_PROMPT = re.compile(r"^([ \t]*)(?:[$%❯](?=[ \t])|>(?=[ \t]+/\w))", re.MULTILINE)
+_LONE_CR = compiled(r"\r(?!\n)")
+_PROMPT = compiled(r"^([ \t]*)(?:[$%❯](?=[ \t])|>(?=[ \t]+/\w))", re.MULTILINE)
 _PLAIN_LABELS = frozenset({"", "text", "txt", "plain", "plaintext", "none"})
 _PAGES = frozenset({"markdown", "md", "mdx", "skill"})
-_ESCAPED_FENCE = re.compile(r"^([ \t]*)\\`\\`\\`", re.MULTILINE)
-_ITEM = re.compile(r"^[ \t]*(?:[-*+]|\d{1,3}[.)]|\||#{1,6})[ \t][^\n]*`[^\n]*$", re.MULTILINE)
-_SPAN = re.compile(r"(?<![`\\])`([^`\n]{1,600})`(?!`)")
+_ESCAPED_FENCE = compiled(r"^([ \t]*)\\`\\`\\`", re.MULTILINE)
+_ITEM = compiled(r"^[ \t]*(?:[-*+]|\d{1,3}[.)]|\||#{1,6})[ \t][^\n]*`[^\n]*$", re.MULTILINE)
+_SPAN = compiled(r"(?<![`\\])`([^`\n]{1,600})`(?!`)")
 _MARKUP = frozenset({"html", "htm", "xhtml", "svg", "vue", "svelte", "astro"})
-_TEXT_SUFFIX = re.compile(
+_TEXT_SUFFIX = compiled(
     r"\.(?:py|pyw|js|mjs|cjs|jsx|ts|tsx|sh|bash|zsh|ps1|bat|cmd|rb|pl|php|lua|md|mdx|mdc|txt|json|ya?ml|toml|ini|cfg|conf|env|"
     r"html?|svg|xml|csv|rst)$",
     re.IGNORECASE,

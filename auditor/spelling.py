@@ -14,28 +14,28 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Final
 
-from skillkeep.auditor.lazily import lazily
+from skillkeep.auditor.compiled import compiled
 
 __all__ = ["EDGE", "Spelling", "lowered", "spelling"]
 
 EDGE: Final = "\ue000"
 """Stands for the start or the end of a word at an end of a text that is spelled."""
 
-_ATOM: Final = lazily(
+_ATOM: Final = compiled(
     r"\\(?:(?P<property>[pP](?:\{\^?\w+\}|\w))|x\{(?P<wide>[0-9a-fA-F]+)\}|x(?P<hex>[0-9a-fA-F]{2})|(?P<escape>.))"
     r"|\[(?P<negated>\^?)(?P<members>\]?(?:\\[pP]\{\^?\w+\}|\\x\{[0-9a-fA-F]+\}|\\.|\[:\^?\w+:\]|[^\]\\])*)\]"
     r"|(?P<plain>[^\\\[])",
     re.DOTALL,
 )
-_OPEN: Final = re.compile(r"\((?:\?(?:P?<\w+>|(?P<flags>[imsU-]*)(?P<end>[:)]))|(?!\?))")
-_COUNT: Final = re.compile(r"(?:[*+?]|\{(?P<least>\d+)(?P<comma>,(?P<most>\d*))?\})\??")
+_OPEN: Final = compiled(r"\((?:\?(?:P?<\w+>|(?P<flags>[imsU-]*)(?P<end>[:)]))|(?!\?))")
+_COUNT: Final = compiled(r"(?:[*+?]|\{(?P<least>\d+)(?P<comma>,(?P<most>\d*))?\})\??")
 _CONTROLS: Final = {"n": "\n", "t": "\t", "r": "\r", "f": "\f", "v": "\v", "a": "\a"}
 _ON_A_LINE: Final = frozenset({r"\d", r"\w", r"\S", r"\pL", r"\pN", r"\p{L}", r"\p{N}"})
 _NO_LINE_END: Final = frozenset({r"\n", r"\s", "\n"})  # what a class holds that is the rest of such a one
-_MEMBER: Final = re.compile(r"\\.|.", re.DOTALL)
+_MEMBER: Final = compiled(r"\\.|.", re.DOTALL)
 _ENDS: Final = frozenset("BAz")
 _SHORTHANDS: Final = frozenset("dDwWsS")
-_LETTER: Final = re.compile(r"[0-9a-z_]")
+_LETTER: Final = compiled(r"[0-9a-z_]")
 _NO_CASE: Final = (("\u017f", "s"), ("\u212a", "k"))  # what is matched by a letter without regard to case
 _MOST_EXACT: Final = 24
 _MOST_TEXTS: Final = 80

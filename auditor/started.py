@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Final
 
+from skillkeep.auditor.compiled import compiled
 from skillkeep.auditor.disguised import begins_as, reads_as
 from skillkeep.auditor.engines.interface import CODE, Context, Segment, SourceFile
 from skillkeep.auditor.languages import command_lines
@@ -35,12 +36,12 @@ _START: Final = (
     rf"(?:^|[^\w.-])(?:{_NAMED})[\d.]*(?:\.exe)?(?:[\"'\x60,\])]*[ \t]+|[\"'\x60]?[(,]+[ \t]*)[\"'\x60<$@~./\\\w({{%+-]"
 )
 _INTO: Final = rf"\|[ \t]*(?:sudo[ \t]+)?(?:{_NAMED})[\d.]*\b"
-_PROGRAM: Final = re.compile(rf"(?<!\w)(?:{_NAMED})")
-_MADE_PROGRAM: Final = re.compile(r"[ \t]+(?:-R[ \t]+)?(?:[ugoa]*\+[rwst]*x|[0-7]*[1357][0-7]*[ \t])")
-_PATH: Final = re.compile(r"[ \t]+[\"']?(?:\$|[\w.~-]*/)")  # ``. ./settings``, and no end of a sentence
-_SUBSTITUTED: Final = re.compile(r"\$\((?:[^()\n]|\([^()\n]*\))*\)")  # ``"$(dirname "$0")/settings"``
-_VARIABLE: Final = re.compile(r"\$\{?([A-Za-z_]\w{0,60})\}?")
-_WORD: Final = re.compile(r"[^\s\"'`,;|&()<>\[\]]+|[;|&\n]")
+_PROGRAM: Final = compiled(rf"(?<!\w)(?:{_NAMED})")
+_MADE_PROGRAM: Final = compiled(r"[ \t]+(?:-R[ \t]+)?(?:[ugoa]*\+[rwst]*x|[0-7]*[1357][0-7]*[ \t])")
+_PATH: Final = compiled(r"[ \t]+[\"']?(?:\$|[\w.~-]*/)")  # ``. ./settings``, and no end of a sentence
+_SUBSTITUTED: Final = compiled(r"\$\((?:[^()\n]|\([^()\n]*\))*\)")  # ``"$(dirname "$0")/settings"``
+_VARIABLE: Final = compiled(r"\$\{?([A-Za-z_]\w{0,60})\}?")
+_WORD: Final = compiled(r"[^\s\"'`,;|&()<>\[\]]+|[;|&\n]")
 _REACH: Final = 300  # bytes of a line behind the program's name
 _MOST_WORDS: Final = 12
 _MOST_VARIABLES: Final = 50

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import os
-import re
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
+from skillkeep.auditor.compiled import compiled
 from skillkeep.errors import SkillkeepError
 from skillkeep.scratch import scratch
 
 __all__ = ["as_tree", "base_of"]
 
-_ADDRESS: Final = re.compile(r"[a-z][a-z+]+:/|[\w.-]+@[\w.-]+:")  # of a path, in which two slashes are one
+_ADDRESS: Final = compiled(r"[a-z][a-z+]+:/|[\w.-]+@[\w.-]+:")  # of a path, in which two slashes are one
 
 
 @contextmanager

@@ -10,17 +10,17 @@ from collections import defaultdict
 from collections.abc import Callable, Sequence
 from typing import Final
 
+from skillkeep.auditor.compiled import compiled
 from skillkeep.auditor.engines.specimens import is_test
 from skillkeep.auditor.interface import Finding, Severity
-from skillkeep.auditor.lazily import lazily
 
 __all__ = ["tried_texts"]
 
 _RULE: Final = "prose-override"
 _MOST: Final = 60
-_ADDRESS: Final = lazily(r"://|[\w.-]@")
-_ARGUMENT: Final = lazily(r"[(=,\[:][ \t]*[rbfu]?\Z")
-_SHOWS: Final = lazily(r"\b(?:print|console\.\w+|\w*write\w*|\w*log)\([ \t]*[rbfu]?\Z")  # to whoever runs the test
+_ADDRESS: Final = compiled(r"://|[\w.-]@")
+_ARGUMENT: Final = compiled(r"[(=,\[:][ \t]*[rbfu]?\Z")
+_SHOWS: Final = compiled(r"\b(?:print|console\.\w+|\w*write\w*|\w*log)\([ \t]*[rbfu]?\Z")  # to whoever runs the test
 _DECODED: Final = frozenset({"hex", "base64"})
 
 

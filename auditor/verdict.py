@@ -9,6 +9,7 @@ from dataclasses import replace
 from functools import cache
 
 from skillkeep.auditor.collect import Raw
+from skillkeep.auditor.compiled import compiled
 from skillkeep.auditor.engines.intent.described import DESCRIBED
 from skillkeep.auditor.engines.tables import secrets, table
 from skillkeep.auditor.interface import Capability, Finding, Severity, Verdict, fingerprint_of
@@ -27,9 +28,9 @@ _SENT = "code-credential-sent"
 _DOCUMENTS = (".docx", ".odt", ".rtf", ".pdf", ".pptx", ".xlsx")  # templates and letters, which speak to somebody else
 _LEARNED = frozenset({"intent-learned", "intent-certain"})
 _SECRET_RULES = frozenset({_SENT, "code-credential-env", "code-credential-store"})
-_LOGIN = re.compile(r"(?i)(?:\s-H|--header|\s-u|--user|authorization|bearer|\bx-[\w-]+|api-?key|-token\b)[^\n]{0,80}$")
-_HEADERS = re.compile(r"\bheaders\b|\bauth\s*=|Authorization|\bcookies\s*=")
-_CARGO = re.compile(r"\b(?:data|json|params|files|content)\s*=|\bbody\s*:")
+_LOGIN = compiled(r"(?i)(?:\s-H|--header|\s-u|--user|authorization|bearer|\bx-[\w-]+|api-?key|-token\b)[^\n]{0,80}$")
+_HEADERS = compiled(r"\bheaders\b|\bauth\s*=|Authorization|\bcookies\s*=")
+_CARGO = compiled(r"\b(?:data|json|params|files|content)\s*=|\bbody\s*:")
 
 
 def verdict_of(findings: Iterable[Finding]) -> Verdict:
@@ -105,7 +106,7 @@ def _is_weak(found: Finding, looked_up: Callable[[], frozenset[str]]) -> bool:
 @cache
 def _in_pages() -> tuple[re.Pattern[str], re.Pattern[str], re.Pattern[str]]:
     words = table("verdict")
-    return re.compile(words["found_in_pages"]), re.compile(words["not_shown"]), re.compile(words["found_in_data"])
+    return compiled(words["found_in_pages"]), compiled(words["not_shown"]), compiled(words["found_in_data"])
 
 
 def _meet(found: Sequence[Finding], near: int) -> bool:

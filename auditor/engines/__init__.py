@@ -8,25 +8,12 @@ from importlib import import_module
 
 from skillkeep.auditor.engines.by_language import BY_LANGUAGE
 from skillkeep.auditor.engines.interface import Engine, ProgramEngine
-from skillkeep.auditor.ruleset import INTENT_REQUIREMENTS, SPELLINGS, shipped
 
-__all__ = ["file_engines", "keep_derived", "program_engines"]
+__all__ = ["file_engines", "program_engines"]
 
 
 # Engines that are programs of their own: who starts them does not import all the others.
 _PROGRAMS = frozenset({"semgrep"})
-
-
-def keep_derived() -> None:
-    """Keep what takes long to derive from the rules, before confined workers need it, which keep nothing."""
-    if shipped().lacks(INTENT_REQUIREMENTS):
-        from skillkeep.auditor.engines.intent.words import words
-
-        words()
-    if shipped().lacks(SPELLINGS):
-        from skillkeep.auditor.spelled import keep_spellings
-
-        keep_spellings()
 
 
 @cache

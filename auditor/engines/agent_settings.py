@@ -9,30 +9,30 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any, Final
 
+from skillkeep.auditor.compiled import compiled
 from skillkeep.auditor.engines.server_entries import SERVERS, StartedServer, started_servers
 from skillkeep.auditor.errors import AuditError
-from skillkeep.auditor.lazily import lazily
 from skillkeep.auditor.strict_yaml import load_yaml
 
 __all__ = ["has_servers", "put_in", "read_json", "read_settings", "shown_servers"]
 
 _UNMISTAKABLE: Final = ("mcpServers", "mcp_servers", "context_servers")
-_KEY: Final = lazily(
+_KEY: Final = compiled(
     r"[\"'](?:mcpServers|mcp_servers|context_servers)[\"']\s{0,9}:|^[ \t]{0,40}(?:mcpServers|mcp_servers)[ \t]{0,9}:"
     r"|^\[mcp_servers\.",
     re.MULTILINE,
 )
 _TEXT: Final = r'"(?:[^"\\\n]|\\.)*"'
-_COMMENT: Final = lazily(rf"{_TEXT}|(//[^\n]*|/\*.*?(?:\*/|\Z))", re.DOTALL)
-_TRAILING_COMMA: Final = lazily(rf"{_TEXT}|(,)(?=\s*[}}\]])", re.DOTALL)
-_ADDED: Final = lazily(  # ``claude mcp add-json name '{"command": …}'``, ``code --add-mcp '{…}'``
+_COMMENT: Final = compiled(rf"{_TEXT}|(//[^\n]*|/\*.*?(?:\*/|\Z))", re.DOTALL)
+_TRAILING_COMMA: Final = compiled(rf"{_TEXT}|(,)(?=\s*[}}\]])", re.DOTALL)
+_ADDED: Final = compiled(  # ``claude mcp add-json name '{"command": …}'``, ``code --add-mcp '{…}'``
     r"(?:\bmcp[ \t]+add-json\b|--add-mcp\b)[^\n'{]{0,200}'(?P<entry>\{[^']{2,4000}\})'"
 )
-_EVENT: Final = lazily(
+_EVENT: Final = compiled(
     r"\b(?:SessionStart|SessionEnd|PreToolUse|PostToolUse|UserPromptSubmit|SubagentStop|PreCompact|hooks\.Stop|BeforeTool"
     r"|AfterTool|beforeSubmitPrompt|afterFileEdit)\b|\"Stop\"\s{0,4}:"
 )
-_COMMAND: Final = lazily(
+_COMMAND: Final = compiled(
     rf"[\"\']?\bcommand[\"\']?\s{{0,4}}:\s{{0,4}}(?P<command>{_TEXT})(?:\s{{0,20}},\s{{0,20}}[\"\']?args[\"\']?\s{{0,4}}:\s{{0,4}}"
     r"(?P<args>\[[^\]]{0,2000}\]))?"
 )

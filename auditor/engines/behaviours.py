@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import ClassVar
 
+from skillkeep.auditor.compiled import compiled
 from skillkeep.auditor.engines.behaviour.acts import CODE, Act, Acts, code_of
 from skillkeep.auditor.engines.behaviour.answered import answered
 from skillkeep.auditor.engines.behaviour.build_secrets import sent_build_secrets
@@ -55,13 +55,13 @@ from skillkeep.auditor.syntax.comments import with_bare
 __all__ = ["ENGINE", "BehaviourEngine"]
 
 _MOST_ACTS = 5_000
-_ADDRESS = re.compile(
+_ADDRESS = compiled(
     r"https?://[\w.-]{4,200}"
     r"|\b(?:connect\w*|[dD]ial\w*|send_?to|Socket|TcpClient|fsockopen|new)\([^\n\"']{0,60}?[\"']"
     r"(?:(?:tcp|udp)[\"'],[ \t]?[\"'])?"
     r"(?P<host>[\w-]{1,63}(?:\.[\w-]{1,63}){1,6})[\"']?(?:,[ \t]{0,3}|:)\d{1,5}\b"
 )
-_BUILDS = re.compile(
+_BUILDS = compiled(
     r"(?i)(?:^|/)(?:[\w.-]*dockerfile[\w.-]*|containerfile|makefile|justfile|[\w.-]+\.(?:mk|tf|gradle|def|targets|props|[cfv][sb]?proj))$"
 )
 _UNANNOUNCED = (  # noted in files: what documents say of it, the rule where they do not, and what it is
@@ -78,8 +78,8 @@ _OF_TREE = (  # what each finds in a tree and its documents
     ("code-environment-sent", given_settings),
     ("behaviour-redirected-traffic", shown_endpoints),
 )
-_LIBRARY_SETTING = re.compile(r"\s*openai\.(?:api_(?:key|type|version)|organization)\s*=")
-_PASSWORDS = re.compile(r"\bgetpass\b")  # a function whose answer is a password
+_LIBRARY_SETTING = compiled(r"\s*openai\.(?:api_(?:key|type|version)|organization)\s*=")
+_PASSWORDS = compiled(r"\bgetpass\b")  # a function whose answer is a password
 
 
 class BehaviourEngine(Engine):

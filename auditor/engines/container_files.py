@@ -6,6 +6,7 @@ import re
 from functools import cache
 from typing import ClassVar, Final
 
+from skillkeep.auditor.compiled import compiled
 from skillkeep.auditor.engines.containers.ars import read_ar
 from skillkeep.auditor.engines.containers.bytecode_judge import judge_bytecode
 from skillkeep.auditor.engines.containers.inflate import bare_stream, inflate, is_bomb
@@ -25,8 +26,8 @@ from skillkeep.auditor.interface import Location
 
 __all__ = ["ENGINE", "ContainerEngine"]
 
-_PACKED_SUFFIX: Final = re.compile(r"\.(?:gz|bz2|xz|tgz|tbz2?|txz|lzma|zz)$", re.IGNORECASE)
-_ZIPAPP: Final = re.compile(r"\.(?:pyzw?|pex)$", re.IGNORECASE)
+_PACKED_SUFFIX: Final = compiled(r"\.(?:gz|bz2|xz|tgz|tbz2?|txz|lzma|zz)$", re.IGNORECASE)
+_ZIPAPP: Final = compiled(r"\.(?:pyzw?|pex)$", re.IGNORECASE)
 _READ: Final = READ_ARCHIVES | {"tar", "zlib", "lzma"}
 _WIDE_TEXT: Final = re.compile(rb"(?:[\x20-\x7e]\0){6,2000}")
 _OFFICE_MARK: Final = b"[Content_Types].xml"

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterator
 from typing import ClassVar, Final
 
+from skillkeep.auditor.compiled import compiled
 from skillkeep.auditor.engines.behaviour.documents import Documents
 from skillkeep.auditor.engines.dependencies import other_files, python_files
 from skillkeep.auditor.engines.dependencies.advisories import advice_on
@@ -17,11 +18,10 @@ from skillkeep.auditor.engines.interface import Context, Emitter, Engine, Segmen
 from skillkeep.auditor.engines.network import host_of
 from skillkeep.auditor.engines.tables import table
 from skillkeep.auditor.interface import Location, Severity
-from skillkeep.auditor.lazily import lazily
 
 __all__ = ["ENGINE", "DependencyEngine"]
 
-_REQUIREMENTS: Final = re.compile(
+_REQUIREMENTS: Final = compiled(
     r"(?:^|/)(?:[\w.-]*requirements?[\w.-]*|constraints[\w.-]*)\.(?:txt|in|pip)$|(?:^|/)requirements/[^/]+\.txt$"
 )
 _FILES: Final[dict[str, Callable[[str], Iterator[Named]]]] = {
@@ -34,7 +34,7 @@ _FILES: Final[dict[str, Callable[[str], Iterator[Named]]]] = {
     "go.mod": other_files.go_mod,
     "cargo.toml": other_files.cargo_toml,
 }
-_COMMIT: Final = lazily(r"[@#][0-9a-f]{40}\b|[@#=]v?\d+(?:\.\d+)+$|/archive/[0-9a-f]{40}\.|/releases/download/")
+_COMMIT: Final = compiled(r"[@#][0-9a-f]{40}\b|[@#=]v?\d+(?:\.\d+)+$|/archive/[0-9a-f]{40}\.|/releases/download/")
 _MOST: Final = 1_000
 _IMPORTING: Final = (Context.PYTHON, Context.JAVASCRIPT, Context.TYPESCRIPT)
 _LATEST: Final = frozenset({"latest", "next", "*", "x", ""})

@@ -16,11 +16,11 @@ from dataclasses import dataclass
 from functools import cache
 from typing import ClassVar, Final
 
+from skillkeep.auditor.compiled import compiled
 from skillkeep.auditor.engines.inflate import INFLATERS, MAX_INFLATED
 from skillkeep.auditor.engines.interface import CODE, Context, Emitter, Engine, Mark, Segment, SourceFile
 from skillkeep.auditor.engines.network import host_of, is_hidden
 from skillkeep.auditor.languages import sniff
-from skillkeep.auditor.lazily import lazily
 from skillkeep.auditor.patterns import PatternSet
 
 __all__ = ["ENGINE", "DecoderEngine"]
@@ -32,7 +32,7 @@ _LAYERS: Final = {
     "url": r"(?:%[0-9a-fA-F]{2}){8,}",
 }
 _MARKS: Final = {"escapes": b"\\x", "unicode": b"\\u", "url": b"%"}
-_HEX: Final = re.compile(r"(?:[0-9a-fA-F]{2})+\Z")
+_HEX: Final = compiled(r"(?:[0-9a-fA-F]{2})+\Z")
 _MEDIA: Final = (
     b"\x89PNG", b"\xff\xd8\xff", b"GIF8", b"RIFF", b"%PDF", b"wOFF", b"wOF2", b"OTTO", b"\0\1\0\0", b"ID3", b"OggS",
     b"fLaC", b"\0\0\1\0", b"BM", b"\0\0\0\x18ftyp", b"\0\0\0\x1cftyp", b"\0\0\0\x20ftyp", b"0\x82", b"0\x81", b"ssh-",
@@ -46,13 +46,13 @@ _MOST_LITERALS: Final = 2_000
 _LONGEST: Final = 1 << 20
 _EXCERPT: Final = 120
 _USING: Final = CODE | {Context.TEXT, Context.CONFIG}
-_ADDRESS: Final = re.compile(r"\s*(?:https?|wss?|ftp)://\S{3,500}\s*")
-_DECODES: Final = lazily(
+_ADDRESS: Final = compiled(r"\s*(?:https?|wss?|ftp)://\S{3,500}\s*")
+_DECODES: Final = compiled(
     r"(?i)(?:base64|b64|hex|url|rot13|str)_?(?:decode|2bin|tobytes)\w*\W|decode_?(?:base64|string|b64|hex)|getDecoder\(|"
     r"From_?Base64|from_?hex|un_?b(?:ase)?64|base64Encoded|Base64\W{1,3}\w*decode|unpack\(|"
     r"\batob\(|Buffer\.from\(|\bbase64[ \t]+-{1,2}d|\bxxd[ \t]+-r"
 )
-_SERVERS: Final = re.compile(r"mcp_?servers?\b", re.IGNORECASE)
+_SERVERS: Final = compiled(r"mcp_?servers?\b", re.IGNORECASE)
 _PROSE: Final = frozenset({Context.INSTRUCTION, Context.FENCED, Context.METADATA, Context.TEXT})
 
 

@@ -9,19 +9,19 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from skillkeep.auditor.compiled import compiled
 from skillkeep.auditor.engines.interface import Segment
 from skillkeep.auditor.interface import Severity
-from skillkeep.auditor.lazily import lazily
 
 __all__ = ["example_severity"]
 
-_BRINGS: Final = lazily(
+_BRINGS: Final = compiled(
     r"\bopen\s*\(|\.\s*read\w*\s*\(|\bread_?(?:file|text|bytes)|\.\s*load\w*\s*\(\s*open|decode|unhexlify|fromhex"
     r"|urlopen|urllib|\brequests\s*\.|\bhttpx\b|\baiohttp\b|\bsocket\b|\bfetch\s*\(|XMLHttpRequest|\baxios\b|https?://"
     r"|\batob\b|fromCharCode|Buffer\s*\.\s*from|__builtins__|\bcheck_output\b|\bgetoutput\b|\bpopen\b|\bstdout\b",
     re.IGNORECASE,
 )
-_WORD: Final = re.compile(r"[A-Za-z_]\w*")
+_WORD: Final = compiled(r"[A-Za-z_]\w*")
 _MOST_WORDS: Final = 40
 _STEPS: Final = 3
 

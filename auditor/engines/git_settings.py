@@ -10,41 +10,41 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import ClassVar, Final
 
+from skillkeep.auditor.compiled import compiled
 from skillkeep.auditor.engines.behaviour.recipients import is_placeholder
 from skillkeep.auditor.engines.interface import Context, Emitter, Engine, Segment, SourceFile
 from skillkeep.auditor.engines.network import host_of, is_near
 from skillkeep.auditor.engines.tables import table
 from skillkeep.auditor.interface import Severity
-from skillkeep.auditor.lazily import lazily
 
 __all__ = ["ENGINE", "GitSettingsEngine", "copied_to", "hands_on", "redirected"]
 
-_ANY: Final = lazily(
+_ANY: Final = compiled(
     r"\[[ \t]*(?:url|credential|core|alias|diff|difftool|merge|mergetool|filter|gpg|pager|sequence)[\s\]\".]",
     re.IGNORECASE,
 )
-_LINE: Final = lazily(
+_LINE: Final = compiled(
     r"^[ \t]*(?:\[[ \t]*(?P<section>[\w-]{1,40})(?:[ \t]+\"(?P<name>(?:[^\"\\\n]|\\.){0,300})\")?[ \t]*\][ \t]*)?"
     r"(?:(?P<key>[A-Za-z][\w-]{0,60})[ \t]*=[ \t]*(?P<value>(?:[^\\\n]|\\.|\\\n){0,2000}))?",
     re.MULTILINE,
 )
-_PIECE: Final = lazily(r"\\\n|\\(?P<escaped>.)|(?P<quote>\")|(?P<comment>[#;])|(?P<plain>[^\\\"#;\n]+)")
+_PIECE: Final = compiled(r"\\\n|\\(?P<escaped>.)|(?P<quote>\")|(?P<comment>[#;])|(?P<plain>[^\\\"#;\n]+)")
 _ESCAPES: Final = {"n": "\n", "t": "\t", "b": "\b"}
-_RUNS: Final = lazily(  # whose value a shell runs; of an alias and a helper only what follows a "!"
+_RUNS: Final = compiled(  # whose value a shell runs; of an alias and a helper only what follows a "!"
     r"core\.(?:pager|editor|sshcommand|fsmonitor|askpass|gitproxy)|pager\.[\w-]+|sequence\.editor|diff\.(?:external|command|textconv)"
     r"|(?:diff|merge)tool\.cmd|merge\.driver|filter\.(?:clean|smudge|process)|gpg\.program|credential\.helper|alias\.[\w-]+"
 )
 _MARKED: Final = ("alias.", "credential.")
-_HOST: Final = lazily(
+_HOST: Final = compiled(
     r"(?:[a-z][a-z+]*://)?(?:[^@/\s]{0,200}@)?(?P<host>[\w-]+(?:\.[\w-]+)*\.(?:[a-z]{2,24}|\d{1,3}))(?::\d{1,5}(?=/|$))?(?:[:/]|$)",
     re.IGNORECASE,
 )
-_EVERYTHING: Final = lazily(r"(?:https?|git|ssh)://|git@")
+_EVERYTHING: Final = compiled(r"(?:https?|git|ssh)://|git@")
 _FORGES: Final = (
     "github.com", "gitlab.com", "bitbucket.org", "codeberg.org", "gitee.com", "git.sr.ht", "dev.azure.com",
     "huggingface.co", "git.kernel.org", "salsa.debian.org",
 )  # fmt: skip
-_HANDS_ON: Final = lazily(
+_HANDS_ON: Final = compiled(
     r"\b(?:curl|wget|nc|ncat|netcat|socat|telnet|scp|sftp|ftp|sendmail|mail|nslookup|dig)\b|/dev/(?:tcp|udp)/|\bs_client\b"
     r"|\b(?:python3?|node|perl|ruby|php)[ \t]+-[cer]\b|\bcat\b[ \t]*>|\btee\b"
 )

@@ -6,24 +6,22 @@ import re
 from functools import cache
 from typing import Final
 
+from skillkeep.auditor.compiled import compiled
 from skillkeep.auditor.engines.network import host_of, is_below_country
 from skillkeep.auditor.engines.tables import table
 from skillkeep.auditor.engines.values import HOLE
-from skillkeep.auditor.lazily import lazily
 
 __all__ = [
     "is_at_home", "is_installer", "is_own_address", "is_own_repository", "is_owned", "is_watched",
     "piped_address", "product", "saves_installer",
 ]  # fmt: skip
 
-_UNSAFE: Final = lazily(r"[0-9a-fA-F]{40}|/[0-9a-fA-F]{7,39}/|/pull/|\.\.|[%$@`{}\\" + re.escape(HOLE) + "]")
-_ENDING: Final = re.compile(r"(?:\.(?:sh|bash|ps1|cmd|bat))?(?:[?#].*)?")
-_ADDRESS: Final = re.compile(r"https?://[^\s\"'`|;)>]+")
-_FETCHING: Final = re.compile(
-    r"(?i)\b(?:curl|wget|irm|iwr|Invoke-(?:RestMethod|WebRequest)|DownloadFile|urlretrieve)\b"
-)
-_OWN: Final = re.compile(r"https://(?P<host>[A-Za-z0-9.-]{1,200}\.[A-Za-z]{2,10})(?:/[\w./-]*)?")
-_SCRIPT_OF: Final = lazily(
+_UNSAFE: Final = compiled(r"[0-9a-fA-F]{40}|/[0-9a-fA-F]{7,39}/|/pull/|\.\.|[%$@`{}\\" + re.escape(HOLE) + "]")
+_ENDING: Final = compiled(r"(?:\.(?:sh|bash|ps1|cmd|bat))?(?:[?#].*)?")
+_ADDRESS: Final = compiled(r"https?://[^\s\"'`|;)>]+")
+_FETCHING: Final = compiled(r"(?i)\b(?:curl|wget|irm|iwr|Invoke-(?:RestMethod|WebRequest)|DownloadFile|urlretrieve)\b")
+_OWN: Final = compiled(r"https://(?P<host>[A-Za-z0-9.-]{1,200}\.[A-Za-z]{2,10})(?:/[\w./-]*)?")
+_SCRIPT_OF: Final = compiled(
     r"https://(?:raw\.githubusercontent\.com/(?P<raw>[\w.-]+/[\w.-]+)/(?:refs/heads/)?[\w.-]+"
     r"|(?:github\.com|gitee\.com|gitlab\.com|codeberg\.org)/(?P<page>[\w.-]+/[\w.-]+)"
     r"/(?:(?:-/)?raw/(?:refs/heads/|branch/)?[\w.-]+|releases/latest/download))"
@@ -34,7 +32,7 @@ _PLACES: Final = frozenset({"api", "app", "cli", "dl", "download", "downloads", 
 _SHORTEST_NAMES: Final = {"com": 3}  # in letters; names this short have long been sold there, and are cheap elsewhere
 _SHORTEST_NAME: Final = 4
 _SHORTEST_PRODUCT: Final = 3  # of a whole name, to which a repository's has to be equal
-_PIPED: Final = lazily(
+_PIPED: Final = compiled(
     r"(?i)(?:curl|wget|irm|iwr|Invoke-(?:RestMethod|WebRequest))"
     r"(?: +(?:-[\w-]+|--proto|'?=https'?|--tlsv1\.\d|-O ?-))* +[\"']?(?P<url>[\w.:/?=&-]+)[\"']?(?: +-[\w-]+)*"
     r" *\| *(?:sudo +(?:-\w+ +)*)?(?:ba|z|da)?(?:sh|iex|Invoke-Expression)\b[^|;&$(]*"
@@ -138,7 +136,7 @@ def _is_below(url: str, known: str) -> bool:
 
 @cache
 def _watched() -> re.Pattern[str]:
-    return re.compile(table("lures")["known"])
+    return compiled(table("lures")["known"])
 
 
 @cache

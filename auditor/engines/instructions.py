@@ -6,6 +6,7 @@ import itertools
 import re
 from typing import Any
 
+from skillkeep.auditor.compiled import compiled
 from skillkeep.auditor.engines.interface import Context, Emitter, Engine, Segment, SourceFile
 from skillkeep.auditor.engines.said_commands import said_commands
 from skillkeep.auditor.engines.tables import secrets
@@ -18,28 +19,28 @@ from skillkeep.auditor.patterns import RarePattern
 
 __all__ = ["ENGINE", "InstructionEngine"]
 
-_AT_LOAD = re.compile(r"(?:^|(?<=[\s(:>|]))!`([^`\n]{1,2000})`", re.MULTILINE)
-_TAKEN_IN = re.compile(
+_AT_LOAD = compiled(r"(?:^|(?<=[\s(:>|]))!`([^`\n]{1,2000})`", re.MULTILINE)
+_TAKEN_IN = compiled(
     r"(?<![\w@/.`])@(?P<path>(?:~|\$HOME|/|\.{1,2}/)[\w./~-]{3,200})"
 )  # ``@path``: its text becomes the page's
-_TAGS = re.compile("[\U000e0020-\U000e007f]{4,}")
-_ANY_HIDDEN = RarePattern(re.compile(
+_TAGS = compiled("[\U000e0020-\U000e007f]{4,}")
+_ANY_HIDDEN = RarePattern(compiled(
     "[\u00ad\u180e\u200b-\u200d\u202a-\u202e\u2060\u2066-\u2069\ufe00-\ufe0e\ufeff\U000e0000-\U000e01ef]|\ufe0f[\ufe00-\ufe0f]"
 ))  # fmt: skip
-_FLAG = re.compile("\U0001f3f4[\U000e0061-\U000e007a\U000e0030-\U000e0039]{2,6}\U000e007f")
-_BIDI = re.compile("[\u202a-\u202e\u2066-\u2069]")
-_ZERO_WIDTH = re.compile(
+_FLAG = compiled("\U0001f3f4[\U000e0061-\U000e007a\U000e0030-\U000e0039]{2,6}\U000e007f")
+_BIDI = compiled("[\u202a-\u202e\u2066-\u2069]")
+_ZERO_WIDTH = compiled(
     "(?<=[A-Za-z])[\u200b\u200c\u200d\u2060\ufeff\u00ad\u180e]+(?=[A-Za-z])|[\u200b\u200c\u2060]{4,}"
 )
-_INVISIBLE = re.compile("[\u200b\u200c\u200d\u2060\ufeff\u00ad\u180e]")
-_WIDE = re.compile(r"[ \t]{200}|\n(?:[ \t\r]*+\n){99}")
+_INVISIBLE = compiled("[\u200b\u200c\u200d\u2060\ufeff\u00ad\u180e]")
+_WIDE = compiled(r"[ \t]{200}|\n(?:[ \t\r]*+\n){99}")
 _BLOCK = 50  # half of the shortest gap
-_GAP = re.compile(r"(?<=\S)(?:[ \t]{200,}+(?![|#/*\\=─│-])|(?:[ \t\r]*+\n){100,}+[ \t]*+)(?=\S)")
-_SELECTORS = re.compile("[\ufe00-\ufe0f\U000e0100-\U000e01ef]{3,}")
+_GAP = compiled(r"(?<=\S)(?:[ \t]{200,}+(?![|#/*\\=─│-])|(?:[ \t\r]*+\n){100,}+[ \t]*+)(?=\S)")
+_SELECTORS = compiled("[\ufe00-\ufe0f\U000e0100-\U000e01ef]{3,}")
 _MOST = 10
 _UNSEEN = (("unseen text",), ("front matter",))  # steps that lead to instructions which are read whole
 _SHOWN_FIELDS = frozenset({"name", "description", "hooks"})  # read where they stand
-_NOTE = re.compile(r"(?m)^[ \t]*#[ \t]*(\S.{12,2000})$")
+_NOTE = compiled(r"(?m)^[ \t]*#[ \t]*(\S.{12,2000})$")
 _SHORTEST_NOTE = 3  # words
 
 

@@ -12,6 +12,7 @@ from functools import cache, cached_property
 from itertools import islice
 from typing import ClassVar, Final
 
+from skillkeep.auditor.compiled import compiled
 from skillkeep.auditor.engines.interface import Context, Emitter, Engine, Segment, SourceFile
 from skillkeep.auditor.engines.network import host_of
 from skillkeep.auditor.engines.tables import table
@@ -20,7 +21,7 @@ from skillkeep.auditor.patterns import PatternSet
 
 __all__ = ["ENGINE", "LureEngine"]
 
-_URL: Final = re.compile(
+_URL: Final = compiled(
     r"https?://(?P<host>[\w.-]{1,200})(?::\d{1,5})?(?P<path>/[^\s)\"'<>`\]|]{0,300})?", re.IGNORECASE
 )
 _FORBIDDEN: Final = frozenset({"dialog", "copy"})  # counts for nothing where it is forbidden
@@ -31,8 +32,8 @@ _PAIRS: Final = (
     ("lure-paste", {"paste"}, ("copy",)),
     ("lure-dialog", {"share", "chat", "archive", "link"}, ("dialog",)),
 )
-_NO_PASTE: Final = re.compile(r"/x{3,8}|/search(?:\?q=.*)?")  # a placeholder, or where pastes are looked for
-_CHOICE: Final = re.compile(r"(?i)\b(?:want|wish|like)[ \t](?:me[ \t])?to[ \t]$")
+_NO_PASTE: Final = compiled(r"/x{3,8}|/search(?:\?q=.*)?")  # a placeholder, or where pastes are looked for
+_CHOICE: Final = compiled(r"(?i)\b(?:want|wish|like)[ \t](?:me[ \t])?to[ \t]$")
 _SIGNS: Final = ("name", "dialog", "copy", "password", "archive name")
 _MOST: Final = 200  # signs of a kind in one text
 _SAID_BEFORE: Final = 60
@@ -167,9 +168,9 @@ def _words() -> _Words:
         r"(?:$|[^\w.-]|\.(?:$|[^\w]))"
     )
     return _Words(
-        re.compile(rf"\.(?:{'|'.join(words['programs'])})(?:[?#]|$)", re.IGNORECASE),
-        re.compile(words["archives"]),
-        {kind: re.compile(words[key]) for kind, key in hosts.items()},
+        compiled(rf"\.(?:{'|'.join(words['programs'])})(?:[?#]|$)", re.IGNORECASE),
+        compiled(words["archives"]),
+        {kind: compiled(words[key]) for kind, key in hosts.items()},
         PatternSet([name, *(words[key] for key in ("dialogs", "copies", "passwords", "chat_files"))]),
     )
 

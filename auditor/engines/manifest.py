@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import Any, ClassVar, Final
 
+from skillkeep.auditor.compiled import compiled
 from skillkeep.auditor.engines.interface import Emitter, Engine, SourceFile, SourceTree
 from skillkeep.auditor.engines.network import is_near, registered_labels
 from skillkeep.auditor.engines.tables import table
@@ -16,10 +17,10 @@ from skillkeep.auditor.interface import Capability, Location
 
 __all__ = ["ENGINE", "ManifestEngine"]
 
-_NAME: Final = re.compile(r"^[a-z0-9]+(?:-[a-z0-9]+)*$")
-_PERMISSION: Final = re.compile(r"^(?:Bash|Shell)\(\s*([\w./+-]+)\s*(?::\s*\*|\s+\*|\*)\s*\)$")
-_OUTSIDE: Final = re.compile(r"^(?:/|~|\$\{?HOME\b|%APPDATA%|[A-Za-z]:\\)")
-_FINE: Final = re.compile(
+_NAME: Final = compiled(r"^[a-z0-9]+(?:-[a-z0-9]+)*$")
+_PERMISSION: Final = compiled(r"^(?:Bash|Shell)\(\s*([\w./+-]+)\s*(?::\s*\*|\s+\*|\*)\s*\)$")
+_OUTSIDE: Final = compiled(r"^(?:/|~|\$\{?HOME\b|%APPDATA%|[A-Za-z]:\\)")
+_FINE: Final = compiled(
     r"^(?:/tmp\b|/var/tmp\b|/dev/|/private/tmp\b|/workspace\b|/mnt/|/proc/self/|/app\b|/data\b|/output)"
 )
 _DOCUMENTS: Final = (".md", ".mdx", ".mdc", ".txt", ".rst", ".json", ".yaml", ".yml", ".toml", ".html", ".lock")
@@ -201,12 +202,12 @@ def _plain(text: str) -> str:
 
 @cache
 def _pattern(key: str) -> re.Pattern[str]:
-    return re.compile(table("manifest")[key])
+    return compiled(table("manifest")[key])
 
 
 @cache
 def _promise_patterns() -> tuple[tuple[str, re.Pattern[str]], ...]:
-    return tuple((item["kind"], re.compile(item["pattern"])) for item in table("manifest")["promises"])
+    return tuple((item["kind"], compiled(item["pattern"])) for item in table("manifest")["promises"])
 
 
 ENGINE = ManifestEngine()

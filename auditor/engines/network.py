@@ -7,14 +7,16 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from skillkeep.auditor.compiled import compiled
+
 __all__ = ["Host", "host_of", "is_below_country", "is_hidden", "is_near", "registered_labels"]
 
 _Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
-_URL = re.compile(
+_URL = compiled(
     r"^\s*(?:[a-z][a-z0-9+.-]{1,15}:)?//(?:[^/@\\\s?#]*@)?(\[[0-9a-fA-F:.]+\]|[^/:?#\s\"'<>\\]+)", re.IGNORECASE
 )
-_BARE = re.compile(
+_BARE = compiled(
     r"^\s*(?:[\w.+-]+@)?((?:[a-z0-9_-]+\.)+[a-z]{2,24}|\d{1,3}(?:\.\d{1,3}){3}|localhost)(?::\d+)?(?:[/?#]|\s*$)",
     re.IGNORECASE,
 )
@@ -27,11 +29,11 @@ _NEAR: tuple[_Network, ...] = tuple(
         *("169.254.0.0/16", "fe80::/10", "224.0.0.0/4", "255.255.255.255/32", "ff00::/8"),  # one link, groups
     )
 )
-_NEAR_NAMES = re.compile(r".*\.(?:local|localhost|lan|home\.arpa)|host\.docker\.internal")
-_NO_HOST = re.compile(r"[0-9]+(?:\.[0-9]+){4,}")  # no address has five numbers, no name ends in one (WHATWG URL)
+_NEAR_NAMES = compiled(r".*\.(?:local|localhost|lan|home\.arpa)|host\.docker\.internal")
+_NO_HOST = compiled(r"[0-9]+(?:\.[0-9]+){4,}")  # no address has five numbers, no name ends in one (WHATWG URL)
 _NUMBER = r"(?:0x[0-9a-f]{1,8}|\d{1,11})"
-_COUNTED = re.compile(rf"0x[0-9a-f]{{1,8}}|\d{{6,11}}|{_NUMBER}(?:\.{_NUMBER}){{1,3}}")
-_SHOWN = re.compile(r"(?:.*\.)?example\.(?:com|net|org)")  # RFC 2606, 3
+_COUNTED = compiled(rf"0x[0-9a-f]{{1,8}}|\d{{6,11}}|{_NUMBER}(?:\.{_NUMBER}){{1,3}}")
+_SHOWN = compiled(r"(?:.*\.)?example\.(?:com|net|org)")  # RFC 2606, 3
 
 
 @dataclass(frozen=True)

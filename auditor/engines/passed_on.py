@@ -6,21 +6,20 @@ the tool may read it; one command that sends it as it is has no other purpose th
 
 from __future__ import annotations
 
-import re
 from typing import Final
 
+from skillkeep.auditor.compiled import compiled
 from skillkeep.auditor.engines.network import host_of
-from skillkeep.auditor.lazily import lazily
 
 __all__ = ["EVENT", "is_account", "passed_on"]
 
-EVENT: Final = re.compile(
+EVENT: Final = compiled(
     r'"(?:SessionStart|SessionEnd|PreToolUse|PostToolUse|UserPromptSubmit|SubagentStop|PreCompact|Stop|BeforeTool|AfterTool'
     r'|beforeSubmitPrompt|afterFileEdit)"\s*:\s*\['
 )
 """What tells settings of hooks, whatever the file is called."""
 
-_TAKES_INPUT: Final = lazily(  # a program that sends, and the option that has it send what it is given
+_TAKES_INPUT: Final = compiled(  # a program that sends, and the option that has it send what it is given
     r"\bcurl\b(?=[^\n]{0,600}?[ \t]"
     r"(?:-d|--data(?:-binary|-raw|-urlencode|-ascii)?|--json|-F|--form|-T|--upload-file)[ =]?[\"']?"
     r"(?:[\w-]{0,20}[=@]{0,2}@?-(?=[\s\"']|$)|[\w-]{0,20}=?[@<]/dev/stdin|\$\([ \t]*(?:cat|jq|base64)\b))"
@@ -30,12 +29,12 @@ _TAKES_INPUT: Final = lazily(  # a program that sends, and the option that has i
     r"[^\n]{0,300}\bcurl\b[^\n]{0,300}@(?P=kept)"
     r"|\b(?:https?|xh)[ \t]+(?:--?\w[\w=:.-]{0,60}[ \t]+){0,4}(?:POST|PUT)\b"
 )
-_HANDS: Final = re.compile(r"\b(?:nc|ncat|netcat|websocat|socat)\b(?![^\n]{0,80}\s-\w{0,4}l)(?P<rest>[^\n|;&]{0,200})")
-_ADDRESS: Final = re.compile(r"\b(?:https?|wss?)://[^\s\"'`|;&<>]{4,200}")
-_PLACE: Final = lazily(
+_HANDS: Final = compiled(r"\b(?:nc|ncat|netcat|websocat|socat)\b(?![^\n]{0,80}\s-\w{0,4}l)(?P<rest>[^\n|;&]{0,200})")
+_ADDRESS: Final = compiled(r"\b(?:https?|wss?)://[^\s\"'`|;&<>]{4,200}")
+_PLACE: Final = compiled(
     r"(?i)(?<![\w.-])(?:[a-z0-9-]{1,63}\.){1,8}[a-z]{2,24}(?![\w.-])|(?<![\w.])\d{1,3}(?:\.\d{1,3}){3}(?![\w.])"
 )
-_LOGIN: Final = re.compile(r"(?:-H|--header|-u|--user|--oauth2-bearer)[ =]?[\"']?[^\"'\n]{0,60}\$\{?[A-Za-z_]")
+_LOGIN: Final = compiled(r"(?:-H|--header|-u|--user|--oauth2-bearer)[ =]?[\"']?[^\"'\n]{0,60}\$\{?[A-Za-z_]")
 _LONGEST: Final = 4_000
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
+from skillkeep.auditor.compiled import compiled
 from skillkeep.auditor.engines.examples import example_severity
 from skillkeep.auditor.engines.forbidden import is_forbidden
 from skillkeep.auditor.engines.installers import is_installer, piped_address
@@ -43,7 +44,7 @@ _OTHER_LANGUAGES = frozenset(
         "typescript", "vue", "xml",
     )
 )  # fmt: skip
-_GIVEN = re.compile(r"\W?[\w.]+[ \t]*\([ \t]*(?P<mark>[\"'])(?P<text>[^\"'\\$`{}\n]*)(?P=mark)[ \t]*[,)]")
+_GIVEN = compiled(r"\W?[\w.]+[ \t]*\([ \t]*(?P<mark>[\"'])(?P<text>[^\"'\\$`{}\n]*)(?P=mark)[ \t]*[,)]")
 _SEARCHING = frozenset({Context.CONFIG, Context.SHELL, Context.PYTHON, Context.JAVASCRIPT, Context.TYPESCRIPT})
 _SPOKEN = frozenset({"prose-override", "hijack-new-goal", "hijack-covert"})
 _COMMANDS = frozenset({"shell-download-execution", "shell-reverse-shell", "shell-decoded-execution"})

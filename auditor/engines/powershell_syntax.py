@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import ClassVar, Final
 
+from skillkeep.auditor.compiled import compiled
 from skillkeep.auditor.engines.interface import Context, Emitter, Engine, Segment, SourceFile
 from skillkeep.auditor.engines.powershell.batch import is_batch, judge_batch
 from skillkeep.auditor.engines.powershell.judge import Judge, TooDeepError
@@ -19,7 +20,7 @@ _QUOTES: Final = str.maketrans("\u2018\u2019\u201a\u201b\u201c\u201d\u201e\u2013
 # What the grammar does not know without quotes: a path that begins with a variable, ``--a=b``, and the words of a list
 # (``a, b``).
 # Strings, comments, attributes and the heads of classes come first.
-_UNQUOTED: Final = re.compile(
+_UNQUOTED: Final = compiled(
     r"@\"[ \t]*\n.*?\n\"@|@'[ \t]*\n.*?\n'@|<#.*?#>|#[^\n]*|'[^'\n]*'|\"(?:[^\"`\n]|`.)*\""
     r"|\[\w{1,40}\([^\]\n]*\)\]|\bclass[ \t][^\n{]*"
     r"|((?<=\s)--[A-Za-z][\w-]{0,40}=[^\s\"'`;|&(){}<>,$]{1,200}(?=[\s;|)}])"
@@ -27,9 +28,9 @@ _UNQUOTED: Final = re.compile(
     r"|(?<=[\s,])[A-Za-z_*][\w.*:\\/-]*(?=[ \t]*,)|(?:(?<=,)|(?<=,[ ]))[A-Za-z_*][\w.*:\\/-]*(?=[\s|;)}]|\Z))",
     re.DOTALL,
 )
-_GLUED: Final = re.compile(r"(?<=[ \t])([A-Za-z-][\w-]{0,40})=(?=\"[^\"\n]{0,200}\$\()")  # nor ``name="$(…)"``
+_GLUED: Final = compiled(r"(?<=[ \t])([A-Za-z-][\w-]{0,40})=(?=\"[^\"\n]{0,200}\$\()")  # nor ``name="$(…)"``
 _MOST_LONG: Final = 2000  # texts that may go on over lines; each costs a look to the end
-_FOREIGN: Final = re.compile(r"[^\0-\x7f]")
+_FOREIGN: Final = compiled(r"[^\0-\x7f]")
 
 
 class PowerShellEngine(Engine):

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Any, Final
 
+from skillkeep.auditor.compiled import compiled
 from skillkeep.auditor.engines.tables import secrets, table
 
 __all__ = ["MESSENGERS", "Publisher", "is_below", "kept_at", "published_by", "publisher", "words_of"]
@@ -15,7 +15,7 @@ __all__ = ["MESSENGERS", "Publisher", "is_below", "kept_at", "published_by", "pu
 MESSENGERS: Final = frozenset({"gh", "glab"})
 """What they are told is read by others as well, as is what the files hold that they are given."""
 
-_EVERYWHERE: Final = re.compile(r"[/~]|[a-zA-Z]:|\.env\b")
+_EVERYWHERE: Final = compiled(r"[/~]|[a-zA-Z]:|\.env\b")
 _BETWEEN: Final = frozenset({"&&", "||", ";", "|", "&"})
 
 

@@ -13,6 +13,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import ClassVar, Final
 
+from skillkeep.auditor.compiled import compiled
 from skillkeep.auditor.engines.imitated import report_imitated
 from skillkeep.auditor.engines.interface import Context, Emitter, Engine, Segment, SourceFile, SourceTree
 from skillkeep.auditor.engines.python.collect import collect
@@ -26,13 +27,13 @@ from skillkeep.auditor.syntax.other_python import python_tree
 
 __all__ = ["ENGINE", "PythonEngine"]
 
-_CODING: Final = re.compile(r"^[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)")
+_CODING: Final = compiled(r"^[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)")
 _PLAIN_CODECS: Final = frozenset(
     {"utf-8", "utf8", "utf-8-sig", "ascii", "us-ascii", "latin-1", "latin1", "iso-8859-1", "iso-8859-15", "cp1252"}
 )
 _MOST_LINKED: Final = 2 << 20  # characters
 _MOST_KEPT: Final = 256 << 10  # characters whose trees wait for the other files: a tree takes forty times its source
-_PROMPT: Final = re.compile(r"^([ \t]*)(?:>>>|\.\.\.)(?: |$)", re.MULTILINE)
+_PROMPT: Final = compiled(r"^([ \t]*)(?:>>>|\.\.\.)(?: |$)", re.MULTILINE)
 
 
 class PythonEngine(Engine):

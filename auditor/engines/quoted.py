@@ -10,16 +10,16 @@ from functools import cache
 from itertools import pairwise
 from typing import Final
 
+from skillkeep.auditor.compiled import compiled
 from skillkeep.auditor.engines.tables import table
 from skillkeep.auditor.engines.values import HOLE
-from skillkeep.auditor.lazily import lazily
 
 __all__ = ["is_argument", "is_known_program", "is_own_command", "is_weakness"]
 
 _RUNNING: Final = frozenset(  # besides those of the shell's table: they run what they are given
     {"eval", "env", "xargs", "ssh", "awk", "gawk", "mawk", "nawk", "crontab", "make", "gmake", "cmd", "cmd.exe"}
 )
-_STARTS: Final = re.compile(  # it names a program that the one before it starts
+_STARTS: Final = compiled(  # it names a program that the one before it starts
     rf"(?:(?<![\w-])(?:exec|sudo|nohup|time|then|do|else)|-exec(?:dir)?|-ok)\s+[\"']?[^\s\"';&]*{HOLE}"
 )
 _STARTERS: Final = frozenset(
@@ -52,22 +52,22 @@ _STARTERS: Final = frozenset(
         "reg",
     }
 )
-_NAMED: Final = re.compile(r"\b(?:npx|bunx|uvx)\s+(?:(?:-y|--yes)\s+)?(?=@?[a-z][\w@/.-]*(?:\s|$))")  # a package
-_BRINGS: Final = lazily(  # code from elsewhere
+_NAMED: Final = compiled(r"\b(?:npx|bunx|uvx)\s+(?:(?:-y|--yes)\s+)?(?=@?[a-z][\w@/.-]*(?:\s|$))")  # a package
+_BRINGS: Final = compiled(  # code from elsewhere
     r"\b(?:(?:pip3?|npm|gem|brew|conda)\b(?![ \t]+(?:info|list|ls|outdated|search|show|view)\b)"
     r"|(?:yarn|pnpm|bun|uv|cargo|go|apt(?:-get)?|choco|winget)\b)"
     r"|\b(?:docker|podman)(?:-compose)?\s+(?:run|exec|compose|build|pull|load|up)\b"
     r"|\bkubectl\s+(?:exec|run|apply|create)\b|\bgit\s+(?:-c\b|clone|submodule|config|pull|fetch)"
 )
-_HANDED_ON: Final = re.compile(  # what is unknown gets a name, or tells where the rest happens
+_HANDED_ON: Final = compiled(  # what is unknown gets a name, or tells where the rest happens
     rf"(?:^|[\s;&|(])(?:\w+=|(?:cd|pushd)\s+)[^\s;&|]*{HOLE}"
 )
-_WRITTEN: Final = re.compile(r">{1,2}\s*([\w./~$\"'{}-]{3,})")
+_WRITTEN: Final = compiled(r">{1,2}\s*([\w./~$\"'{}-]{3,})")
 _SEPARATORS: Final = frozenset("|;&()\n{}!")
-_SCRIPT: Final = re.compile(r"[\"']?[^\s\"'|;&]*/[\w-]+\.(?:py|js|mjs|cjs|ts|sh|rb)[\"']?")
-_INSTALLED: Final = lazily(rf"[\"']?[^\s\"'|;&]*{HOLE}[^\s\"'|;&]*/(?:bin|Scripts)/(?P<name>[\w.+-]+)[\"']?")
-_SETTING: Final = re.compile(r"(?P<name>\w+)=")
-_LOADING: Final = lazily(
+_SCRIPT: Final = compiled(r"[\"']?[^\s\"'|;&]*/[\w-]+\.(?:py|js|mjs|cjs|ts|sh|rb)[\"']?")
+_INSTALLED: Final = compiled(rf"[\"']?[^\s\"'|;&]*{HOLE}[^\s\"'|;&]*/(?:bin|Scripts)/(?P<name>[\w.+-]+)[\"']?")
+_SETTING: Final = compiled(r"(?P<name>\w+)=")
+_LOADING: Final = compiled(
     r"LD_\w+|DYLD_\w+|\w*PATH|\w*OPTIONS|\w*OPT|\w*FLAGS|\w*STARTUP|BASH_ENV|ENV|IFS|\w*SHELL|\w*PAGER|\w*EDITOR"
     r"|GIT_\w+|\w*COMMAND|LESSOPEN|LESSCLOSE|BROWSER|\w*_?RSH|RUSTC_WRAPPER|PERL\w+|RUBY\w+"
 )
@@ -80,7 +80,7 @@ _COUNTED: Final = frozenset({"timeout"})  # a number stands before the command
 _LOOKUPS: Final = frozenset({"which", "where", "whereis"})
 _PYTHONS: Final = frozenset({"python", "python3"})
 _MODULES: Final = frozenset({"http.server", "json.tool", "venv"})  # Python's: they run nothing that they are given
-_MODULE: Final = re.compile(r"[A-Za-z_]\w*(?:\.\w+)*")
+_MODULE: Final = compiled(r"[A-Za-z_]\w*(?:\.\w+)*")
 _CODE: Final = frozenset({"-c", "-e", "-m", "--code", "--command", "--eval"})
 _LEADING: Final = frozenset({"if", "then", "elif", "else", "do", "while", "until", "gio"})  # they start what follows
 _RUNNERS: Final = frozenset({"python", "python3", "node", "bash", "sh", "ruby"})  # of a script that is a file
@@ -88,7 +88,7 @@ _FLAGS: Final = {  # they load no code and take no value; those of nobody else a
     "node": frozenset({"--experimental-strip-types", "--experimental-transform-types", "--no-warnings"}),
     **dict.fromkeys(_PYTHONS, frozenset({"-u", "-B", "-I", "-E", "-s", "-O"})),
 }
-_RUN_SCRIPT: Final = re.compile(r"[\"']?(?:[^\s\"'|;&]*/)?[\w-]+\.(?:py|js|mjs|cjs|ts|sh|rb)[\"']?")
+_RUN_SCRIPT: Final = compiled(r"[\"']?(?:[^\s\"'|;&]*/)?[\w-]+\.(?:py|js|mjs|cjs|ts|sh|rb)[\"']?")
 
 _Command = tuple[bool, list[str]]  # whether it is fed by a pipe, and its words
 

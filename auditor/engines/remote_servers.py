@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
+from skillkeep.auditor.compiled import compiled
 from skillkeep.auditor.engines.network import host_of
 from skillkeep.auditor.engines.server_entries import servers_in
 from skillkeep.auditor.engines.tables import secrets
@@ -15,13 +15,13 @@ from skillkeep.auditor.services import services
 __all__ = ["RemoteServer", "added_servers", "handed_keys", "remote_servers"]
 
 _ADDRESSES: Final = ("url", "httpUrl", "serverUrl", "uri", "endpoint")
-_BRIDGES: Final = re.compile(r"(?:mcp-remote|mcp-proxy|supergateway|mcp-remote-client)(?:@[\w.-]+)?")
-_ADDED: Final = re.compile(  # on a command line: ``claude mcp add … https://… --header "Authorization: $KEY"``
+_BRIDGES: Final = compiled(r"(?:mcp-remote|mcp-proxy|supergateway|mcp-remote-client)(?:@[\w.-]+)?")
+_ADDED: Final = compiled(  # on a command line: ``claude mcp add … https://… --header "Authorization: $KEY"``
     r"\bmcp[ \t]+add(?:-json)?\b(?P<said>(?:[^\n\\]|\\[\s\S]){1,2000})"
 )
-_URL: Final = re.compile(r"https?://[^\s\"'`\\]{4,400}")
-_PASSED: Final = re.compile(r"(?:-e|--env)[= ]?(?P<name>[A-Z][A-Z0-9_]{2,60})?")  # to a container
-_VARIABLE: Final = re.compile(r"(?:\$(?:\{(?:env:)?|env:)?|\{env:)([A-Z][A-Z0-9_]{2,60})\b")
+_URL: Final = compiled(r"https?://[^\s\"'`\\]{4,400}")
+_PASSED: Final = compiled(r"(?:-e|--env)[= ]?(?P<name>[A-Z][A-Z0-9_]{2,60})?")  # to a container
+_VARIABLE: Final = compiled(r"(?:\$(?:\{(?:env:)?|env:)?|\{env:)([A-Z][A-Z0-9_]{2,60})\b")
 
 
 @dataclass(frozen=True)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from typing import ClassVar, Final
 
+from skillkeep.auditor.compiled import compiled
 from skillkeep.auditor.engines.interface import Context, Emitter, Engine, Segment, SourceFile
 from skillkeep.auditor.engines.ruby.judge import Judge, TooDeepError
 from skillkeep.auditor.engines.tables import table
@@ -14,7 +14,7 @@ from skillkeep.auditor.syntax.comments import readings
 
 __all__ = ["ENGINE", "RubyEngine"]
 
-_FOREIGN: Final = re.compile(r"[^\0-\x7f]")
+_FOREIGN: Final = compiled(r"[^\0-\x7f]")
 _FILES: Final = (".rb", ".gemspec", ".rake", "gemfile", "rakefile")
 _PLUGIN: Final = "rubygems_plugin.rb"
 

@@ -7,22 +7,22 @@ from collections.abc import Iterator, Sequence
 from itertools import islice, zip_longest
 from typing import Final
 
+from skillkeep.auditor.compiled import compiled
 from skillkeep.auditor.engines.interface import Context, Emitter, Segment
 from skillkeep.auditor.engines.told_to_run import is_told_to_run
 from skillkeep.auditor.languages import may_be_shell
-from skillkeep.auditor.lazily import lazily
 from skillkeep.auditor.patterns import RarePattern
 
 __all__ = ["said_commands"]
 
-_COMMAND_LINE: Final = RarePattern(re.compile(
+_COMMAND_LINE: Final = RarePattern(compiled(
     r"^[ \t>]*(?:[$*+-][ \t]+|\d+\.[ \t]+)?(?:(?:Run|Execute|Command|Then|Paste|Type|Enter)\b[^:\n`]{0,40}:[ \t]*)?"
     r"((?:sudo[ \t]+)?(?:/(?:usr/)?bin/)?"
     r"(?:curl|wget|bash|sh|zsh|nc|ncat|python3?|powershell|pwsh|eval|base64|chmod|rm|dd|crontab|echo)"
     r"[ \t]+[^\n`]{1,800})$",
     re.MULTILINE,
 ))  # fmt: skip
-_FETCHED_AND_RUN: Final = RarePattern(re.compile(  # in running text, where nothing marks it as a command
+_FETCHED_AND_RUN: Final = RarePattern(compiled(  # in running text, where nothing marks it as a command
     r"(?<![`\w/.-])(?:(?:curl|wget)[ \t][^\n|`]{0,200}?https?://[^\s|`]{4,300}+[^\n|`]{0,60}+"
     r"\|[ \t]*(?:sudo[ \t]+)?(?:(?:ba|z|da)?sh|python3?|node|perl|ruby)(?=[.,;:!?)\"'*_]{0,3}(?:\s|\Z|<)|[\"'\]})>])"
     r"|(?:/(?:usr/)?bin/)?(?:ba|z)?sh[ \t]+<\([ \t]*(?:curl|wget)[ \t][^)\n`]{4,300}+\)"
@@ -31,15 +31,15 @@ _FETCHED_AND_RUN: Final = RarePattern(re.compile(  # in running text, where noth
     r"|(?:iex|Invoke-Expression)[ \t]*\(+[ \t]*(?:irm|iwr|New-Object)\b[^)\n`]{4,300}+\)+"
     r"|(?:irm|iwr)[ \t]+https?://[^\s|`]{4,300}+[ \t]*\|[ \t]*iex\b)"
 ))  # fmt: skip
-_OPERATOR: Final = re.compile(r"\||https?://|&&|[ \t]-\w")
-_CODE_SPAN: Final = re.compile(r"`([^`\n]{4,600})`")
-_PUTS: Final = re.compile(  # what it fetches into a file
+_OPERATOR: Final = compiled(r"\||https?://|&&|[ \t]-\w")
+_CODE_SPAN: Final = compiled(r"`([^`\n]{4,600})`")
+_PUTS: Final = compiled(  # what it fetches into a file
     r"\b(?:(?:curl|iwr|Invoke-WebRequest)\b"
     r"(?=[^\n|]{0,400}(?:[ \t]-\w{0,8}o(?:utfile)?\b|[ \t]--(?:output|remote-name)|>))"
     r"|(?:wget|aria2c|Start-BitsTransfer|certutil|bitsadmin)\b)[^\n|]{0,400}://[^\n|]{1,400}$",
     re.IGNORECASE,
 )
-_AND_THEN: Final = re.compile(
+_AND_THEN: Final = compiled(
     r"[\s,;:&]{0,4}(?:(?:and|then|finally|afterwards|followed|by|next|it)[\s,:]{1,4}){0,4}", re.IGNORECASE
 )
 _STEPS_AFTER: Final = 1500  # characters behind a fetch in which its file is started
@@ -47,35 +47,35 @@ _MOST_STEPS: Final = 12
 _DOWNLOADERS: Final = ("curl", "wget", "irm", "iwr")
 _LONGEST_ROW: Final = 4_000
 _MOST_ROWS: Final = 40
-_CELL: Final = re.compile(r"(?<!\\)\|")
-_TO_DO: Final = re.compile(
+_CELL: Final = compiled(r"(?<!\\)\|")
+_TO_DO: Final = compiled(
     r"\b(?:commands?|runs?|steps?|install\w*|set-?up|execute|do|how|one-?liners?|prerequisites?|actions?|shell)\b",
     re.IGNORECASE,
 )
-_JUDGED: Final = lazily(  # what the head of a table about attacks says of its rows
+_JUDGED: Final = compiled(  # what the head of a table about attacks says of its rows
     r"\b(?:risk\w*|danger\w*|avoid|never|not|bad|malicious|attacks?|threats?|detect\w*|block\w*|den(?:y|ied)|severity"
     r"|findings?|patterns?|critical|unsafe|reject\w*|refus\w*|forbidden|flags?|verdicts?)\b",
     re.IGNORECASE,
 )
-_CALLED_BAD: Final = lazily(  # the head above a command
+_CALLED_BAD: Final = compiled(  # the head above a command
     r"\b(?:risk(?:s|y)|danger\w*|avoid|never|not|bad|malicious|attacks?|threats?|detect\w*|block\w*|den(?:y|ied)|patterns?"
     r"|unsafe|reject\w*|refus\w*|forbidden|flags?|instead of|don't)\b",
     re.IGNORECASE,
 )
-_ASKED: Final = lazily(  # the head of a column that tells whether it is to be done
+_ASKED: Final = compiled(  # the head of a column that tells whether it is to be done
     r"[\W_]*(?:(?:is|should)[ \t](?:it|this|i|you)[ \t])?(?:be[ \t])?(?:allowed|permitted|ok(?:ay)?|safe|good"
     r"|recommended|accept(?:able|ed)|verdict|rule|when|(?:run|do|use|done)(?:[ \t](?:it|this))?)?[\W_]*",
     re.IGNORECASE,
 )
-_NOT_LEFT_OUT: Final = re.compile(
+_NOT_LEFT_OUT: Final = compiled(
     r"\b(?:never|not|don't)[ \t]+(?:be[ \t]+)?(?:skip|forget|omit|miss|optional|leave)\w*", re.IGNORECASE
 )
-_HARMLESS: Final = lazily(
+_HARMLESS: Final = compiled(
     r"[ \t*_`]*(?:none|no|not|low|lowest|n/?a|-+|—|–|safe|ok|nil|zero|0|required|optional"
     r"|yes|always|info|pass|✓|✅)?[.!]?[ \t*_`\n]*",
     re.IGNORECASE,
 )
-_NEVER: Final = re.compile(r"[ \t*_`]*(?:never|avoid|bad|no|not|don't|do not|wrong|✗|❌)[.!:]?[ \t*_`]*", re.IGNORECASE)
+_NEVER: Final = compiled(r"[ \t*_`]*(?:never|avoid|bad|no|not|don't|do not|wrong|✗|❌)[.!:]?[ \t*_`]*", re.IGNORECASE)
 
 
 def said_commands(segment: Segment, emit: Emitter) -> None:

@@ -8,21 +8,21 @@ from __future__ import annotations
 import json
 from typing import Final
 
+from skillkeep.auditor.compiled import compiled
 from skillkeep.auditor.engines.interface import Segment
-from skillkeep.auditor.lazily import lazily
 
 __all__ = ["is_sample"]
 
 _LONGEST_LINE: Final = 4_000
 _LINES: Final = (".jsonl", ".ndjson")
-_SAMPLE: Final = lazily(  # the start of a line, up to a place in the text of a rule's example
+_SAMPLE: Final = compiled(  # the start of a line, up to a place in the text of a rule's example
     r"[ \t]*\"(?:bad|positive|matches|must_match|should_match)(?:_example)?\"[ \t]*:[ \t]*\"(?:[^\"\\]|\\.)*"
 )
-_PATTERN: Final = lazily(r"\"(?:re|regex|regexp|pattern)\"[ \t]*:[ \t]*\"(?:[^\"\\]|\\.)+\"")
-_SAID: Final = lazily(r"\"(?:id|level|severity|text|message|title|description)\"[ \t]*:")
-_RUN: Final = lazily(r"(?i)\"(?:command|cmd|run|exec|script|args|hooks?|entrypoint)\"[ \t]*:")
+_PATTERN: Final = compiled(r"\"(?:re|regex|regexp|pattern)\"[ \t]*:[ \t]*\"(?:[^\"\\]|\\.)+\"")
+_SAID: Final = compiled(r"\"(?:id|level|severity|text|message|title|description)\"[ \t]*:")
+_RUN: Final = compiled(r"(?i)\"(?:command|cmd|run|exec|script|args|hooks?|entrypoint)\"[ \t]*:")
 _COMMAND_LINES: Final = ("CommandLine", "ProcessCommandLine", "ParentCommandLine")
-_MARKS: Final = lazily(r"[|;&<>$`]|://")
+_MARKS: Final = compiled(r"[|;&<>$`]|://")
 _PLAIN: Final = (str, int, float, bool, type(None))
 _PROCESSES: Final = frozenset({"Image", "ParentImage", "NewProcessName", "EventID", "ProcessId"})
 

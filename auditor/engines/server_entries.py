@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
+from skillkeep.auditor.compiled import compiled
 from skillkeep.auditor.engines.tables import table
 
 __all__ = ["SERVERS", "Started", "StartedServer", "servers_in", "started_servers"]
@@ -20,13 +21,13 @@ Started = Iterator[tuple[str, str, str]]
 """A rule, what starts it, and the command line."""
 
 _OWN_QUOTES: Final = frozenset({"cmd", "powershell", "pwsh"})
-_APART = re.compile(r"[\s;&|<>()`'\"]")
-_COMMAND_FLAG = re.compile(r"-[a-z]{0,3}c$|-c|-e|/c")
+_APART = compiled(r"[\s;&|<>()`'\"]")
+_COMMAND_FLAG = compiled(r"-[a-z]{0,3}c$|-c|-e|/c")
 _OPERATORS = ";&|()<>"
-_ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
-_INTERPRETERS = re.compile(r"(?:python[\d.]*|node(?:js)?|deno|bun|ruby|perl|php)$")
-_READS_SECRET = re.compile(r"(?:environ|getenv|process\.env|\bENV\b)[\s\S]{0,40}(?:TOKEN|KEY|SECRET|PASSW|CREDENTIAL)")
-_LOADED = re.compile(r"""(?:\bimport\s+|\bfrom\s+|(?:require|import|__import__)\(\s*['"])([\w./@:,\- ]+)""")
+_ASSIGNMENT = compiled(r"[A-Za-z_]\w*=")
+_INTERPRETERS = compiled(r"(?:python[\d.]*|node(?:js)?|deno|bun|ruby|perl|php)$")
+_READS_SECRET = compiled(r"(?:environ|getenv|process\.env|\bENV\b)[\s\S]{0,40}(?:TOKEN|KEY|SECRET|PASSW|CREDENTIAL)")
+_LOADED = compiled(r"""(?:\bimport\s+|\bfrom\s+|(?:require|import|__import__)\(\s*['"])([\w./@:,\- ]+)""")
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import ClassVar, Final
 
+from skillkeep.auditor.compiled import compiled
 from skillkeep.auditor.engines.interface import Context, Emitter, Engine, Segment, SourceFile, SourceTree
 from skillkeep.auditor.engines.shell.files import Files
 from skillkeep.auditor.engines.shell.judge import Judge, Told
@@ -30,13 +31,13 @@ _ELSEWHERE: Final = frozenset(
         "code-credential-store",
     }
 )
-_SOURCES: Final = re.compile(r"(?m)(?:^|[;&|(]|\b(?:then|do|else))[ \t]*(?:source|\.)[ \t]+\S")
-_WRITTEN: Final = re.compile(  # the arguments of a call are all written down
+_SOURCES: Final = compiled(r"(?m)(?:^|[;&|(]|\b(?:then|do|else))[ \t]*(?:source|\.)[ \t]+\S")
+_WRITTEN: Final = compiled(  # the arguments of a call are all written down
     r"(?:[ \t]+(?:\"[^\"$`\\]*\"|'[^']*'|[\w./:=,@%+-]+))*[ \t]*(?:[\n;&|)#]|\d?>|\Z)"
 )
 _NONE: Final[Mapping[str, str]] = MappingProxyType({})
-_BOMB: Final = re.compile(r"([\w:.]{1,20})\s{0,4}\(\)\s{0,4}\{[^}]{0,80}?\1\s{0,4}\|\s{0,4}\1\s{0,4}&")
-_SEARCH: Final = re.compile(
+_BOMB: Final = compiled(r"([\w:.]{1,20})\s{0,4}\(\)\s{0,4}\{[^}]{0,80}?\1\s{0,4}\|\s{0,4}\1\s{0,4}&")
+_SEARCH: Final = compiled(
     r"[ \t]*[ef]?grep(?:[ \t]+-[\w-]+)*[ \t]+(?:\"[^\"$`]*\"|'[^']*')(?:[ \t]+[\w./*=\"'~-]+)*[ \t]*"
 )
 _BOMB_NAME: Final = 24

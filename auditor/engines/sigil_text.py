@@ -5,26 +5,26 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from skillkeep.auditor.lazily import lazily
+from skillkeep.auditor.compiled import compiled
 
 __all__ = ["plain", "without"]
 
-_PHP: Final = re.compile(
+_PHP: Final = compiled(
     r"(?P<note>//[^\n]*|#(?!\[)[^\n]*|/\*.*?(?:\*/|\Z))"
     r"|(?P<here><<<[ \t]*[\"']?(?P<end>\w+)[\"']?\n.*?\n[ \t]*(?P=end)\b)"
     r"|(?P<single>'(?:[^'\\]|\\.)*')|(?P<double>\"(?:[^\"\\]|\\.)*\")",
     re.DOTALL,
 )
-_PERL: Final = lazily(
+_PERL: Final = compiled(
     r"(?P<note>(?:^|(?<=[\s;}]))\#[^\n]*|^=[a-z][^\n]*\n.*?(?:^=cut\b|\Z)|^__(?:END|DATA)__\n.*)"
     r"|(?P<here><<[ \t]*[\"']?(?P<end>[A-Z_]{2,})[\"']?[^\n]*\n.*?\n(?P=end)$)"
     r"|(?P<single>(?<!\w)'(?:[^'\\\n]|\\.)*')|(?P<double>\"(?:[^\"\\\n]|\\.)*\")",
     re.DOTALL | re.MULTILINE,
 )
-_OUTSIDE: Final = re.compile(r"(?:\A|\?>)(?:(?!<\?(?:php|=)).)*(?:<\?(?:php|=)|\Z)", re.DOTALL)
-_KEPT: Final = re.compile(r"HTTP_\w+|php://\w+|https?://\S*")
-_NAMES: Final = re.compile(r"(?<!\\)[$@]\{?\$?(\w+)")
-_MEMBER: Final = re.compile(r"(?<=[\w>$@%\]])\{([^{};\n]*)\}")
+_OUTSIDE: Final = compiled(r"(?:\A|\?>)(?:(?!<\?(?:php|=)).)*(?:<\?(?:php|=)|\Z)", re.DOTALL)
+_KEPT: Final = compiled(r"HTTP_\w+|php://\w+|https?://\S*")
+_NAMES: Final = compiled(r"(?<!\\)[$@]\{?\$?(\w+)")
+_MEMBER: Final = compiled(r"(?<=[\w>$@%\]])\{([^{};\n]*)\}")
 
 
 def plain(text: str, *, php: bool) -> str:

@@ -12,35 +12,37 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, ClassVar, Final
 
+from skillkeep.auditor.compiled import compiled
 from skillkeep.auditor.engines.interface import Context, Emitter, Engine, Segment, SourceFile
 from skillkeep.auditor.engines.sigil_text import plain, without
 from skillkeep.auditor.engines.tables import table
-from skillkeep.auditor.lazily import lazily
 
 __all__ = ["ENGINE", "SigilEngine"]
 
 _RULES: Final = {"request": "text-request-execution", "network": "text-downloaded-execution"}
 _LONGEST: Final = 400_000
 _LONGEST_STATEMENT: Final = 4_000
-_VARIABLE: Final = lazily(r"[$@%](\w+)")
+_VARIABLE: Final = compiled(r"[$@%](\w+)")
 _PLACE: Final = (
     r"\$\w+(?:->\w+|(?:->)?\[[^\]\n]{0,200}\])*|[@%]\w+|(?:my|our|local)\s*\([^)]*\)|list\s*\([^)]*\)|\[[^\]]*\]"
 )
-_ASSIGNED: Final = lazily(rf"(?P<to>{_PLACE})\s*(?:\.|\?\?|\|\||//|\+)?=(?![=~>])(?P<value>.*)", re.DOTALL)
-_LOOP: Final = lazily(r"\b(?:foreach|for)\s*(?:my\s*)?(?P<to>\$\w+)?\s*\((?P<of>.*?)(?:\bas\b(?P<as>.*))?\Z", re.DOTALL)
-_READS: Final = lazily(r"\bwhile\s*\(?\s*<\s*\$?(?P<of>\w*)\s*>")
-_FILLS: Final = lazily(
+_ASSIGNED: Final = compiled(rf"(?P<to>{_PLACE})\s*(?:\.|\?\?|\|\||//|\+)?=(?![=~>])(?P<value>.*)", re.DOTALL)
+_LOOP: Final = compiled(
+    r"\b(?:foreach|for)\s*(?:my\s*)?(?P<to>\$\w+)?\s*\((?P<of>.*?)(?:\bas\b(?P<as>.*))?\Z", re.DOTALL
+)
+_READS: Final = compiled(r"\bwhile\s*\(?\s*<\s*\$?(?P<of>\w*)\s*>")
+_FILLS: Final = compiled(
     r"(?:\b(?:sysread|recv|read|socket_recv|parse_str|preg_match(?:_all)?\s*\([^,;]*,)[\s(]*(?P<of>[^,;]*),\s*"
     r"|(?P<on>\$\w+)->(?:recv|read|sysread)\s*\(\s*)(?:my\s*)?(?P<to>\$\w+)"
 )
-_MATCHES: Final = lazily(r"\$(?P<of>\w+)\s*=~")
-_CHOICE: Final = lazily(r"^[^?]*\?(?![?:>-])", re.DOTALL)
-_STATEMENT: Final = lazily(r"[^;{}]+|[;{}]")
-_FUNCTION: Final = lazily(r"\bfunction\s+&?(?P<name>\w+)\s*\((?P<given>[^)]*)")
-_CALL: Final = lazily(r"\b(?P<name>[A-Za-z_]\w*)\s*\((?P<given>[^();]*)")
-_CHOSEN: Final = lazily(r"[@\s(\"]*(?:\w+\s*\(\s*)*\$")  # no fixed text stands before what is chosen
-_PROGRAM: Final = lazily(r"[\s(]*(?P<mark>['\"])(?P<name>[^'\"$@]*)(?P=mark)\s*,")
-_SHELLS: Final = lazily(r"(?:^|/)(?:(?:ba|da|z|k)?sh|perl|python3?|ruby|php|cmd(?:\.exe)?|powershell)$")
+_MATCHES: Final = compiled(r"\$(?P<of>\w+)\s*=~")
+_CHOICE: Final = compiled(r"^[^?]*\?(?![?:>-])", re.DOTALL)
+_STATEMENT: Final = compiled(r"[^;{}]+|[;{}]")
+_FUNCTION: Final = compiled(r"\bfunction\s+&?(?P<name>\w+)\s*\((?P<given>[^)]*)")
+_CALL: Final = compiled(r"\b(?P<name>[A-Za-z_]\w*)\s*\((?P<given>[^();]*)")
+_CHOSEN: Final = compiled(r"[@\s(\"]*(?:\w+\s*\(\s*)*\$")  # no fixed text stands before what is chosen
+_PROGRAM: Final = compiled(r"[\s(]*(?P<mark>['\"])(?P<name>[^'\"$@]*)(?P=mark)\s*,")
+_SHELLS: Final = compiled(r"(?:^|/)(?:(?:ba|da|z|k)?sh|perl|python3?|ruby|php|cmd(?:\.exe)?|powershell)$")
 _MATCHED: Final = ("_", "1", "2", "3", "4")  # what a loop over lines and a match set
 
 
@@ -60,12 +62,12 @@ class _Language:
 
     def __init__(self, name: str, told: Mapping[str, Any]) -> None:
         self.php = name == "php"
-        self._files, self._begins = lazily(told["files"], re.IGNORECASE), lazily(told["begins"])
+        self._files, self._begins = compiled(told["files"], re.IGNORECASE), compiled(told["begins"])
         self.sources: dict[str, re.Pattern[str]] = {
-            kind: lazily("|".join(each)) for kind, each in told["sources"].items()
+            kind: compiled("|".join(each)) for kind, each in told["sources"].items()
         }
-        self.neutral = lazily(rf"(?<![\w$>:])(?:{'|'.join(told['neutral'].split())})\s*\(")
-        self.casts = lazily(told["casts"])
+        self.neutral = compiled(rf"(?<![\w$>:])(?:{'|'.join(told['neutral'].split())})\s*\(")
+        self.casts = compiled(told["casts"])
         self.checked: str = told["checked"]
         self.sinks = [_sink(each) for each in told["sinks"]]
 
@@ -78,10 +80,10 @@ class _Language:
 
 def _sink(told: Mapping[str, Any]) -> _Sink:
     kinds = frozenset({"request"} if told.get("request") else _RULES)
-    original = lazily(told["original"]) if "original" in told else None
+    original = compiled(told["original"]) if "original" in told else None
     called = told.get("called", False)
     chosen = called or told.get("chosen", False)
-    return _Sink(lazily(told["pattern"]), original, told["does"], kinds, chosen, called, told.get("first", False))
+    return _Sink(compiled(told["pattern"]), original, told["does"], kinds, chosen, called, told.get("first", False))
 
 
 @cache

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from skillkeep.auditor.compiled import compiled
 from skillkeep.auditor.engines.interface import Context, Segment
-from skillkeep.auditor.lazily import lazily
 
 __all__ = ["is_listed_as_denied", "is_specimen", "is_test"]
 
@@ -14,30 +14,30 @@ _MOST_LINES: Final = 6
 _BEFORE: Final = 3
 _AFTER: Final = 4
 _LONGEST: Final = 400
-_TEST: Final = lazily(r"(?i)(?:^|/)(?:test_[\w-]+|[\w-]+_test)\.py$|[\w-]\.(?:test|spec)\.[cm]?[jt]sx?$")
-_GIVEN: Final = lazily(  # an argument, a value, or an item of a list, that begins on this line
+_TEST: Final = compiled(r"(?i)(?:^|/)(?:test_[\w-]+|[\w-]+_test)\.py$|[\w-]\.(?:test|spec)\.[cm]?[jt]sx?$")
+_GIVEN: Final = compiled(  # an argument, a value, or an item of a list, that begins on this line
     r"[ \t]*(?:[^#\s/*\"'`][^\n\"'`]*)?(?:[\"'][\w-]{1,40}[\"'][ \t]*:|(?<=[(=:,\[]))[ \t]*[\"'`][^\"'`\n]*$"
     r"|[ \t]*\[(?:\"[^\"\n]*\",?[ \t]*)+\"[^\"\n]*$"
 )
-_LEAD: Final = lazily(  # what is tried, and on whom
+_LEAD: Final = compiled(  # what is tried, and on whom
     r"(?i)\b(?:prompt|known|test)[ -]injection\b|\binjection (?:pattern|attempt|attack|payload)s?\b"
     r"|\btest (?:an? )?(?:blocked|denied|forbidden) (?:action|command|request|prompt)s?\b"
     r"|\bhappens when someone sends\b"
 )
-_OBEYED: Final = lazily(r"(?i)\b(?:follow|obey|apply|comply|carry out|begin|start with|you must|do as)\b")
-_OUTCOME: Final = lazily(
+_OBEYED: Final = compiled(r"(?i)\b(?:follow|obey|apply|comply|carry out|begin|start with|you must|do as)\b")
+_OUTCOME: Final = compiled(
     r"(?i)\b(?:(?:will|should|must) (?:then )?be (?:blocked|denied|rejected|refused|detected|flagged)|blocks this"
     r"|(?:should|will) show a detection|be (?:denied|blocked) by)\b"
 )
-_DENIED: Final = lazily(  # a whole line of JSON: what a policy keeps from an agent
+_DENIED: Final = compiled(  # a whole line of JSON: what a policy keeps from an agent
     r"(?i)[ \t]*\"(?:\w+_)?(?:block(?:ed|list)?|deny|denied|denylist|forbid(?:den)?"
     r"|disallow(?:ed)?|banned|reject(?:ed)?)"
     r"(?:_\w+)?\"[ \t]*:[ \t]*\[(?:[ \t]*\"[^\"\n]{1,60}\"[ \t]*,?){2,}[ \t]*\],?[ \t]*"
 )
-_CAUGHT: Final = lazily(r"(?i)\b(?:flag|detect|catch|recogni[sz]e|block|miss)(?:s|es|ed|ing)?[ \t]+`<!--[ \t]*$")
-_CLOSED: Final = lazily(r"[ \t]*-->`")
-_HOST: Final = lazily(r"://|@|[\w-]\.[A-Za-z]{2,}")
-_ADDRESS: Final = lazily(r"https?://|[\w-]@\w|\bwebhook\b")
+_CAUGHT: Final = compiled(r"(?i)\b(?:flag|detect|catch|recogni[sz]e|block|miss)(?:s|es|ed|ing)?[ \t]+`<!--[ \t]*$")
+_CLOSED: Final = compiled(r"[ \t]*-->`")
+_HOST: Final = compiled(r"://|@|[\w-]\.[A-Za-z]{2,}")
+_ADDRESS: Final = compiled(r"https?://|[\w-]@\w|\bwebhook\b")
 
 
 def is_test(path: str) -> bool:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
+from skillkeep.auditor.compiled import compiled
 from skillkeep.auditor.engines.instructions import commands_below
 from skillkeep.auditor.engines.server_entries import Started, started_servers
 
@@ -17,7 +18,7 @@ _COMPOSER: Final = frozenset(
     {"pre-install-cmd", "post-install-cmd", "pre-update-cmd", "post-update-cmd", "post-autoload-dump",
      "post-root-package-install", "post-create-project-cmd"}
 )  # fmt: skip
-_EDITOR: Final = re.compile(
+_EDITOR: Final = compiled(
     r"(?:^|\.)(?:defaultinterpreterpath|pythonpath|git\.path|shell\.(?:linux|osx|windows)|automationprofile\.\w+"
     r"|profiles\.\w+|executablepath|nodepath|runtimepath|serverpath|path\.ripgrep)$",
     re.IGNORECASE,

@@ -4,36 +4,36 @@ from __future__ import annotations
 
 from typing import Final
 
-from skillkeep.auditor.lazily import lazily
+from skillkeep.auditor.compiled import compiled
 
 __all__ = ["is_endpoint_row", "is_quotation", "is_shown_row", "shows_attacks"]
 
-_ROW: Final = lazily(r"[ \t]*\|.*\|[ \t]*")
+_ROW: Final = compiled(r"[ \t]*\|.*\|[ \t]*")
 _MOST_ROWS: Final = 60
 _MOST: Final = 8_000
-_BETWEEN: Final = lazily(r"(?<!\\)\|")
-_DENIED: Final = lazily(
+_BETWEEN: Final = compiled(r"(?<!\\)\|")
+_DENIED: Final = compiled(
     r"(?i)[\W_]*(?:den(?:y|ied)|block(?:ed|s)?|reject(?:ed)?|refused?|forbidden|prohibited|not allowed"
     r"|requires? approval)[\W_]*"
 )
-_QUOTED: Final = lazily(r"[ \t*]*[\"“«][^\"“”«»]+[\"”»][ \t*]*")
-_ATTACKS: Final = lazily(
+_QUOTED: Final = compiled(r"[ \t*]*[\"“«][^\"“”«»]+[\"”»][ \t*]*")
+_ATTACKS: Final = compiled(
     r"(?i)[\W_]*(?:specimens?|attacks?(?: (?:text|example|string)s?)?|payloads?"
     r"|injections?(?: (?:text|example|attempt)s?)?"
     r"|red flags?|(?:warning )?sign(?:al)?s?|threats?|jailbreaks?|manipulations?"
     r"|scam(?:mer)?s?(?: (?:text|line)s?)?)[\W_]*"
 )
-_RISK: Final = lazily(r"(?i)[\W_]*risks?[\W_]*")
-_IMPACT: Final = lazily(r"(?i)[\W_]*(?:impacts?|consequences?|severity)[\W_]*")
-_ADDRESS: Final = lazily(r"://|@|\bwww\.|\bwebhook\b")
+_RISK: Final = compiled(r"(?i)[\W_]*risks?[\W_]*")
+_IMPACT: Final = compiled(r"(?i)[\W_]*(?:impacts?|consequences?|severity)[\W_]*")
+_ADDRESS: Final = compiled(r"://|@|\bwww\.|\bwebhook\b")
 _SHORT: Final = 60
-_METHODS: Final = lazily(r"(?i)[\W_]*(?:(?:http )?(?:method|verb))s?[\W_]*")
-_METHOD: Final = lazily(r"[\W_]*(?:POST|PUT|PATCH)[\W_]*")
-_LOGINS: Final = lazily(r"(?i)[\W_]*auth(?:entication|orization)?(?: required)?[\W_]*")
-_LOGIN: Final = lazily(r"(?i)[\W_]*(?:api[ _-]?key|bearer(?: token)?|(?:access |auth )?token)[\W_]*")
-_PATHS: Final = lazily(r"(?i)[\W_]*(?:endpoint|path|route)s?[\W_]*")
-_PATH: Final = lazily(r"[ \t`*]*/[\w/{}<>:.-]*[ \t`*]*")
-_PRIVATE: Final = lazily(
+_METHODS: Final = compiled(r"(?i)[\W_]*(?:(?:http )?(?:method|verb))s?[\W_]*")
+_METHOD: Final = compiled(r"[\W_]*(?:POST|PUT|PATCH)[\W_]*")
+_LOGINS: Final = compiled(r"(?i)[\W_]*auth(?:entication|orization)?(?: required)?[\W_]*")
+_LOGIN: Final = compiled(r"(?i)[\W_]*(?:api[ _-]?key|bearer(?: token)?|(?:access |auth )?token)[\W_]*")
+_PATHS: Final = compiled(r"(?i)[\W_]*(?:endpoint|path|route)s?[\W_]*")
+_PATH: Final = compiled(r"[ \t`*]*/[\w/{}<>:.-]*[ \t`*]*")
+_PRIVATE: Final = compiled(
     r"(?i)(?:credential|key|token|secret|env|passw|private|ssh|wallet|mnemonic|seed|cookie|conversation|chat|file|all\b)"
 )
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
+from skillkeep.auditor.compiled import compiled
 from skillkeep.auditor.errors import AuditError
 from skillkeep.auditor.interface import Severity
 from skillkeep.auditor.patterns import PatternSet
@@ -53,22 +54,22 @@ class Secrets:
     def __init__(self, data: dict[str, Any]) -> None:
         endings = sorted(data["environment"]["endings"], key=len, reverse=True)
         harmless = "|".join(map(re.escape, data["environment"]["harmless"]))
-        self._name = re.compile(rf"(?:^|_)(?:{'|'.join(endings)})$")
+        self._name = compiled(rf"(?:^|_)(?:{'|'.join(endings)})$")
         switches = "|".join(data["environment"]["switches"])
-        self._harmless = re.compile(rf"(?:^|_)(?:{harmless})$|^(?:{switches})_{_KIND}$")
-        self._connection = re.compile(rf"(?:^|_)(?:{'|'.join(data['environment']['connections'])})$")
+        self._harmless = compiled(rf"(?:^|_)(?:{harmless})$|^(?:{switches})_{_KIND}$")
+        self._connection = compiled(rf"(?:^|_)(?:{'|'.join(data['environment']['connections'])})$")
         self._plain = frozenset(data["environment"]["plain"])
         self._paths: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
-            (item["what"], re.compile(item["pattern"])) for item in data["paths"]
+            (item["what"], compiled(item["pattern"])) for item in data["paths"]
         )
         self._shown = {item["what"]: Severity(item["reading"]) for item in data["paths"] if "reading" in item}
-        self._harmless_path = re.compile("|".join(data["harmless_paths"]))
-        self._kept = tuple(map(re.compile, data["kept_for"]))
+        self._harmless_path = compiled("|".join(data["harmless_paths"]))
+        self._kept = tuple(map(compiled, data["kept_for"]))
         self._filter = PatternSet([item["pattern"] for item in data["paths"]])
         self._later = tuple(
             (
                 Persistence(item["what"], Severity(item["severity"]), item.get("named", ""), item.get("runs", False)),
-                re.compile(item["pattern"]),
+                compiled(item["pattern"]),
             )
             for item in data["persistence"]
         )

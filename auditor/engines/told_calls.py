@@ -4,50 +4,52 @@ from __future__ import annotations
 
 from typing import Final
 
+from skillkeep.auditor.compiled import compiled
 from skillkeep.auditor.engines.table_rows import is_endpoint_row
-from skillkeep.auditor.lazily import lazily
 
 __all__ = ["is_told_call"]
 
 _NEAR: Final = 60
 _REACH: Final = 240
-_ADDRESS: Final = lazily(r"(?:https?://|[\w-]@)\w")
-_TELLS_OF: Final = lazily(
+_ADDRESS: Final = compiled(r"(?:https?://|[\w-]@)\w")
+_TELLS_OF: Final = compiled(
     r"(?i)(?:(?<![a-z])|_)(?:credentials?|keys?|apikey|tokens?|secrets?|env(?:ironment)?|pass(?:words?|phrases?)|private"
     r"|ssh|wallets?|mnemonic|cookies|histor(?:y|ies)|logs?|contents?|files?|everything|all|webhooks?|collector|discord"
     r"|telegram|pastebin|ngrok)(?![a-z])"
 )
-_ANSWERED: Final = lazily(  # "POST /agents → get apiKey + id (include your callback_url for webhooks)"
+_ANSWERED: Final = compiled(  # "POST /agents → get apiKey + id (include your callback_url for webhooks)"
     r"(?:POST|PUT|PATCH)[ \t]+/[\w/{}:-]*[`*]{0,3}[ \t]+(?:(?:→|->|=>)[ \t]*(?:get|gets|returns?|receives?)|returns)\b"
     r"(?:(?!\b(?i:send|upload|post|transmit|forward|submit"
     r"|push|pass|append|attach|embed|e?mail|then|from|with|to|give|put|body|payload|goes|carr(?:y|ies)|hand|share"
     r"|deliver|relay|into|all|every|users?|your(?! (?:callback|webhook)_url))\b)"
     r"[^\n])*"
 )
-_OPTION: Final = lazily(r"`?--[a-z][\w-]*`?")
-_OPTIONS_GIVEN: Final = lazily(r"(?i)pass[ \t]+(?:these|them|those)[ \t]+(?:as|by|with)[ \t]")
-_IS_ASKED: Final = lazily(
+_OPTION: Final = compiled(r"`?--[a-z][\w-]*`?")
+_OPTIONS_GIVEN: Final = compiled(r"(?i)pass[ \t]+(?:these|them|those)[ \t]+(?:as|by|with)[ \t]")
+_IS_ASKED: Final = compiled(
     r"(?i)(?:^|[\n.!?])[ \t*_\"]*(?:do|does|must|should)[ \t]+(?:you|i|we)[ \t]+(?:(?:need|have)[ \t]+to[ \t]+)?\Z"
 )
-_IS_ANSWERED_NO: Final = lazily(
+_IS_ANSWERED_NO: Final = compiled(
     r"(?:[ \t]*\((?i:e\.g\.,?)?[\w \t-]{1,40}\))?\?[*_\"]{0,3}[ \t]+No[ \t]*(?=[—–.,;:\n-]|\Z)"
     r"(?i:(?![^.\n]*\b(?:must|always|have to|do it|instead|every|all|but|should|yes|except|unless|only)\b)"
     r"(?![^\n]*\b(?:(?:do|send|post|include|pass|attach|append|forward) (?:it|so|that|them)|anyway|still)\b))"
 )
-_OF_AN_OPTION: Final = lazily(  # "- `--purge` — Also remove all data (`~/.notes`)", below the head of that very program
-    r"(?:^|\n)[ \t]*[-*+][ \t]+`--[a-z][\w-]*`[ \t]*[–—:-]{1,2}[ \t]+(?:[Aa]lso[ \t]+)?\Z"
+_OF_AN_OPTION: Final = (
+    compiled(  # "- `--purge` — Also remove all data (`~/.notes`)", below the head of that very program
+        r"(?:^|\n)[ \t]*[-*+][ \t]+`--[a-z][\w-]*`[ \t]*[–—:-]{1,2}[ \t]+(?:[Aa]lso[ \t]+)?\Z"
+    )
 )
-_OWN_FOLDER: Final = lazily(
+_OWN_FOLDER: Final = compiled(
     r"\.(?P<name>(?!(?:ssh|aws|gnupg|kube|docker|config|local|cache|git|claude|openclaw|clawdbot)\b)[a-z][\w-]{1,30})"
     r"/?`?\)?[.]?[ \t]*(?:\n|\Z)"
 )
-_KEPT_LOGINS: Final = lazily(
+_KEPT_LOGINS: Final = compiled(
     r"(?i)(?P<rest>[^\n]*?)(?:~/|\$HOME/|/home/\w+/)?\.(?:openclaw|clawdbot|moltbot)/credentials\Z"
 )
-_REQUESTS: Final = lazily(  # who asks to be let in, with a code that opens nothing by itself
+_REQUESTS: Final = compiled(  # who asks to be let in, with a code that opens nothing by itself
     r"/[\w<>*{}$-]{1,40}-pairing\.json(?![\w/.-]*[\w/-])(?P<rest>[^\n]*)"
 )
-_OTHER_FILE: Final = lazily(r"(?i)[~$\\]|/\w|\.[a-z]\w*/|\bid_\w|\.env|secret|token|\bkey|passw|credential|login")
+_OTHER_FILE: Final = compiled(r"(?i)[~$\\]|/\w|\.[a-z]\w*/|\bid_\w|\.env|secret|token|\bkey|passw|credential|login")
 
 
 def is_told_call(text: str, begin: int, matched: str) -> bool:

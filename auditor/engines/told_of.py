@@ -4,76 +4,76 @@ from __future__ import annotations
 
 from typing import Final
 
+from skillkeep.auditor.compiled import compiled
 from skillkeep.auditor.engines.tables import LOGIN_OF, secrets
 from skillkeep.auditor.engines.told_calls import is_told_call
-from skillkeep.auditor.lazily import lazily
 from skillkeep.auditor.services import services
 
 __all__ = ["is_alternative", "is_named_phrase", "is_told_of", "kept_for"]
 
 _REACH: Final = 240
-_MADE_TO: Final = lazily(  # "an error can cause the agent to run rm -rf, or exfiltrate data to others"
+_MADE_TO: Final = compiled(  # "an error can cause the agent to run rm -rf, or exfiltrate data to others"
     r"(?i)\b(?:can|could|may|might)[ \t]+(?:cause|trick|lead|allow|enable|let|make|manipulate|convince)[ \t]+"
     r"(?:(?!\b(?:so|then|instead|therefore|hence|please|now|you|always|must|should)\b)[^.!?;:\n])*"
     r"(?P<last>,?[ \t]+or|,)[ \t]+$"
 )
-_IGNORED: Final = lazily(  # "Ignore attempts in it to override your rules, exfiltrate data, or ask you to buy"
+_IGNORED: Final = compiled(  # "Ignore attempts in it to override your rules, exfiltrate data, or ask you to buy"
     r"(?i)\b(?:ignore|refuse|reject)[ \t]+(?:any|all)[ \t]+(?:attempts?|instructions?|requests?)[ \t]+"
     r"(?:(?:in|of|from|within)[ \t]+[\w-]+[ \t]+(?:[\w-]+[ \t]+)?)?to[ \t]+"
     r"(?:overrid|chang|bypass|modif|alter|manipulat|hijack)[^.!?;:\n]*,[ \t]+$"
 )
-_OR_THAT: Final = lazily(r"[^.!?;:\n]{0,80},[ \t]+or[ \t]+\w")
-_OF_OTHERS: Final = lazily(  # "malicious packages were found. 283 skills exfiltrate credentials to hosts of theirs"
+_OR_THAT: Final = compiled(r"[^.!?;:\n]{0,80},[ \t]+or[ \t]+\w")
+_OF_OTHERS: Final = compiled(  # "malicious packages were found. 283 skills exfiltrate credentials to hosts of theirs"
     r"(?i)\b(?:malicious|attackers?|malware|trojan\w*|threats?)\b[^\n]*[.:,][ \t]+"
     r"(?:(?:\d+|some|many|most|such|these)[ \t]+)?(?:skills|packages|plugins|payloads|extensions)[ \t]+$"
 )
-_NOR: Final = lazily(  # "NEVER scan local files and exfiltrate data": both are forbidden
+_NOR: Final = compiled(  # "NEVER scan local files and exfiltrate data": both are forbidden
     r"(?i)(?:^|\n|[.!?][ \t])[ \t]*(?:[-+•#>❌🚫]+[ \t]*|\d{1,3}[.)][ \t]+)*(?:you[ \t]+)?"
     r"(?:never|do[ \t]+not|don['’]t|must[ \t]+(?:not|never)|should[ \t]+(?:not|never)|may[ \t]+not)[ \t]+"
     r"(?:scan|read|collect|access|gather|harvest|search|steal|copy|extract|dump|log|capture)"
     r"(?:[ \t]+(?!(?:and|but|then|so|please|instead|unless|until|without|before|when|while|if)\b)[\w/'’-]+,?){0,10}"
     r"[ \t]+(?:and|or)(?:[ \t]+then)?[ \t]+$"
 )
-_DANGER: Final = lazily(  # an item that begins with the name of a danger, of which it tells
+_DANGER: Final = compiled(  # an item that begins with the name of a danger, of which it tells
     r"(?i)(?:^|\n)[ \t]*(?:[-*+•]|\d{1,2}[.)])[ \t]+(?:[\w-]+[ \t]+){0,2}(?:(?:prompt|instruction)[ \t]+injections?"
     r"|data exfiltration|credential (?:theft|harvesting)|supply[- ]chain attacks?|privilege escalation|jailbreaks?)"
     r"[ \t]*[:–—-]{1,2}[ \t]+(?:malicious |hostile |compromised )?(?:skills?|plugins?|packages?|attackers?|pages?)"
     r"(?: [\w-]+)?[ \t]+$"
 )
-_MAY: Final = lazily(  # "looks for addresses that may exfiltrate data", "skills can exfiltrate data to servers"
+_MAY: Final = compiled(  # "looks for addresses that may exfiltrate data", "skills can exfiltrate data to servers"
     r"(?i)(?:\b(?:skills|scripts|packages|plugins|extensions|urls|links|images|addresses|attackers|code|that|which)|[–—])"
     r"[ \t]+(?:may|might|can|could)[ \t]+\Z"
 )
-_ASKED_OF: Final = lazily(r"(?i)\b(?:can|could|do|will)[ \t]+(?:users|attackers|anyone|someone|strangers)[ \t]+\Z")
-_QUESTION: Final = lazily(r"[^.!?\n]{0,80}\?[*_\"]{0,3}[ \t]*(?:\n|\||\Z)")
-_HOSTILE: Final = lazily(  # "malicious skills containing instructions to override prompts, ignore safety rules"
+_ASKED_OF: Final = compiled(r"(?i)\b(?:can|could|do|will)[ \t]+(?:users|attackers|anyone|someone|strangers)[ \t]+\Z")
+_QUESTION: Final = compiled(r"[^.!?\n]{0,80}\?[*_\"]{0,3}[ \t]*(?:\n|\||\Z)")
+_HOSTILE: Final = compiled(  # "malicious skills containing instructions to override prompts, ignore safety rules"
     r"(?i)\b(?:malicious|hostile|poisoned|compromised)[ \t]+(?:skills?|pages?|packages?|tools?|plugins?|documents?)"
     r"[ \t]+(?:containing|with|that[ \t]+contain)[ \t]+(?:hidden[ \t]+)?instructions[ \t]+to[ \t]+[^.!?:;|\n]{0,120}\Z"
 )
-_SAYING: Final = lazily(  # 'Messages such as "your wallet is at risk, enter your recovery phrase" are theft'
+_SAYING: Final = compiled(  # 'Messages such as "your wallet is at risk, enter your recovery phrase" are theft'
     r"(?i)\b(?:messages?|texts?|sentences?|prompts?|requests?|pages?|e-?mails?|pop-?ups?|phrases?|calls?)\s+"
     r"(?:such\s+as|like|that\s+says?|saying)\s+[\"“][^\"“”]{0,160}\Z"
 )
-_CALLED_A_CRIME: Final = lazily(
+_CALLED_A_CRIME: Final = compiled(
     r"(?i)[^\"“”]{0,80}[\"”]\s+(?:is|are)\s+(?:always\s+)?(?:an?\s+)?"
     r"(?:theft|scams?|phishing|frauds?|attacks?|lies?|red\s+flags?|malicious|traps?)(?:,\s+without\s+exception)?(?:\.|\s*\Z)"
 )
-_EXFILTRATE: Final = lazily(r"(?i)\s*exfiltrate\b")
-_ADDRESS: Final = lazily(r"(?:https?://|[\w-]@)\w")
-_ONLY_TO: Final = lazily(  # "Only send API key to `https://notes.example`"
+_EXFILTRATE: Final = compiled(r"(?i)\s*exfiltrate\b")
+_ADDRESS: Final = compiled(r"(?:https?://|[\w-]@)\w")
+_ONLY_TO: Final = compiled(  # "Only send API key to `https://notes.example`"
     r"(?i)only[ \t]+(?:ever[ \t]+)?send[ \t]+(?:(?:your|the)[ \t]+)?(?:own[ \t]+)?api[ _-]?keys?[ \t]+to[ \t]+"
     r"[`*<\[]{0,4}https://(?:[\w.:/*-]+|(?:[\w-]+\.)?(?P<owner>[\w-]+\.[a-z]{2,6})[`*>]{0,3}[ \t]+or[ \t]+"
     r"[`*<]{0,3}https://(?:[\w-]+\.)?(?P=owner)(?![\w.@:-]))[`*>)\]]{0,4}(?:[ \t]+domains?)?\"?[.,;]?[*_]{0,3}"
     r"(?:[ \t,.;–—-]+(?:and[ \t]+)?(?:never|nowhere|not|refuse|reject)\b[^\n]{0,60})?[ \t]*(?:\n|\Z)"
 )
-_PUTS: Final = lazily(r"(?i)\W*(?:pass|include|append|attach|embed)(?:ing)?\b")
-_GOT_AT: Final = lazily(  # "Pass your API key in the header. Get one at https://" sends nothing there
+_PUTS: Final = compiled(r"(?i)\W*(?:pass|include|append|attach|embed)(?:ing)?\b")
+_GOT_AT: Final = compiled(  # "Pass your API key in the header. Get one at https://" sends nothing there
     r"(?i)[.;:(\"“_*)][ \t_*\"“]*(?:re-?generate|get|obtain|create|generate|rotate|find|manage|renew)[ \t]+"
     r"(?:(?:one|yours|it)|(?:(?:your|an?|the|new)[ \t]+){1,2}(?:api[ _-]?)?keys?)[ \t]+(?:at|from|in|on|here:)[ \t]+"
     r"[^\s:]{0,80}https?://\Z"
 )
-_SEE: Final = lazily(r"(?i)\bsee[ \t]+(?:the[ \t]+)?\[[\w .-]*\bdocumentation\]\(https?://\Z")
-_LOGIN_HEADER: Final = lazily(  # "Include the `x-api-key` header. The base URL is https://", and no other secret
+_SEE: Final = compiled(r"(?i)\bsee[ \t]+(?:the[ \t]+)?\[[\w .-]*\bdocumentation\]\(https?://\Z")
+_LOGIN_HEADER: Final = compiled(  # "Include the `x-api-key` header. The base URL is https://", and no other secret
     r"(?i)\W*(?:pass|include|append|attach)(?:ing)?[ \t]+(?:(?:the|an?|your)[ \t]+)?"
     r"(?:[`\"'*]{0,3}x-api-key[`\"'*]{0,3}[ \t]+header\b"
     r"|header[ \t]+[`\"'*]{1,3}x-api-key(?:[ \t]*:[ \t]*\W{0,3}(?P<name>\w+)\W{0,3})?[`\"'*]{1,3})"
@@ -81,47 +81,47 @@ _LOGIN_HEADER: Final = lazily(  # "Include the `x-api-key` header. The base URL 
     r"[.;][ \t]+(?:the[ \t]+)?(?:[\w-]+[ \t]+)?base[ \t]+url(?:[ \t]+is)?:?[ \t]*"
     r"(?:`\$\w+`[ \t]*\((?:the[ \t]+)?default(?:s[ \t]+to)?:?[ \t]*)?[`\"'*<]{0,3}https?://\Z"
 )
-_FILLED_IN: Final = lazily(  # "(replace [api-key] with your Graph API key from https://": it is got there
+_FILLED_IN: Final = compiled(  # "(replace [api-key] with your Graph API key from https://": it is got there
     r"(?i)\breplace[ \t]+[\[<{`\"'][\w-]{3,20}[\]>}`\"'][ \t]+with[ \t]+your[ \t]+"
     r"(?:(?P<whose>[\w-]+)[ \t]+)?api[ _-]?keys?[ \t]+from[ \t]+https?://\Z"
 )
-_PLACE: Final = lazily(r"(?i)://|\b(?:webhook|collector|discord|telegram|pastebin|ngrok)\b")
-_YOUR_OWN: Final = lazily(
+_PLACE: Final = compiled(r"(?i)://|\b(?:webhook|collector|discord|telegram|pastebin|ngrok)\b")
+_YOUR_OWN: Final = compiled(
     r"[ \t]+(?:that[ \t]+|which[ \t]+)?you[ \t]+(?:configure|set up|specify|run|host|operate)\b(?![^.!?\n]*://)"
 )
-_YOU_ARE: Final = lazily(r"(?i)\byou[ \t]+are[ \t]+$")
-_SEARCHED: Final = lazily(r"(?i)\bgrep\b|\b(?:pattern|regexp?|match\w*)\b|\bre\.")
-_FIELD_OF: Final = lazily(  # "extract the email address from stored credentials" takes no secret
+_YOU_ARE: Final = compiled(r"(?i)\byou[ \t]+are[ \t]+$")
+_SEARCHED: Final = compiled(r"(?i)\bgrep\b|\b(?:pattern|regexp?|match\w*)\b|\bre\.")
+_FIELD_OF: Final = compiled(  # "extract the email address from stored credentials" takes no secret
     r"(?i)\W*extract(?:s|ing)?[ \t]+(?:the[ \t]+)?"
     r"(?:e-?mail(?:[ \t]+address)?|user[ -]?name|account[ \t]+(?:id|name)|expir\w+)"
     r"[ \t]+(?:out[ \t]+of|from)[ \t]"
 )
-_ACCESS: Final = lazily(r"(?i)\W*(?P<what>access[ \t]+to[ \t]|(?:access|reads)[ \t]*\()")
-_OF_ACCESS: Final = lazily(r"(?i)\b(?:credential|file|secret|key|system)s?[ \t]+$")  # "credential access (~/.ssh)"
-_ITEM_BEGINS: Final = lazily(r"(?:^|\n)[ \t]*[-*+•][ \t]+$")
-_NAMED: Final = lazily(r"[\"“][^\"“”\n]{3,48}[\"”]")  # a phrase that a guard looks for
-_PHRASES: Final = lazily(
+_ACCESS: Final = compiled(r"(?i)\W*(?P<what>access[ \t]+to[ \t]|(?:access|reads)[ \t]*\()")
+_OF_ACCESS: Final = compiled(r"(?i)\b(?:credential|file|secret|key|system)s?[ \t]+$")  # "credential access (~/.ssh)"
+_ITEM_BEGINS: Final = compiled(r"(?:^|\n)[ \t]*[-*+•][ \t]+$")
+_NAMED: Final = compiled(r"[\"“][^\"“”\n]{3,48}[\"”]")  # a phrase that a guard looks for
+_PHRASES: Final = compiled(
     r"(?i)\b(?:phrases|patterns|overrides?|injections?|exfiltration)\b[^\n\"“”:]{0,80}"
     r"(?:\b(?:like|such as|e\.g\.,?|including)|\()[ \t]*[\"“]"
 )
 _ENOUGH: Final = 3
-_BLOCKED: Final = lazily(r"(?i)\b(?:blocked|detected|matched)[ \t]+(?:pattern|phrase|text|input):[ \t]*$")
-_IGNORE_ALL: Final = lazily(r"(?i)[^\n]*\bignore any (?:instructions|requests|attempts) to:[ \t*_]*\n")
-_ITEM: Final = lazily(r"[ \t]*[-*+•][ \t]+(?P<words>[^\n]*)(?:\n|\Z)")
-_HARM: Final = lazily(
+_BLOCKED: Final = compiled(r"(?i)\b(?:blocked|detected|matched)[ \t]+(?:pattern|phrase|text|input):[ \t]*$")
+_IGNORE_ALL: Final = compiled(r"(?i)[^\n]*\bignore any (?:instructions|requests|attempts) to:[ \t*_]*\n")
+_ITEM: Final = compiled(r"[ \t]*[-*+•][ \t]+(?P<words>[^\n]*)(?:\n|\Z)")
+_HARM: Final = compiled(
     r"(?i)(?:delete|execute|change|reveal|send|share|modify|disclose|transfer|ignore|bypass|override|exfiltrate|upload)\b"
     r"(?!.*\b(?:ask\w*|confirm\w*|users?|humans?|owners?|warn\w*|tell|check\w*|stop|refus\w+|safety|approv\w+"
     r"|permission|limits?|rules|polic\w+)\b)"
 )
 _MOST_ITEMS: Final = 12
-_PATH: Final = lazily(r"[^\s`\"'()<>,;|]+")
-_KEYS: Final = lazily(r"\b[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)*_(?:KEY|TOKEN)\b")
-_ONE_ALONE: Final = lazily(r"(?i)\bonly\b")
-_LISTED: Final = lazily(
+_PATH: Final = compiled(r"[^\s`\"'()<>,;|]+")
+_KEYS: Final = compiled(r"\b[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)*_(?:KEY|TOKEN)\b")
+_ONE_ALONE: Final = compiled(r"(?i)\bonly\b")
+_LISTED: Final = compiled(
     r"(?i)[ \t]*\"\w*(?:secret|den(?:y|ied)|block|forbid|pattern|danger|sensitive|suspicious)\w*\"[ \t]*:"
     r"[ \t]*\[[^\[\]]*\],?[ \t]*$"
 )
-_MARKER: Final = lazily(r"\|(?:<<SYS>>|\[INST\])(?=\|)")
+_MARKER: Final = compiled(r"\|(?:<<SYS>>|\[INST\])(?=\|)")
 _LISTING: Final = 7  # quotes of a name and three texts
 _CODE: Final = frozenset("|(")
 

@@ -5,21 +5,21 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from skillkeep.auditor.lazily import lazily
+from skillkeep.auditor.compiled import compiled
 
 __all__ = ["is_said_not", "is_told_to_run"]
 
 _BEFORE: Final = 100
 _AFTER: Final = 40
-_TOLD: Final = lazily(
+_TOLD: Final = compiled(
     r"\b(?:run|execute|paste|type|enter|invoke|launch|start|use|install|set|configure|via|with|by)(?:s|ning|ing)?\b"
     r"[^`.]{0,60}$",
     re.IGNORECASE,
 )
-_NOT_TOLD: Final = lazily(
+_NOT_TOLD: Final = compiled(
     r"(?:\b(?:never|not|avoid|instead of|rather than)|n't)[ \t]+(?:\w+[ \t]+){0,2}$", re.IGNORECASE
 )
-_INSTEAD: Final = lazily(  # what stands right behind these words is what is not done
+_INSTEAD: Final = compiled(  # what stands right behind these words is what is not done
     r"(?:(?:\b(?:instead of|rather than|avoid(?:ing|s)?|refrain from|as opposed to)"
     r"|\bprefer\b[^`.;:]{1,80}\bover)"
     r"[ \t]+(?:(?:recommending|suggesting|running|using|piping|executing|showing|offering|pasting)[ \t]+)?"
@@ -31,23 +31,23 @@ _INSTEAD: Final = lazily(  # what stands right behind these words is what is not
     r"(?:(?:an?|the|any|plain|raw|eines?|der|des|von|el|la|um|une?|le|il|un)[ \t]+){0,2}[\"'“«(]?$",
     re.IGNORECASE,
 )
-_INSTEAD_AFTER: Final = lazily(r"[\"'”»)]?[ \t]*(?:の代わり|(?:을|를)?[ \t]?대신|yerine\b)", re.IGNORECASE)
-_NAMES_A_HABIT: Final = lazily(  # a way of installing, with no address that anything could come from
+_INSTEAD_AFTER: Final = compiled(r"[\"'”»)]?[ \t]*(?:の代わり|(?:을|를)?[ \t]?대신|yerine\b)", re.IGNORECASE)
+_NAMES_A_HABIT: Final = compiled(  # a way of installing, with no address that anything could come from
     r"(?:sudo[ \t]+)?(?:curl|wget|irm|iwr)(?:[ \t]+-[\w-]+)*(?:[ \t]+-)?[ \t]*"
     r"(?:<[\w -]{1,20}>|\.\.\.|…|URL)?[ \t]*\|[ \t]*(?:sudo[ \t]+)?(?:(?:ba|z|da)?sh|iex)(?:[ \t]+-s?)?"
 )
-_STEP: Final = lazily(  # what stands before the command of a step
+_STEP: Final = compiled(  # what stands before the command of a step
     r"[ \t>]*(?:[*+-][ \t]+)?(?:(?:\d{1,2}|[a-z])[.)]|step \d{1,2}|first|then|next|finally|once|set-?up|prepare"
     r"|bootstrap|prerequisites?|requirements?|(?:quick )?install(?:ation)?|quick ?start|mac ?os|linux|windows|terminal"
     r"|command)"
     r"[ \t]*[,:.—–-]?[ \t]*",
     re.IGNORECASE,
 )
-_FETCHED_AND_RUN: Final = lazily(
+_FETCHED_AND_RUN: Final = compiled(
     r"https?://[^|\n]{1,400}+\|[ \t]*(?:sudo[ \t]+)?(?:(?:ba|z|da)?sh|iex|python3?|node)\b|[<$]\([ \t]*(?:curl|wget)\b"
 )
-_RUN_IT: Final = lazily(r"\b(?:run|execute|paste|type|enter|invoke|launch|start)\b[^`.]{0,60}$", re.IGNORECASE)
-_ADDRESS: Final = lazily(r"://|\bwww\.|[\w-]\.(?!md\b|sh\b|txt\b|py\b)[a-z]{2,10}/")
+_RUN_IT: Final = compiled(r"\b(?:run|execute|paste|type|enter|invoke|launch|start)\b[^`.]{0,60}$", re.IGNORECASE)
+_ADDRESS: Final = compiled(r"://|\bwww\.|[\w-]\.(?!md\b|sh\b|txt\b|py\b)[a-z]{2,10}/")
 _NEAR: Final = 300
 _VERBS: Final = (  # no beginning of an English word
     r"(?:执行|运行|输入|键入|粘贴|安装|使用|通过|启动|实行|実行|入力|貼り付け|起動|실행|입력|붙여|설치"
@@ -56,15 +56,15 @@ _VERBS: Final = (  # no beginning of an English word
     r"|coll(?:e|ez)\b|utilis|ausführ|führ|starte\b|eingeb|gib\b|nutze|verwend|installier|çalıştır|yapıştır|yazın"
     r"|kullan|kurun|esegu|incoll|avvia|jalankan|tempel|ketik|chạy|dán|gõ|cài|nhập)|شغ[لّ]|نف[ذّ]|चला)"
 )
-_TOLD_ELSEWHERE: Final = lazily(_VERBS + r"[^`.。|（(]{0,60}$", re.IGNORECASE)
+_TOLD_ELSEWHERE: Final = compiled(_VERBS + r"[^`.。|（(]{0,60}$", re.IGNORECASE)
 _TURNS: Final = rf"[^.。；;]{{0,60}}[，,][^.。；;，,`]{{0,20}}{_VERBS}"  # "in order not to fail, run"
-_TOLD_AFTER: Final = lazily(  # where the verb ends the sentence
+_TOLD_AFTER: Final = compiled(  # where the verb ends the sentence
     r"[^`.。\n]{0,16}(?:执行|运行|を?(?:実行|入力|貼り付け|起動)|(?:을|를)? ?(?:실행|입력|붙여|설치)"
     r"|\b(?:çalıştır|yapıştır|yazın|kullan))",
     re.IGNORECASE,
 )
-_NOT_HERE: Final = lazily(r"(?:\b(?:never|not|avoid|without)|n't)\b[^.;:]{0,40}$", re.IGNORECASE)
-_NOT_ELSEWHERE: Final = lazily(
+_NOT_HERE: Final = compiled(r"(?:\b(?:never|not|avoid|without)|n't)\b[^.;:]{0,40}$", re.IGNORECASE)
+_NOT_ELSEWHERE: Final = compiled(
     r"(?:不要|切勿|请勿|严禁|禁止|避免|不得(?!不)|拒绝|(?<![特分区个级类性识辨差告])别)(?!犹豫|担心|怕|忘|等|客气)"
     rf"(?!{_TURNS})[^。；]{{0,40}}$"
     r"|\b(?:не|никогда|nunca|jamás|não|ne|jamais|nicht|niemals|kein\w*|asla|non|mai|nie|nigdy|đừng|không|jangan)\b"
@@ -73,7 +73,7 @@ _NOT_ELSEWHERE: Final = lazily(
     rf"(?!{_TURNS})[^.。]{{0,40}}$",
     re.IGNORECASE,
 )
-_NOT_AFTER: Final = lazily(
+_NOT_AFTER: Final = compiled(
     r"[^.。\n]{0,24}(?:しない|ないで|せず|禁止|避け|않|마세요|마십시오|말고|m[ae]y[ıi]n)", re.IGNORECASE
 )
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-import re
 import unicodedata
 from collections.abc import Iterator
 from functools import cache
 
+from skillkeep.auditor.compiled import compiled
 from skillkeep.auditor.engines.containers.inflate import bare_stream
 from skillkeep.auditor.engines.containers.tars import is_tar
 from skillkeep.auditor.engines.interface import Emitter, Engine, SourceFile, SourceTree
@@ -34,7 +34,7 @@ _UNREAD = {
 }
 
 
-_STEERING = re.compile(r"[\0-\x1f\x7f]|[\x90\x98\x9b\x9d-\x9f](?:[\0-\x7f]|$)")
+_STEERING = compiled(r"[\0-\x1f\x7f]|[\x90\x98\x9b\x9d-\x9f](?:[\0-\x7f]|$)")
 """ASCII's control characters, and those of C1 that begin a sequence where one could follow."""
 
 

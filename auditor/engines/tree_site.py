@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_left
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from skillkeep.auditor.compiled import compiled
 from skillkeep.auditor.engines.interface import Context, Emitter, Segment
 from skillkeep.auditor.engines.network import host_of, is_hidden
 from skillkeep.auditor.engines.values import HOLE, NOTHING, Value
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["TreeSite"]
 
 _LONGEST_EXCERPT = 300
-_QUOTES = re.compile(r"[\"'`]")
+_QUOTES = compiled(r"[\"'`]")
 _ORIGINS = frozenset({"download", "decoded"})
 
 

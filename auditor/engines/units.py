@@ -8,27 +8,27 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Final
 
-from skillkeep.auditor.lazily import lazily
+from skillkeep.auditor.compiled import compiled
 
 __all__ = ["is_unit", "unit_commands"]
 
 _ENDINGS: Final = (".service", ".desktop", ".plist")
-_CRON: Final = re.compile(r"(?i)(?:^|[/.])cron(?:tab)?$|/cron\.d/[^/]+$|/crontabs/[^/]+$")
-_TIMED: Final = lazily(
+_CRON: Final = compiled(r"(?i)(?:^|[/.])cron(?:tab)?$|/cron\.d/[^/]+$|/crontabs/[^/]+$")
+_TIMED: Final = compiled(
     r"^[ \t]*(?:@(?:reboot|hourly|daily|midnight|weekly|monthly|yearly|annually)[ \t]+|"
     r"(?:[\d*][\w*,/-]{0,40}[ \t]+){5})(?:root[ \t]+)?(?P<line>[^\n]+)",
     re.MULTILINE,
 )
-_EXEC: Final = lazily(
+_EXEC: Final = compiled(
     r"^[ \t]*Exec(?:(?:Start|Stop|Reload|Condition)(?:Pre|Post)?)?[ \t]*=[ \t]*[-@:+!|]{0,4}"
     r"(?P<line>(?:[^\\\n]|\\\n|\\.)+)",
     re.MULTILINE,
 )
-_ARGUMENTS: Final = lazily(
+_ARGUMENTS: Final = compiled(
     r"<key>\s{0,40}ProgramArguments\s{0,40}</key>\s{0,40}<array>(?P<words>[^\0]{0,8000}?)</array>"
 )
-_PROGRAM: Final = lazily(r"<key>\s{0,40}Program\s{0,40}</key>\s{0,40}<string>(?P<words>[^<]{1,400})</string>")
-_WORD: Final = lazily(r"<string>([^<]{0,4000})</string>")
+_PROGRAM: Final = compiled(r"<key>\s{0,40}Program\s{0,40}</key>\s{0,40}<string>(?P<words>[^<]{1,400})</string>")
+_WORD: Final = compiled(r"<string>([^<]{0,4000})</string>")
 _ENTITIES: Final = (("&lt;", "<"), ("&gt;", ">"), ("&quot;", '"'), ("&apos;", "'"), ("&#10;", "\n"), ("&amp;", "&"))
 _MOST: Final = 40
 

@@ -12,33 +12,33 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Final
 
-from skillkeep.auditor.lazily import lazily
+from skillkeep.auditor.compiled import compiled
 
 __all__ = ["unseen_texts"]
 
 _MOST: Final = 100
 _SHORTEST: Final = 3  # words of an order
 _LEAST, _LONGEST = 12, 4_000  # characters of a text
-_ATTRIBUTE: Final = lazily(
+_ATTRIBUTE: Final = compiled(
     r"(?<=[\s{\"'])(?P<name>[A-Za-z_:@][\w:.-]{0,40})=(?:\"(?P<double>[^\"]{12,4000})\"|'(?P<single>[^']{12,4000})')"
 )
 _NO_TEXT: Final = frozenset({"href", "src", "srcset", "class", "style", "d", "points", "viewbox", "transform", "sizes"})
-_TITLE: Final = lazily(  # of a link, a picture or the definition of one
+_TITLE: Final = compiled(  # of a link, a picture or the definition of one
     r"(?:\]\([^()\s]{0,400}|(?m:^)[ \t>]{0,12}\[[^\]\n]{1,200}\]:[ \t]*\n?[ \t]*\S{1,400})[ \t]*\n?[ \t>]*"
     r"(?:\"(?P<double>[^\"]{12,4000})\"|'(?P<single>(?:[^'\n]|'(?=\w)){12,4000})'|\((?P<round>[^()]{12,4000})\))"
 )
-_DECLARED: Final = lazily(r"<(?:!(?!--|DOCTYPE|\[CDATA)|\?)[\w-]{0,40}", re.IGNORECASE)
-_CODES: Final = lazily(r"(?:&#(?:\d{2,7}|[xX][0-9a-fA-F]{2,6});?[ \n]?){12,4000}")
-_ELEMENT: Final = lazily(
+_DECLARED: Final = compiled(r"<(?:!(?!--|DOCTYPE|\[CDATA)|\?)[\w-]{0,40}", re.IGNORECASE)
+_CODES: Final = compiled(r"(?:&#(?:\d{2,7}|[xX][0-9a-fA-F]{2,6});?[ \n]?){12,4000}")
+_ELEMENT: Final = compiled(
     r"<(?P<tag>[a-z][\w-]{0,20})\b[^<>]{0,400}?(?:display\s{0,9}:\s{0,9}none|visibility\s{0,9}:\s{0,9}hidden"
     r"|(?<=\s)hidden\b|opacity\s{0,9}:\s{0,9}0|font-size\s{0,9}:\s{0,9}0|aria-hidden"
     r"|color\s{0,9}[:=]\s{0,9}[\"']?(?:white|#fff))[^>]{0,400}>"
     r"|<(?P<inert>template|noscript|script|style|noframes|iframe|object)\b[^>]{0,400}>",
     re.IGNORECASE,
 )
-_STYLED: Final = lazily(r"\bcontent[ \t]*:[ \t]*(?:\"(?P<double>[^\"\n]{12,4000})\"|'(?P<single>[^'\n]{12,4000})')")
-_QUOTED: Final = re.compile(r"(?m)^[ \t]*(?:>[ \t]?)+")
-_FENCE: Final = re.compile(r"(?m)^[ \t]*(?:`{3,}|~{3,})[^\n]*$")
+_STYLED: Final = compiled(r"\bcontent[ \t]*:[ \t]*(?:\"(?P<double>[^\"\n]{12,4000})\"|'(?P<single>[^'\n]{12,4000})')")
+_QUOTED: Final = compiled(r"(?m)^[ \t]*(?:>[ \t]?)+")
+_FENCE: Final = compiled(r"(?m)^[ \t]*(?:`{3,}|~{3,})[^\n]*$")
 _MARKS: Final = ('="', "='", "](", "]:", "![", "<!", "<?", "&#", "</")
 
 

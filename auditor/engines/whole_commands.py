@@ -5,19 +5,19 @@ Where a program hands what runs commands to something that no engine follows, no
 
 from __future__ import annotations
 
-import re
 from functools import cache
 from typing import Final
 
+from skillkeep.auditor.compiled import compiled
 from skillkeep.auditor.engines.tables import table
 
 __all__ = ["is_whole_command"]
 
 _LONGEST: Final = 4_000
-_OPERATOR: Final = re.compile(r"\||&&|;|\$\(|`|<\(|>\(|/dev/(?:tcp|udp)/")
-_PATTERN: Final = re.compile(r"\\[sSbwWdD.*|()\[]|\.\*|\[\^|\(\?[:i=!]|\.\+")  # a pattern that searches for commands
-_ASSIGNED: Final = re.compile(r"[A-Za-z_]\w*=")
-_PLACE: Final = re.compile(r"[/@]|\.[a-z]")  # what a command reaches for, as against a sentence about one
+_OPERATOR: Final = compiled(r"\||&&|;|\$\(|`|<\(|>\(|/dev/(?:tcp|udp)/")
+_PATTERN: Final = compiled(r"\\[sSbwWdD.*|()\[]|\.\*|\[\^|\(\?[:i=!]|\.\+")  # a pattern that searches for commands
+_ASSIGNED: Final = compiled(r"[A-Za-z_]\w*=")
+_PLACE: Final = compiled(r"[/@]|\.[a-z]")  # what a command reaches for, as against a sentence about one
 
 
 @cache

@@ -6,11 +6,11 @@ import re
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
+from skillkeep.auditor.compiled import compiled
 from skillkeep.auditor.engines.interface import Context
 from skillkeep.auditor.engines.units import is_unit, unit_commands
 from skillkeep.auditor.engines.values import HOLE
 from skillkeep.auditor.languages import sniff
-from skillkeep.auditor.lazily import lazily
 
 __all__ = ["Written", "is_agents_page", "unnamed_programs", "written_as"]
 
@@ -19,24 +19,24 @@ _ENDINGS: Final = {
     "py": Context.PYTHON, "sh": Context.SHELL, "bash": Context.SHELL, "command": Context.SHELL, "zsh": Context.SHELL,
     "ps1": Context.POWERSHELL, "rb": Context.RUBY,
 }  # fmt: skip
-_NAME: Final = re.compile(r"\.(\w{2,7})$")
-_MAKEFILE: Final = re.compile(r"(?:^|[/\\])(?:GNUm|[Mm])akefile$")
-_SHELL_FILE: Final = re.compile(
+_NAME: Final = compiled(r"\.(\w{2,7})$")
+_MAKEFILE: Final = compiled(r"(?:^|[/\\])(?:GNUm|[Mm])akefile$")
+_SHELL_FILE: Final = compiled(
     r"(?:^|[/\\])(?:\.(?:envrc|bashrc|bash_profile|bash_login|bash_logout|profile|zshrc|zshenv|zprofile|zlogin|xinitrc|xprofile)"
     r"|PKGBUILD)$|(?:^|/)(?:\.git/hooks|\.husky)/(?!_/)[\w-]+$"
 )
-_GIT_SETTINGS: Final = re.compile(r"(?:^|/)(?:\.?gitconfig|\.config/git/config)$")
-_PATH_FILE: Final = re.compile(r"\.pth$", re.IGNORECASE)
-_RUN_LINE: Final = re.compile(r"^import[ \t][^\n]*", re.MULTILINE)  # as ``site.addpackage`` does
-_START_MODULE: Final = re.compile(r"(?:^|[/\\])(?:site|user)customize\.py$")
-_AGENTS_PAGE: Final = lazily(
+_GIT_SETTINGS: Final = compiled(r"(?:^|/)(?:\.?gitconfig|\.config/git/config)$")
+_PATH_FILE: Final = compiled(r"\.pth$", re.IGNORECASE)
+_RUN_LINE: Final = compiled(r"^import[ \t][^\n]*", re.MULTILINE)  # as ``site.addpackage`` does
+_START_MODULE: Final = compiled(r"(?:^|[/\\])(?:site|user)customize\.py$")
+_AGENTS_PAGE: Final = compiled(
     r"(?:^|/)(?:(?:AGENTS|CLAUDE|GEMINI|SOUL|MEMORY|HEARTBEAT|IDENTITY|TOOLS|USER)\.md|SKILL\.md|\.cursorrules"
     r"|\.windsurfrules|\.clinerules|copilot-instructions\.md)$"
     r"|(?:^|/)\.(?:claude|codex|cursor|gemini|openclaw|windsurf)/(?:[\w.-]+/){0,4}[\w.-]+\.mdc?$"
 )
 
-_FETCHES: Final = re.compile(r"https?://|\b(?:urlopen|requests|fetch|curl|wget)\b")
-_RUNS: Final = re.compile(
+_FETCHES: Final = compiled(r"https?://|\b(?:urlopen|requests|fetch|curl|wget)\b")
+_RUNS: Final = compiled(
     r"\b(?:exec|eval|system|popen|Popen|spawn|execSync|subprocess|child_process|Function)\b|\|[ \t]*(?:ba)?sh\b"
 )
 _PROGRAMS: Final = frozenset({Context.PYTHON, Context.JAVASCRIPT, Context.TYPESCRIPT, Context.SHELL})

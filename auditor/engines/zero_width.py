@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterator
 from itertools import islice, permutations
 from typing import Final, NamedTuple
 
+from skillkeep.auditor.compiled import compiled
+
 __all__ = ["HiddenText", "hidden_texts"]
 
-_RUN: Final = re.compile("[\u200b-\u200d\u2060\ufeff]{16,}")
-_BETWEEN: Final = re.compile("(?<=[\x20-\x7e])[\u200b-\u200d\u2060\ufeff]+(?=[\x20-\x7e\n]|\\Z)")
+_RUN: Final = compiled("[\u200b-\u200d\u2060\ufeff]{16,}")
+_BETWEEN: Final = compiled("(?<=[\x20-\x7e])[\u200b-\u200d\u2060\ufeff]+(?=[\x20-\x7e\n]|\\Z)")
 _LEAST: Final = 32  # of such characters between letters, of which no language has that many
 _LONGEST: Final = 200_000
 _MOST: Final = 10

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
+from skillkeep.auditor.compiled import compiled
 from skillkeep.auditor.interface import Capability, Finding, LedgerEntry, Report, Severity, Verdict
 from skillkeep.auditor.references import address_of, references_of
 from skillkeep.auditor.report.interface import Audited, Format, Style, joined_path
@@ -17,7 +18,7 @@ __all__ = ["FORMAT"]
 
 _SIGNS = {Verdict.FAIL: "❌", Verdict.WARN: "⚠️", Verdict.PASS: "✅"}
 _NAMES = {Severity.FAIL: "FAIL", Severity.WARN: "WARN", Severity.INFO: "note"}
-_MARKUP = re.compile(r"[\\`*_{}\[\]()<>#+!|~@&:$]|\bwww\.")
+_MARKUP = compiled(r"[\\`*_{}\[\]()<>#+!|~@&:$]|\bwww\.")
 _MOST_PLACES = 10
 _MOST_LISTED = 50
 

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Final
 
+from skillkeep.auditor.compiled import compiled
 from skillkeep.auditor.engines.interface import Context, Segment
 from skillkeep.auditor.syntax.grammars import UnparsedError, bare_tree
 from skillkeep.auditor.syntax.powershell_comments import powershell_comments
@@ -22,7 +23,7 @@ _BLOCKS: Final = {
 }
 _GRAMMARS: Final = {Context.JAVASCRIPT: "javascript", Context.TYPESCRIPT: "tsx", Context.RUBY: "ruby"}
 _IN_RUBY: Final = re.compile(rb"#|^=begin", re.MULTILINE)
-_CHARACTER: Final = re.compile(r"[^\n]")
+_CHARACTER: Final = compiled(r"[^\n]")
 
 _Span = tuple[int, int]
 

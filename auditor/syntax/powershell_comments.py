@@ -12,24 +12,24 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from skillkeep.auditor.lazily import lazily
+from skillkeep.auditor.compiled import compiled
 
 __all__ = ["powershell_comments"]
 
 _SINGLE: Final = "'\u2018\u2019\u201a\u201b"
 _DOUBLE: Final = '"\u201c\u201d\u201e'
 _NAME: Final = r"\$\{[^}]*\}"
-_CODE: Final = lazily(
+_CODE: Final = compiled(
     rf"`.|{_NAME}|<\#|\#|@[{_SINGLE}][ \t]*\r?\n|@[{_DOUBLE}][ \t]*\r?\n|[{_SINGLE}]|[{_DOUBLE}]|(?<!\S)--%|[()]",
     re.DOTALL,
 )
-_STRING: Final = re.compile(rf"`.|{_NAME}|[{_DOUBLE}]{{2}}|\$\(|[{_DOUBLE}]", re.DOTALL)
-_DOCUMENT: Final = re.compile(rf"`.|{_NAME}|\$\(|\n[{_DOUBLE}]@", re.DOTALL)
-_SINGLE_END: Final = re.compile(rf"(?:[^{_SINGLE}]|[{_SINGLE}]{{2}})*[{_SINGLE}]")
-_SINGLE_DOCUMENT_END: Final = re.compile(rf"\n[{_SINGLE}]@")
+_STRING: Final = compiled(rf"`.|{_NAME}|[{_DOUBLE}]{{2}}|\$\(|[{_DOUBLE}]", re.DOTALL)
+_DOCUMENT: Final = compiled(rf"`.|{_NAME}|\$\(|\n[{_DOUBLE}]@", re.DOTALL)
+_SINGLE_END: Final = compiled(rf"(?:[^{_SINGLE}]|[{_SINGLE}]{{2}})*[{_SINGLE}]")
+_SINGLE_DOCUMENT_END: Final = compiled(rf"\n[{_SINGLE}]@")
 _BEFORE_A_WORD: Final = frozenset(("", *" \t\r\n\f\v\x85\xa0;(){}|,&"))
-_LINE_END: Final = re.compile(r"[\r\n]|$")
-_TELLING: Final = lazily(rf"[{_SINGLE}{_DOUBLE}`(){{}}]|<#|#>")
+_LINE_END: Final = compiled(r"[\r\n]|$")
+_TELLING: Final = compiled(rf"[{_SINGLE}{_DOUBLE}`(){{}}]|<#|#>")
 """What makes a difference to what follows, if it is not in a comment."""
 
 

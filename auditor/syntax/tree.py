@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
+from skillkeep.auditor.compiled import compiled
 from skillkeep.auditor.engines.interface import Context
 from skillkeep.auditor.syntax.bash_repairs import repaired
 from skillkeep.auditor.syntax.grammars import UnparsedError, bare_tree
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Syntax", "UnparsedError", "parse", "walk"]
 
-_SURROGATE: Final = re.compile("[\ud800-\udfff]")
-_CLOSING_TAG: Final = re.compile(r"</|/>")
+_SURROGATE: Final = compiled("[\ud800-\udfff]")
+_CLOSING_TAG: Final = compiled(r"</|/>")
 _CONTINUATION: Final = bytes(range(0x80, 0xC0))  # bytes that do not begin a character in UTF-8
 _STRIDE: Final = 1024
 _MOST_ERRORS: Final = 1000

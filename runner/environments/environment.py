@@ -12,7 +12,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from skillkeep.kernel.errors import KernelError
-from skillkeep.runner.environments.enter import Door, Entered, Inside, Used
+from skillkeep.runner.environments.door import Door
+from skillkeep.runner.environments.enter import Entered, Inside, Used
 from skillkeep.runner.environments.errors import EnvironmentsError
 from skillkeep.runner.environments.outcome import Ended, result_of_ended
 from skillkeep.runner.environments.place import Lock, Place

@@ -28,7 +28,8 @@ from collections.abc import Callable, Sequence
 
 from skillkeep.kernel.errors import KernelError
 from skillkeep.kernel.procfs import read_record
-from skillkeep.runner.environments.enter import Door, Inside, Waiting
+from skillkeep.runner.environments.door import Door
+from skillkeep.runner.environments.enter import Inside, Waiting
 from skillkeep.runner.environments.place import Lock
 from skillkeep.runner.environments.prepare import Command
 from skillkeep.runner.environments.standing import is_alive

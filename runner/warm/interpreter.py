@@ -22,7 +22,8 @@ from skillkeep.kernel.errors import KernelError
 from skillkeep.kernel.procfs import started_at
 from skillkeep.kernel.syscalls import number
 from skillkeep.kernel.tape import Program
-from skillkeep.runner.environments.enter import Door, spawn
+from skillkeep.runner.environments.door import Door
+from skillkeep.runner.environments.enter import spawn
 from skillkeep.runner.environments.outcome import Ended, result_of_ended
 from skillkeep.runner.environments.place import Place, Record
 from skillkeep.runner.environments.prepare import Command, look_around, prepare_entrance, shape_of

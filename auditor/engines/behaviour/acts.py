@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import Final
 
+from skillkeep.auditor.compiled import compiled
 from skillkeep.auditor.engines.behaviour.asked_payments import is_asked_payment
 from skillkeep.auditor.engines.behaviour.homes import home_uses
 from skillkeep.auditor.engines.interface import CONTINUED, Context, Segment, SourceFile
@@ -22,14 +23,14 @@ __all__ = ["CODE", "Act", "Acts", "code_of"]
 CODE: Final = (
     Context.PYTHON, Context.JAVASCRIPT, Context.TYPESCRIPT, Context.SHELL, Context.POWERSHELL, Context.RUBY,
 )  # fmt: skip
-_COMMENT: Final = re.compile(r"\n[ \t]*(?:#(?!!)|//|\*[ \t/])[^\n]*")
-_OTHER: Final = re.compile(
+_COMMENT: Final = compiled(r"\n[ \t]*(?:#(?!!)|//|\*[ \t/])[^\n]*")
+_OTHER: Final = compiled(
     r"(?i)\.(?:go|rs|php|pl|pm|lua|java|kts?|swift|cs|c|cc|cpp|mm?|applescript|vbs|hta|bat|cmd|reg|jl|ex|exs|scala|dart|groovy|gradle"
     r"|g?awk|tcl|exp|nims?|nimble|nu|sbt|sc|ahk|bas|au3|csx|wsf|jse|vbe|zig|hs|clj|cr|r|vb|ml|fsx?|erl|d|v|pas|coffee|gd"
     r"|el|raku|sol|gs|cmake|bzl|star|vim|tf|nix)$|(?:^|/)(?:[\w.-]*dockerfile[\w.-]*|containerfile|makefile|justfile|earthfile"
     r"|jenkinsfile(?:\.[\w-]+)?|cmakelists\.txt|meson\.build|(?:build|module|workspace)\.bazel|workspace|tiltfile|snakefile)$"
 )
-_WRITTEN: Final = re.compile(  # code that a tool fills in and puts into somebody's project
+_WRITTEN: Final = compiled(  # code that a tool fills in and puts into somebody's project
     r"(?i)\.(?:[cm]?[jt]sx?|py|rb|go|rs|php|java|kts?|cs|swift|sh|ps1|lua|pl|ex|dart|scala)"
     r"\.(?:tpl|tmpl|template|tt|j2|jinja2?|hbs|mustache|ejs|erb|eex|liquid|in|dist|stub|txt)$"
 )

@@ -10,13 +10,13 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Final
 
-from skillkeep.auditor.lazily import lazily
+from skillkeep.auditor.compiled import compiled
 from skillkeep.auditor.patterns import RarePattern
 
 __all__ = ["answered"]
 
 _FETCHED: Final = RarePattern(
-    lazily(  # what is bound in one line to what a server answers
+    compiled(  # what is bound in one line to what a server answers
         r"(?<![\w.])(?P<name>[A-Za-z_]\w{0,40})(?:[ \t]{0,3}:[ \t]{0,3}\w{1,30})?[ \t]{0,3}:?=[ \t]{0,3}"
         r"(?:[^\n=;]{0,40}\b(?:URL|URI)\([^\n]{1,200}?\)\.(?:readText|getText|text\b|openStream)|[^\n=;]{0,30}\bSource\.fromURL\("
         r"|(?:\w{1,20}[.:])?(?:https?\.request|https?\.get|HttpGet(?:Async)?)\([^\n]{1,200}|[^\n=;]{0,40}\bhttpGet\(\)"
@@ -25,16 +25,16 @@ _FETCHED: Final = RarePattern(
         r"|\"(?:curl|wget)[ \t][^\"\n]{1,300}\"[ \t]{0,3}\|&?[ \t]{0,3}getline[ \t]{1,3}(?P<line>[A-Za-z_]\w{0,40})"
     )
 )
-_LOADED: Final = lazily(
+_LOADED: Final = compiled(
     r"\blocal[ \t]{1,3}(\w{1,40})[ \t]{0,3}=[ \t]{0,3}(?:loadstring|load)[ \t]{1,3}or[ \t]{1,3}(?:loadstring|load)\b"
 )
 _SHELL: Final = (
     r"[\"'](?:(?:/usr)?/bin/)?(?:ba|z|da)?sh[\"']\s{0,9},\s{0,9}\[?\s{0,9}[\"']-\w{0,2}c[\"']\s{0,9},\s{0,9}"
 )
-_SOCKET: Final = lazily(
+_SOCKET: Final = compiled(
     r"\b(?P<peer>[A-Za-z_]\w{0,40})[ \t]{0,3}=[ \t]{0,3}\"/inet[46]?/(?:tcp|udp)/\w{0,6}/(?P<host>[^/\"\n]{0,80})"
 )
-_LOCAL: Final = re.compile(r"(?:localhost|127\.[\d.]+|0|::1)?")
+_LOCAL: Final = compiled(r"(?:localhost|127\.[\d.]+|0|::1)?")
 _MOST: Final = 10
 
 

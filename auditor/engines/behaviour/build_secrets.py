@@ -11,15 +11,15 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Final
 
+from skillkeep.auditor.compiled import compiled
 from skillkeep.auditor.engines.interface import Segment
 from skillkeep.auditor.interface import Location
-from skillkeep.auditor.lazily import lazily
 
 __all__ = ["sent_build_secrets"]
 
-_STEP: Final = lazily(r"^[ \t]*RUN[ \t](?:[^\n\\]|\\\n|\\[^\n])*", re.MULTILINE | re.IGNORECASE)
-_MOUNT: Final = lazily(r"--mount=[\"']?(?P<told>[\w=,./$:{}~-]*\btype=(?:secret|ssh)\b[\w=,./$:{}~-]*)")
-_OPTION: Final = lazily(r"\b(?P<key>id|target|dst|destination|env)=(?P<value>[\w./$:{}~-]+)")
+_STEP: Final = compiled(r"^[ \t]*RUN[ \t](?:[^\n\\]|\\\n|\\[^\n])*", re.MULTILINE | re.IGNORECASE)
+_MOUNT: Final = compiled(r"--mount=[\"']?(?P<told>[\w=,./$:{}~-]*\btype=(?:secret|ssh)\b[\w=,./$:{}~-]*)")
+_OPTION: Final = compiled(r"\b(?P<key>id|target|dst|destination|env)=(?P<value>[\w./$:{}~-]+)")
 _COPIED: Final = (
     r"(?:\b(?:cp|install|mv)[ \t][^\n;|&)]{0,80}%s[\"']?[ \t]+"
     r"|\b(?:cat|base64|xxd|gzip|tar|openssl)\b[^\n;|&)]{0,80}%s[^\n;|&)]{0,40}>[ \t]*)[\"']?(?P<to>/?[\w./-]{3,80})"
@@ -34,7 +34,7 @@ _SENT: Final = (
     r"|rsync)\b[^\n;]{0,160}%s"
     r"|https?://[^\s\"']{0,160}[?&/=](?:\$\((?:cat|base64)[^)\n]{0,60})?%s|\b(?:dig|nslookup|host)[ \t][^\n]{0,80}%s"
 )
-_GOES_ON: Final = lazily(r"\\\n[ \t]*")
+_GOES_ON: Final = compiled(r"\\\n[ \t]*")
 _MOST: Final = 60
 _MOST_MOUNTS: Final = 12
 _LONGEST: Final = 40_000  # characters of one step

@@ -13,48 +13,48 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import Final, NamedTuple
 
+from skillkeep.auditor.compiled import compiled
 from skillkeep.auditor.engines.behaviour.acts import Acts, code_of
 from skillkeep.auditor.engines.behaviour.documents import Documents
 from skillkeep.auditor.engines.interface import Context, Segment, SourceFile, SourceTree
 from skillkeep.auditor.engines.network import host_of, is_near
 from skillkeep.auditor.engines.tables import secrets, table
 from skillkeep.auditor.interface import Location
-from skillkeep.auditor.lazily import lazily
 from skillkeep.auditor.services import services
 
 __all__ = ["Carried", "carried"]
 
 Carried = tuple[Location, str, str]  # where it is sent, that line, and what goes to whom
 
-_BUILDS: Final = lazily(r"(?i)\.(?:targets|props|(?:cs|vb|fs)?proj)$|(?:^|/)(?:build|pom)\.xml$")
-_COMMENT: Final = lazily(r"^[ \t]*(?://|#(?!!)|--|;|\*[ \t/])[^\n]*", re.MULTILINE)
-_JOINT: Final = lazily(
+_BUILDS: Final = compiled(r"(?i)\.(?:targets|props|(?:cs|vb|fs)?proj)$|(?:^|/)(?:build|pom)\.xml$")
+_COMMENT: Final = compiled(r"^[ \t]*(?://|#(?!!)|--|;|\*[ \t/])[^\n]*", re.MULTILINE)
+_JOINT: Final = compiled(
     r"[\"'`](?:[ \t]{0,4}(?:[,+&]|\.\.|<>)|[ \t]/|\)[ \t]?\.(?:join|resolve|appendingPathComponent)\()\s{0,40}[\"'`]"
 )
-_TOKEN: Final = lazily(r"[^\s\"',;:=\[\]{}()<>|`]{4,200}")
-_PAIRS: Final = lazily(  # a folder and a file of it that are put together later
+_TOKEN: Final = compiled(r"[^\s\"',;:=\[\]{}()<>|`]{4,200}")
+_PAIRS: Final = compiled(  # a folder and a file of it that are put together later
     r"(?is)\.(?:aws[\"'`].{0,300}?[\"'`/]credentials\b|docker[\"'`].{0,300}?[\"'`/]config\.json\b|kube[\"'`].{0,300}?[\"'`/]config[\"'`]"
     r"|cargo[\"'`].{0,300}?[\"'`/]credentials\b|m2[\"'`].{0,300}?[\"'`/]settings(?:-security)?\.xml\b|ssh[\"'`].{0,300}?[\"'`/]id_\w+"
     r"|gradle[\"'`].{0,300}?[\"'`/]gradle\.properties\b|gem[\"'`].{0,300}?[\"'`/]credentials\b)"
     r"|\bgcloud[\"'`].{0,300}?\b(?:application_default_credentials|credentials\.db|access_tokens)\b|\bgh[\"'`].{0,300}?[\"'`/]hosts\.yml\b"
 )
-_PRIVATE: Final = lazily(  # what a build or a mailbox hands out itself
+_PRIVATE: Final = compiled(  # what a build or a mailbox hands out itself
     r"\.(?:store|key)Password\b(?![ \t]*=[^=])|\bsigningConfigs?\b[^\n]{0,60}\bstoreFile\.(?:bytes|read\w*)"
     r"|\bGmailApp\.(?:search|getInboxThreads|getMessage\w*)\("
 )
-_MAIL: Final = lazily(r"\bGmailApp\b")
-_VARIABLE: Final = lazily(
+_MAIL: Final = compiled(r"\bGmailApp\b")
+_VARIABLE: Final = compiled(
     r"\b(?:[gG]etenv|LookupEnv|env::var(?:_os)?|GetEnvironmentVariable|environment\[|fetchEnv!?|environ\.get)"
     r"[ \t]*\(?[ \t]*[\"'](?P<name>[A-Z][A-Z0-9_]{3,60})[\"']"
 )
-_READS: Final = lazily(
+_READS: Final = compiled(
     r"\b(?:[rR]eadFile\w*|ReadAll\w*|ReadDir|read_to_string|read_to_end|readText|readBytes|readLines|readAllBytes|OpenRead"
     r"|CopyTo|CreateEntryFromFile|FileInputStream|newInputStream|withInputStream|withReader|slurp|file_get_contents|fopen"
     r"|readAsString(?:Sync)?|readAsBytes(?:Sync)?)\b|\bcontents\(atPath|\bvim\.fn\.readfile\(|\.(?:text|bytes)\b|\bopen\("
     r"|\b(?:fs::read|File::open|File\.(?:Copy|Open|ReadAll\w*|read)|os\.Open|io\.(?:open|lines)|Files\.\w+"
     r"|(?:String|Data)\(contentsOf)|\bcat[ \t]|\bget(?:Plain|Raw)?(?:Body|Content)\(|\b(?:store|key)Password\b"
 )
-_CARRIES: Final = lazily(  # a header, a body or an address of a request that is made at run time
+_CARRIES: Final = compiled(  # a header, a body or an address of a request that is made at run time
     r"\.(?:set|headers?|setRequestProperty|addHeader|setHeader|addRequestProperty|setValue|user_?[aA]gent|basic_?[aA]uth"
     r"|bearer_?[aA]uth|SetBasicAuth)\([^)\n]{0,80}[a-z_)]|\bHeaders?\.(?:Set|Add|Insert)\([^)\n]{1,80},"
     r"|\bnuget[ \t]+push\b"
@@ -63,11 +63,11 @@ _CARRIES: Final = lazily(  # a header, a body or an address of a request that is
     r"|https?://[^\"'\s]{1,160}[?&/]\w*=?(?:\{|%[sv]|\$\{|\$\(|[\"'][ \t]*(?:\+|\.\.|<>))"
 )
 _SENDS: Final = ("send", "query", "sends_other")
-_ADDRESS: Final = lazily(r"https?://[A-Za-z0-9][\w.-]{3,200}")
-_NAMED: Final = lazily(r"(?P<name>[A-Za-z_]\w{2,40})(?:[ \t]*:[^=\n]{1,40})?[ \t]*:?=[ \t]*[&@$]{0,2}[\"'`]$")
-_NAME: Final = lazily(r"^[ \t]*name[ \t]*:[ \t]*[\"']?([\w .-]{2,60})", re.MULTILINE)
-_TITLE: Final = lazily(r"\A\s{0,20}#[ \t]+([\w .@/-]{2,60})$", re.MULTILINE)
-_PACKAGE: Final = lazily(r"<(?:PackageId|AssemblyName|RootNamespace|artifactId)>([\w.-]{2,60})<")
+_ADDRESS: Final = compiled(r"https?://[A-Za-z0-9][\w.-]{3,200}")
+_NAMED: Final = compiled(r"(?P<name>[A-Za-z_]\w{2,40})(?:[ \t]*:[^=\n]{1,40})?[ \t]*:?=[ \t]*[&@$]{0,2}[\"'`]$")
+_NAME: Final = compiled(r"^[ \t]*name[ \t]*:[ \t]*[\"']?([\w .-]{2,60})", re.MULTILINE)
+_TITLE: Final = compiled(r"\A\s{0,20}#[ \t]+([\w .@/-]{2,60})$", re.MULTILINE)
+_PACKAGE: Final = compiled(r"<(?:PackageId|AssemblyName|RootNamespace|artifactId)>([\w.-]{2,60})<")
 _REACH: Final = 8
 _MOST: Final = 60
 _LONGEST: Final = 200_000

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Final
 
+from skillkeep.auditor.compiled import compiled
 from skillkeep.auditor.engines.behaviour.given import body_below, names_given, with_given
 from skillkeep.auditor.engines.interface import Segment
 from skillkeep.auditor.interface import Location
-from skillkeep.auditor.lazily import lazily
 
 __all__ = ["ANNOUNCED", "ChangedPage", "changed_pages"]
 
@@ -27,20 +27,18 @@ _NAMES: Final = (".claude", ".codex", ".gemini", ".cursor", ".windsurf", ".openc
 _PAGES: Final = (
     r"(?:\.(?:claude|codex|gemini|cursor|windsurf|openclaw|clawdbot|kiro)\b|\.config[/\"', \\]{1,6}opencode\b)"
 )
-_AGENTS: Final = lazily(_PAGES)
-_HOME: Final = lazily(r"homedir\(\)|Path\.home\(\)|expanduser|~|\bHOME\b|USERPROFILE|Dir\.home|HomeDir")
-_MANY: Final = lazily(r"\b(?:i?glob|rglob|iterdir|readdir|listdir|scandir|walk)\w{0,4}\(|\bfind[ \t]|\*\.mdc?\b|/\*")
+_AGENTS: Final = compiled(_PAGES)
+_HOME: Final = compiled(r"homedir\(\)|Path\.home\(\)|expanduser|~|\bHOME\b|USERPROFILE|Dir\.home|HomeDir")
+_MANY: Final = compiled(r"\b(?:i?glob|rglob|iterdir|readdir|listdir|scandir|walk)\w{0,4}\(|\bfind[ \t]|\*\.mdc?\b|/\*")
 _LOOPS: Final = (
-    re.compile(
+    compiled(
         r"^[ \t]*(?:async[ \t]+)?for[ \t]+(?:await[ \t]*)?\(?[ \t]*(?:(?:const|let|var)[ \t]+)?"
         r"(?P<page>\w{1,40})[ \t]+(?:in|of)[ \t]+(?P<over>[^\n]{1,300})",
         re.MULTILINE,
     ),
-    re.compile(
-        r"(?P<over>\b[\w.]{0,40}(?:readdir|glob)\w{0,4}\([^\n]{0,160}?)\.(?:forEach|map)\(\(?(?P<page>\w{1,40})"
-    ),
+    compiled(r"(?P<over>\b[\w.]{0,40}(?:readdir|glob)\w{0,4}\([^\n]{0,160}?)\.(?:forEach|map)\(\(?(?P<page>\w{1,40})"),
 )
-_IN_PLACE: Final = lazily(
+_IN_PLACE: Final = compiled(
     rf"\b(?:sed|perl)[ \t]+-\w*i\b[^\n]{{0,300}}(?:~|HOME\}}?)/{_PAGES}[^\n]{{0,80}}\*"
     rf"|\bfind[ \t][^\n]{{0,60}}(?:~|HOME\}}?[\"']?)/{_PAGES}[^\n]{{0,160}}\b(?:sed|perl)[ \t]+-\w*i\b"
 )
@@ -49,7 +47,7 @@ _WRITES: Final = (
     r"\b(?:write|append)File(?:Sync)?\([ \t]*(?:[\w.]{0,20}join\([^)\n]{0,80})?\bPAGE\b",
     r">[ \t]*[\"']?\$\{?PAGE\b|\b(?:sed|perl)[ \t]+-\w*i\b[^\n]{0,300}\$\{?PAGE\b|\btee[ \t]+-a[ \t]+[\"']?\$\{?PAGE\b",
 )
-_WORD: Final = lazily(r"[A-Za-z_]\w{0,40}")
+_WORD: Final = compiled(r"[A-Za-z_]\w{0,40}")
 _MOST: Final = 40
 
 

@@ -7,23 +7,23 @@ from functools import cache
 from itertools import islice
 from typing import Final
 
+from skillkeep.auditor.compiled import compiled
 from skillkeep.auditor.engines.whole_commands import is_whole_command
-from skillkeep.auditor.lazily import lazily
 from skillkeep.auditor.patterns import RarePattern
 
 __all__ = ["coded_commands", "masked_addresses"]
 
 _NUMBER: Final = r"(?:0[xX][0-9a-fA-F]{1,2}|\d{1,3})(?:u8)?"
 _CALL: Final = r"\w{0,12}[cC][hH][rR]\w{0,8}[ \t]{0,2}\([ \t]{0,2}"
-_LISTED: Final = RarePattern(lazily(rf"(?:{_NUMBER}\s{{0,9}}[,;]\s{{0,40}}){{11,}}{_NUMBER}"))
-_CALLED: Final = lazily(
+_LISTED: Final = RarePattern(compiled(rf"(?:{_NUMBER}\s{{0,9}}[,;]\s{{0,40}}){{11,}}{_NUMBER}"))
+_CALLED: Final = compiled(
     rf"(?:{_CALL}{_NUMBER}[ \t]{{0,2}}\)[ \t]{{0,9}}(?:\.\.?|[+&,]|<>|\|\|)[ \t_]{{0,9}}\n?[ \t]{{0,40}}){{11,}}"
     rf"{_CALL}{_NUMBER}"
 )
-_ESCAPED: Final = RarePattern(lazily(r"(?:\\\d{2,3}){12,}"))
-_DIGITS: Final = lazily(r"0[xX][0-9a-fA-F]{1,2}|(?<![\dxXu])\d{1,3}(?!\d)")
-_DECIMAL: Final = lazily(r"\\(\d{2,3})")
-_ADDRESS: Final = lazily(r"\s*(?P<url>(?:https?|wss?|ftp|tcp|socks5)://[!-~]{4,600})[\s\x00]*")
+_ESCAPED: Final = RarePattern(compiled(r"(?:\\\d{2,3}){12,}"))
+_DIGITS: Final = compiled(r"0[xX][0-9a-fA-F]{1,2}|(?<![\dxXu])\d{1,3}(?!\d)")
+_DECIMAL: Final = compiled(r"\\(\d{2,3})")
+_ADDRESS: Final = compiled(r"\s*(?P<url>(?:https?|wss?|ftp|tcp|socks5)://[!-~]{4,600})[\s\x00]*")
 _MASKS: Final = ("^", "xor", "Xor", "XOR")
 _MOST: Final = 40
 _LONGEST: Final = 4_000

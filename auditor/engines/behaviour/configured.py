@@ -7,34 +7,34 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Final
 
+from skillkeep.auditor.compiled import compiled
 from skillkeep.auditor.engines.behaviour.acts import code_of
 from skillkeep.auditor.engines.behaviour.recipients import Recipient, is_placeholder
 from skillkeep.auditor.engines.behaviour.swapped_payees import FIXED, Swapped, pays, swapped_payees
 from skillkeep.auditor.engines.interface import Context, Segment, SourceFile, SourceTree
-from skillkeep.auditor.lazily import lazily
 from skillkeep.auditor.patterns import RarePattern
 
 __all__ = ["configured_channels", "configured_copies", "configured_payees"]
 
-_SETTINGS: Final = lazily(r"(?i)\.(?:json5?|ya?ml|toml|ini|cfg|conf|properties|env)$")
-_COPY: Final = RarePattern(lazily(  # a key that adds a recipient, and the first address below it
+_SETTINGS: Final = compiled(r"(?i)\.(?:json5?|ya?ml|toml|ini|cfg|conf|properties|env)$")
+_COPY: Final = RarePattern(compiled(  # a key that adds a recipient, and the first address below it
     r"(?i)(?:^|[\s{,\"'.-])(?:x-?)?(?:b?cc|bcc_?\w{1,20}|always_?(?:bcc|cc|copy)|envelope_?(?:to|rcpt)|journal(?:_?to)?)[\"']?"
     r"[ \t]*[:=]\s*(?:[\[{(-]\s*){0,3}(?:[\"']?(?:address|email)[\"']?[ \t]*[:=][ \t]*)?"
     r"[\"']?(?P<to>[\w.+-]{1,64}@[\w-]{1,60}(?:\.[\w-]{1,60}){1,6})"
 ))  # fmt: skip
-_MAILS: Final = RarePattern(lazily(
+_MAILS: Final = RarePattern(compiled(
     r"(?i)send_?_?mail\b|sendMail\(|send_message\(|\bsmtplib\b|\bnodemailer\b|\bMail::|\bmail\(|\bmessages\(\)\.send\("
     r"|\bsend_?e?mail\w*\(|\bEmailMessage\b|\bPHPMailer\b|\bnet/smtp\b|\bJavaMail|\bSend-MailMessage\b|\b(?:msmtp|mutt|swaks)\b"
 ))  # fmt: skip
-_HOOK: Final = lazily(  # what opens one channel, and no more: whoever wrote it down reads there
+_HOOK: Final = compiled(  # what opens one channel, and no more: whoever wrote it down reads there
     r"https://(?:hooks\.slack\.com/services/T\w{3,}/B\w{3,}/\w{3,}|(?:\w+\.)?discord(?:app)?\.com/api/webhooks/\d{3,}/[\w-]{3,}"
     r"|api\.telegram\.org/bot\d{3,}:[\w-]{3,}|\w+\.webhook\.office\.com/webhookb2/[\w@-]{6,})"
 )
 _HOSTS: Final = ("hooks.slack.com", "/api/webhooks/", "api.telegram.org", "webhook.office.com")
-_SHOWN: Final = lazily(
+_SHOWN: Final = compiled(
     r"(?i)example|sample|template|fixture|test|schema|X{3,}|0{5,}|1234567|abcdef|your|replace|token|secret"
 )
-_KEY: Final = lazily(r"[\"']?(?P<key>[A-Za-z_][\w-]{1,40})[\"']?[ \t]*[:=]")
+_KEY: Final = compiled(r"[\"']?(?P<key>[A-Za-z_][\w-]{1,40})[\"']?[ \t]*[:=]")
 _LONGEST: Final = 1 << 16
 _MOST: Final = 40
 

@@ -6,20 +6,20 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from skillkeep.auditor.compiled import compiled
 from skillkeep.auditor.engines.interface import SourceFile, SourceTree
 from skillkeep.auditor.engines.network import host_of
-from skillkeep.auditor.lazily import lazily
 
 __all__ = ["default_hosts", "fallback_hosts"]
 
 _ADDRESS: Final = r"(?P<to>(?:https?|wss?)://[^\s\"'`<>{}$)]{4,200})"
-_FALLBACK: Final = lazily(  # ``os.environ.get("URL", "https://…")``, ``default="https://…"``, ``${URL:-https://…}``
+_FALLBACK: Final = compiled(  # ``os.environ.get("URL", "https://…")``, ``default="https://…"``, ``${URL:-https://…}``
     rf"(?:(?:environ\.get|getenv|fetch|get|setdefault)\([^()\n]{{1,80}},[ \t]*|\bdefault[ \t]*[=:][ \t]*"
     rf"|process\.env(?:\.\w+|\[[^\]\n]{{1,60}}\])[ \t]*(?:\|\||\?\?)[ \t]*)[\"'`]{_ADDRESS}"
     rf"|\$\{{\w+:?[-=]{_ADDRESS.replace('to', 'other')}"
 )
 _SETTINGS: Final = (".json", ".yaml", ".yml", ".toml", ".ini", ".cfg", ".conf", ".env", ".properties")
-_SET: Final = lazily(
+_SET: Final = compiled(
     rf"(?i)(?:url|uri|endpoint|host|server|base|api|hook|address|sync|upload|target|sink|remote)[\w-]{{0,40}}+[\"']?"
     rf"[ \t]*[:=][ \t]*[\"']?{_ADDRESS}"
 )

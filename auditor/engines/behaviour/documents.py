@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from functools import cache, cached_property
 from typing import Final
 
+from skillkeep.auditor.compiled import compiled
 from skillkeep.auditor.engines.interface import Context, SourceFile
 from skillkeep.auditor.engines.network import host_of, registered_labels
 from skillkeep.auditor.engines.tables import table
@@ -14,19 +15,19 @@ from skillkeep.auditor.services import services
 
 __all__ = ["Documents"]
 
-_COMMENT: Final = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
+_COMMENT: Final = compiled(r"<!--.*?(?:-->|\Z)", re.DOTALL)
 _RESERVED: Final = frozenset({"example", "invalid", "test", "localhost", "local"})
-_DENIED: Final = re.compile(r"\b(?:never|not|no|nothing|without|nor|cannot|n't)\b[^.;:!?]{0,20}$")
-_OFFICIAL: Final = re.compile(r"\.(?:gov|mil|int|europa\.eu|go[vb]\.[a-z]{2}|gouv\.fr)$")
+_DENIED: Final = compiled(r"\b(?:never|not|no|nothing|without|nor|cannot|n't)\b[^.;:!?]{0,20}$")
+_OFFICIAL: Final = compiled(r"\.(?:gov|mil|int|europa\.eu|go[vb]\.[a-z]{2}|gouv\.fr)$")
 """Below which no stranger gets a name."""
-_MANIFEST: Final = re.compile(
+_MANIFEST: Final = compiled(
     r"(?i)(?:^|/)(?:package|manifest|plugin|composer|deno)\.jsonc?$|(?:^|/)(?:setup\.(?:py|cfg)|pyproject\.toml|cargo\.toml)$"
     r"|\.gemspec$"
 )
-_DESCRIBED: Final = re.compile(
+_DESCRIBED: Final = compiled(
     r"(?<![\w-])[\"']?description[\"']?\s{0,4}[:=]\s{0,4}(?P<told>\"{1,3}[^\"\n]{8,}|'{1,3}[^'\n]{8,})"
 )
-_CALLED: Final = re.compile(r"(?<![\w-])[\"']?name[\"']?\s{0,4}[:=]\s{0,4}[\"']([^\"'\n]{2,200})")
+_CALLED: Final = compiled(r"(?<![\w-])[\"']?name[\"']?\s{0,4}[:=]\s{0,4}[\"']([^\"'\n]{2,200})")
 _SAYING: Final = (Context.INSTRUCTION, Context.METADATA, Context.FENCED)
 _MOST_TEXT: Final = 400_000
 _LEAST_TEXT: Final = 40
@@ -150,7 +151,7 @@ def _described(files: Iterable[SourceFile]) -> str:
 
 @cache
 def _promise() -> re.Pattern[str]:
-    return re.compile(table("acts")["promise"])
+    return compiled(table("acts")["promise"])
 
 
 @cache

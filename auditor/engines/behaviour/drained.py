@@ -7,24 +7,24 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Final
 
+from skillkeep.auditor.compiled import compiled
 from skillkeep.auditor.engines.behaviour.documents import Documents
 from skillkeep.auditor.engines.behaviour.given import names_given, with_given
 from skillkeep.auditor.engines.interface import Segment
 from skillkeep.auditor.interface import Location
-from skillkeep.auditor.lazily import lazily
 from skillkeep.auditor.patterns import RarePattern
 
 __all__ = ["Drained", "drained", "may_drain"]
 
 Drained = tuple[Location, str, str, bool]  # where, that text, what is done, and whether the documents may say so
 
-_GIVES: Final = RarePattern(lazily(
+_GIVES: Final = RarePattern(compiled(
     r"\b(?:sendTransaction|send_transaction|signTransaction|sign_transaction|sendEth|send_eth|sendUserOperation"
     r"|SystemProgram\.transfer|system_instruction::transfer|transfer(?:Checked|From|Sol|_checked)?|safeTransfer"
     r"|Transfer|[aA]pprove|forceApprove|increaseAllowance|setApprovalForAll|writeContract|sendTransfer|pay_to"
     r"|TransactionRequest|TransferParams)[ \t]*[({]"
 ))  # fmt: skip
-_RIGHT: Final = lazily(r"[aA]pprove|increaseAllowance|setApprovalForAll")
+_RIGHT: Final = compiled(r"[aA]pprove|increaseAllowance|setApprovalForAll")
 _ADDRESS: Final = (
     r"(?:[\w.]{0,40}?(?:[aA]ddress|PublicKey|Pubkey|pubkey|to_checksum_address|getAddress|from_str"
     r"|HexToAddress)[\w:!]{0,20}"
@@ -32,27 +32,27 @@ _ADDRESS: Final = (
     r"|T[1-9A-HJ-NP-Za-km-z]{33})"
     r"[\"'`]"
 )
-_FIXED: Final = lazily(rf"[\s(]*(?:address![ \t(]*)?{_ADDRESS}")
-_TO: Final = lazily(
+_FIXED: Final = compiled(rf"[\s(]*(?:address![ \t(]*)?{_ADDRESS}")
+_TO: Final = compiled(
     r"(?:^|[{,(\s\"'])(?:to|toPubkey|to_pubkey|destination|recipient"
     r"|dest)[\"']?[ \t]*[:=][ \t]*(?P<got>[^\n,}]{2,120})"
 )
-_AMOUNT: Final = lazily(
+_AMOUNT: Final = compiled(
     r"(?:^|[{,(\s\"'])(?:value|amount|lamports"
     r"|tokens)[\"']?[ \t]*[:=][ \t]*(?P<got>[^\n]{1,160})"
 )
-_MEMBERS: Final = lazily(r"\.(?:to|destination)\([ \t]*(?P<got>[^()\n]{2,80})\)")
-_ALL: Final = lazily(
+_MEMBERS: Final = compiled(r"\.(?:to|destination)\([ \t]*(?P<got>[^()\n]{2,80})\)")
+_ALL: Final = compiled(
     r"\b[gG]et_?[bB]alance\w{0,12}\(|\b[bB]alance_?[oO]f\(|\bBalanceAt\("
     r"|\bget_?[tT]oken_?[aA]ccount_?[bB]alance\(|\.balance\(\)"
 )
-_UNLIMITED: Final = lazily(
+_UNLIMITED: Final = compiled(
     r"\bMaxUint256\b|\bMAX_UINT\w*|\bmaxUint256\b|\bMAX_INT\b|\b2n?[ \t]*\*\*[ \t]*256|\b1[ \t]*<<[ \t]*256"
     r"|f{40,}|\bU256::(?:MAX|max_value)"
     r"|\bUINT256_MAX\b|\btype\(uint256\)\.max|115792089237316\d*|\bmath\.MaxBig256\b|\bconstants\.MaxUint256\b"
 )
-_LISTED: Final = lazily(r"\bargs[\"']?[ \t]*:[ \t]*\[(?P<list>[^\]]{2,300})\]")  # of a call that is given one object
-_NAME: Final = lazily(r"[\s&*]*(?P<name>[A-Za-z_]\w{0,60})(?:\.clone\(\))?\s*")
+_LISTED: Final = compiled(r"\bargs[\"']?[ \t]*:[ \t]*\[(?P<list>[^\]]{2,300})\]")  # of a call that is given one object
+_NAME: Final = compiled(r"[\s&*]*(?P<name>[A-Za-z_]\w{0,60})(?:\.clone\(\))?\s*")
 _TAKES_PART: Final = (
     r"\b(?:fees?|donat\w+|splits?|splitting|tips?|commissions?|treasury|burn\w*|sweep\w*|cold wallet|wrap\w*"
     r"|deposit\w*|stak\w*"
@@ -67,7 +67,7 @@ _USES_RIGHT: Final = (
 )
 _LONGEST: Final = 500  # characters of one call
 _MOST: Final = 60
-_CONSTANT: Final = lazily(r"[A-Z][A-Z0-9_]{2,60}")
+_CONSTANT: Final = compiled(r"[A-Z][A-Z0-9_]{2,60}")
 
 
 def may_drain(text: str) -> bool:

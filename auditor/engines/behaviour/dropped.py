@@ -12,9 +12,9 @@ from functools import cache
 from itertools import chain, islice
 from typing import Final
 
+from skillkeep.auditor.compiled import compiled
 from skillkeep.auditor.engines.behaviour.given import names_given, with_given
 from skillkeep.auditor.engines.tables import table
-from skillkeep.auditor.lazily import lazily
 from skillkeep.auditor.patterns import PatternSet
 
 __all__ = ["Drop", "drops", "saves"]
@@ -27,7 +27,7 @@ _PLACE: Final = (  # a file's name that is put together, as AutoHotkey, Visual B
     r"(?P<place>A_\w{1,20}[ \t]{0,3}(?:\.[ \t]{0,3})?\"[^\"\n]{1,80}\"|%\w{1,30}%\\[\w.\\-]{1,80}"
     r"|(?i:Environ)\$?\(\"\w{1,20}\"\)[ \t]{0,3}&[ \t]{0,3}\"[^\"\n]{1,80}\"|\{\{[ \w.]{1,40}\}\}[\w/.-]{1,80})"
 )
-_SAVED: Final = lazily(
+_SAVED: Final = compiled(
     r"(?:\b(?:curl|wget)\b[^\n|;]{0,300}?[\s\"'](?:-[a-zA-Z]{0,8}[oO]|--output|--output-document)"
     r"(?:[\"'],\s{0,9}&?|[ \t=]*)[\"']?"
     r"|\b(?:curl|wget)[\"'][^|;]{0,300}?[\"']-[a-zA-Z]{0,8}[oO][\"'](?:\]\)|\))?\s{0,40}\.args?\(\[?\s{0,9}&?"
@@ -57,7 +57,7 @@ _SAVED: Final = lazily(
     r"|(?<![\w.])(?P<own>[A-Za-z_]\w*)(?:\.(?:writeBytes|write_bytes|withOutputStream|setBytes)\b"
     r"|[ \t]{0,4}=[ \t]{0,4}(?:tempfile\.)?NamedTemporaryFile\()"
 )
-_FETCHES: Final = lazily(
+_FETCHES: Final = compiled(
     r"https?[.:]//|https?://|\bhttps?\.get\(|\bfetch\(|\burlopen\(|\brequests\.get|\burlretrieve\(|\bcurl\b|\bwget\b"
     r"|URI\.open|Invoke-WebRequest|\biwr\b|DownloadFile|\bhttp\.Get\(|\breqwest::|\bureq::|GetByteArrayAsync"
     r"|\bDownloads\.download\(|(?i:XMLHTTP|WinHttpRequest)|\.toURL\(|\bhttp\.(?:Client|NewRequest|DefaultClient)\b|\bHttp(?:Client|Request)\b|\bcurl_(?:exec|easy_\w+)\("
@@ -81,20 +81,20 @@ _SAVED_FIRST: Final = (
     r"|\b[A-Za-z_]\w*(?:,[ \t]{0,3}\w{1,20})?[ \t]{0,3}:?=[ \t]{0,3}"
     r"(?:os\.CreateTemp|ioutil\.TempFile|Downloads\.download)\("
 )
-_PROGRAM_FILE: Final = lazily(r"(?:^|[\"'`/\\])(?P<stem>[A-Za-z_][\w-]{0,60})\.(?:py|pyw|[cm]?js|ts|rb)(?:$|[\"'`)])")
+_PROGRAM_FILE: Final = compiled(r"(?:^|[\"'`/\\])(?P<stem>[A-Za-z_][\w-]{0,60})\.(?:py|pyw|[cm]?js|ts|rb)(?:$|[\"'`)])")
 _BODY: Final = 1500  # characters of a function
 _MOST_KEPT: Final = 5
 _MOST_SAVES: Final = 40
-_FUNCTION: Final = lazily(
+_FUNCTION: Final = compiled(
     r"^[ \t]*(?:(?:export|async|public|private|protected|static|final|pub|inline|suspend)[ \t]+){0,4}"
     r"(?:(?:def|func|fn|fun|function|sub)[ \t]+(?:\([^)\n]{0,40}\)[ \t]*)?"
     r"|(?:const|let)[ \t]+(?=\w{1,40}[ \t]*=[ \t]*(?:async\b|\())"
     r"|(?:Path|String|File|string|FileInfo)[ \t]+)(?:self\.)?(?P<name>\w{1,40})[ \t]*(?:\(|=[ \t]*(?:async\b|\())",
     re.MULTILINE,
 )
-_PARAMETERS: Final = lazily(r"\(([^()\n]{1,300})\)")
+_PARAMETERS: Final = compiled(r"\(([^()\n]{1,300})\)")
 _ARGUMENTS: Final = r"\(([^()\n]{1,300}(?:\([^()\n]{0,80}\)[^()\n]{0,200})?)\)"
-_PLAIN_NAME: Final = lazily(r"\$?[A-Za-z_][\w.]{0,60}")
+_PLAIN_NAME: Final = compiled(r"\$?[A-Za-z_][\w.]{0,60}")
 _RUNNING: Final = (  # what runs the file it is given, or makes a program of it
     r"python3?|java|dotnet|go|swift|dart|zig|kotlin|scala|uv|npx|pnpm|bun|deno|tsx|ts-node|streamlit|papermill|jupyter"
     r"|ansible-playbook|nextflow|gcc|cc|g\+\+|c\+\+|clang(?:\+\+)?|rustc|javac|tcc|ghc|swiftc"
@@ -141,10 +141,10 @@ _WORDS: Final = (
     r"(?:(?:ba|z|da)?sh[ \t]{1,9})?(?=[/~{])"
 )
 _STARTS: Final = rf"(?:{_CALLS}|{_WORDS})"
-_DOWNLOADER: Final = lazily(
+_DOWNLOADER: Final = compiled(
     r"(?i)\W?(?:curl|wget|urlretrieve|DownloadFile|-OutFile|Downloads|getstore|mirror|URLDownload)"
 )
-_ASKED_FOR: Final = lazily(
+_ASKED_FOR: Final = compiled(
     r"\b(?:fetch|urlopen|got|ky|needle)\(|\b(?:requests|httpx?|axios|session|client|ky|got)\.(?:get|post|request)\("
     r"|URI\.open|\bhttp\.Get\(|Net::HTTP|Invoke-(?:WebRequest|RestMethod)"
 )
@@ -153,7 +153,7 @@ _CALLED_BY_NAME: Final = (
     r"\b(?:run|call|check_call|check_output|Popen|system|exec|execSync|execFile|execFileSync|spawn|spawnSync|sh|shell"
     r"|Command|create_subprocess_exec)\(\s{0,9}\[?\s{0,9}[frb]?[\"'`](?:[^\"'`\n]{0,80}(?:&&|;)\s{0,9})?"
 )
-_HANDLE: Final = lazily(
+_HANDLE: Final = compiled(
     r"(?<![\w.])([A-Za-z_]\w{0,40})(?:,[ \t]{0,3}\w{1,20})?[ \t]{0,3}:?=[ \t]{0,3}(?:[\w.]{1,30}\.)?$"
 )
 _MADE_OF: Final = r"[ \t]*:?=[ \t]*(?:new[ \t]+)?(?:[\w.]{1,40}\()?[ \t]*[\"']([^\"'\n]{0,80}[/\\][^\"'\n]{1,80})[\"']"

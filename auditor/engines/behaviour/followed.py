@@ -11,26 +11,28 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Final
 
+from skillkeep.auditor.compiled import compiled
 from skillkeep.auditor.engines.behaviour.given import body_below
-from skillkeep.auditor.lazily import lazily
 
 __all__ = ["Asked", "followed"]
 
-_ASSIGNED: Final = lazily(
+_ASSIGNED: Final = compiled(
     r"^[ \t]*(?:(?:let|mut|var|val|const|final|my|our|local|auto|static)[ \t]+){0,3}"
     r"(?:[A-Z][\w.:]{0,40}(?:<[^=;()]{1,80}>)?(?:\[\])?[ \t]+)?"
     r"(?P<to>[$@%(]?[\w.]{1,60}(?:[ \t]*,[ \t]*[$@%]?\w{1,40}){0,3}\)?)"
     r"(?:\[[^\]\n]{0,60}\])?(?:[ \t]*:[ \t]*[^=\n]{1,80})?[ \t]*(?:[.+|?]{0,2}=(?![=>])|:=)(?P<value>.*)",
     re.DOTALL,
 )
-_OPENED: Final = lazily(
+_OPENED: Final = compiled(
     r"^[ \t]*(?:async[ \t]+)?(?:with|using|try)\b(?P<what>[^\n]{1,300}?)[ \t]as[ \t]+\(?(?P<to>\w{1,40})"
 )
-_LOOP: Final = lazily(
+_LOOP: Final = compiled(
     r"\bfor(?:each)?\b[ \t]*(?P<head>[^{\n]{1,200}?)(?:\b(?:in|range|as|of)\b|[ \t]:[ \t]|\()(?P<over>[^\n]{1,300})"
 )
-_MOST_AS: Final = lazily(r"\bforeach[ \t]*\((?P<over>[^\n]{1,200}?)\bas\b(?P<head>[^)\n]{1,100})")  # PHP's other order
-_PUT_INTO: Final = lazily(
+_MOST_AS: Final = compiled(
+    r"\bforeach[ \t]*\((?P<over>[^\n]{1,200}?)\bas\b(?P<head>[^)\n]{1,100})"
+)  # PHP's other order
+_PUT_INTO: Final = compiled(
     r"(?:\bpush[ \t(]+|\bwrite(?:ln)?!\([ \t]*&?(?:mut )?|\bfmt\.Fprint(?:f"
     r"|ln)?\([ \t]*&?)[$@]?(?P<into>\w{1,40})[ \t]*,(?P<what>.*)"
     r"|(?<![\w.])\$?(?P<on>\w{1,40})(?:\.|->)(?:insert|push(?:_str|_back)?|append\w{0,6}|put|add|set|extend"
@@ -38,7 +40,7 @@ _PUT_INTO: Final = lazily(
     r"|Add|Append\w{0,8}|Set|WriteString|appendLine|concat)\((?P<given>.*)",
     re.DOTALL,
 )
-_FUNCTION: Final = lazily(
+_FUNCTION: Final = compiled(
     r"^[ \t]*(?:(?:pub(?:\([a-z]{1,8}\))?|async|unsafe|public|private|protected|internal|static|final|override"
     r"|suspend|export)[ \t]+){0,5}"
     r"(?:(?:fn|func|fun|def|sub|function|defp)[ \t]+(?:\([^)\n]{0,60}\)[ \t]*)?"
@@ -46,12 +48,12 @@ _FUNCTION: Final = lazily(
     r"(?P<name>[A-Za-z_]\w{0,60})[ \t]*(?:<[^>\n]{0,60}>)?[ \t]*(?:\((?P<given>[^)\n]{0,240})\))?",
     re.MULTILINE,
 )
-_NAME: Final = lazily(r"[A-Za-z_]\w{0,60}")
-_CALL: Final = lazily(r"\b(?P<name>[A-Za-z_]\w{0,60})\((?P<given>[^;]{1,400})")
+_NAME: Final = compiled(r"[A-Za-z_]\w{0,60}")
+_CALL: Final = compiled(r"\b(?P<name>[A-Za-z_]\w{0,60})\((?P<given>[^;]{1,400})")
 _ONE: Final = r"\b%s(?:\.get(?:OrDefault|Or)?\(|\.remove\(|[ \t]*[\[{])[ \t]*&?[\"'][^\"'\n]{1,80}[\"']"
-_RETURNS: Final = lazily(r"\breturn\b")
-_GOES_ON: Final = lazily(r"[ \t]*(?:\?\.|\.(?![.\d])|->|&&|\|\||\+[ \t])")
-_COMMENT: Final = lazily(r"^[ \t]*(?:#(?!\[)|//|\*[ \t/])[^\n]*", re.MULTILINE)
+_RETURNS: Final = compiled(r"\breturn\b")
+_GOES_ON: Final = compiled(r"[ \t]*(?:\?\.|\.(?![.\d])|->|&&|\|\||\+[ \t])")
+_COMMENT: Final = compiled(r"^[ \t]*(?:#(?!\[)|//|\*[ \t/])[^\n]*", re.MULTILINE)
 _KEYWORDS: Final = frozenset({
     "if", "for", "while", "switch", "match", "catch", "return", "else", "let", "mut", "var", "val", "const", "final",
     "my", "in", "range", "as", "of", "keys", "new", "String", "string", "Map", "Entry", "DictionaryEntry", "each",

@@ -5,17 +5,17 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from skillkeep.auditor.lazily import lazily
+from skillkeep.auditor.compiled import compiled
 
 __all__ = ["body_below", "names_given", "with_given"]
 
-_GIVEN: Final = lazily(
+_GIVEN: Final = compiled(
     r"^[ \t]*(?:(?:export|const|let|mut|var|val|final|static|local|my|for"
     r"|await)[ \t(]{1,4}){0,3}\$?(?P<name>[A-Za-z_]\w{0,40})"
     r"(?:[ \t]*:[ \t]*[^=\n]{1,40})?(?:[ \t]*:?=[ \t]*|[ \t](?:in|of)[ \t]+)(?P<value>[^=\n][^\n]{0,300})",
     re.MULTILINE,
 )
-_WORD: Final = lazily(r"[A-Za-z_]\w{0,40}")
+_WORD: Final = compiled(r"[A-Za-z_]\w{0,40}")
 _MOST: Final = 40
 _MOST_LINES: Final = 60
 

@@ -11,11 +11,11 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Final
 
+from skillkeep.auditor.compiled import compiled
 from skillkeep.auditor.engines.behaviour.documents import Documents
 from skillkeep.auditor.engines.interface import Context, SourceTree
 from skillkeep.auditor.engines.network import is_near
 from skillkeep.auditor.interface import Location
-from skillkeep.auditor.lazily import lazily
 
 __all__ = ["given_settings"]
 
@@ -36,12 +36,12 @@ _RUN: Final = (
     r"(?:-[\w=-]+[ \t]+){0,4}|(?<![\w/.])(?=\.{0,2}/))"
     r"[\"']?(?:[^\s\"';|&()<>]*/)?(?P<name>[\w.-]{1,60}\.(?:py|[cm]?[jt]s|rb|pl|php|sh|bash))[\"']?(?=\s|\Z)"
 )
-_SET: Final = lazily(rf"^[ \t]*(?:export[ \t]+)?(?P<set>\w{{1,40}})=[\"']?(?:\$\({_ALL}\)|`{_ALL}`)", re.MULTILINE)
-_FED: Final = lazily(
+_SET: Final = compiled(rf"^[ \t]*(?:export[ \t]+)?(?P<set>\w{{1,40}})=[\"']?(?:\$\({_ALL}\)|`{_ALL}`)", re.MULTILINE)
+_FED: Final = compiled(
     rf"{_PRINTS}{_ENCODED}[ \t]*\|[ \t]*(?:\w+=\S+[ \t]+)?{_RUN}"
     rf"|{_RUN.replace('name', 'fed')}[^|;&\n]{{0,200}}?[ \t]<[ \t]*{_FILE}"
 )
-_MAY: Final = lazily(r"\.env\b|(?:env|set|-[xp]+)[ \t]*[)|`]")
+_MAY: Final = compiled(r"\.env\b|(?:env|set|-[xp]+)[ \t]*[)|`]")
 _MOST: Final = 20
 
 

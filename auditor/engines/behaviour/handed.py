@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from itertools import chain, islice
 from typing import Final
 
+from skillkeep.auditor.compiled import compiled
 from skillkeep.auditor.engines.behaviour.acts import code_of
 from skillkeep.auditor.engines.behaviour.dropped import saves
 from skillkeep.auditor.engines.behaviour.scripts import spelled_out
@@ -20,7 +21,6 @@ from skillkeep.auditor.engines.interface import Context, SourceFile, SourceTree
 from skillkeep.auditor.engines.told_to_run import is_said_not, is_told_to_run
 from skillkeep.auditor.frontmatter import parse_frontmatter
 from skillkeep.auditor.interface import Location
-from skillkeep.auditor.lazily import lazily
 
 __all__ = ["Handed", "handed_over"]
 
@@ -28,60 +28,60 @@ _MOST: Final = 400
 _LONGEST: Final = 400_000  # characters of a text
 _ABOVE: Final = 300  # characters of a setting in several lines
 _BEHIND: Final = 80
-_NAME: Final = re.compile(r"^[A-Za-z_.][\w.-]+$")
-_WORDS: Final = re.compile(r"[\w.-]+")
+_NAME: Final = compiled(r"^[A-Za-z_.][\w.-]+$")
+_WORDS: Final = compiled(r"[\w.-]+")
 _PAGES: Final = (".md", ".mdx", ".markdown", ".mdc", ".txt")
-_FETCHED: Final = lazily(
+_FETCHED: Final = compiled(
     r"(?i)\b(?:curl|wget|aria2c|scp|rsync|gh[ \t]+release|npm[ \t]+i\w*"
     r"|git[ \t]+clone|urlretrieve|download|fetch|save)\b|-OutFile\b|\bDownloadFile\(|\bgit\+(?:https|ssh):"
 )
 _TO: Final = r"[\"']?(?P<to>[^\s\"'`|;&<>()]{2,160})"
 _SAVED: Final = (
-    lazily(
+    compiled(
         r"(?i)\b(?:curl|wget|aria2c)\b[^\n|;]{0,300}?(?:[ \t](?:-[a-z]{0,6}o|--output|--output-document)[ =\t]{1,4}"
         rf"|(?<![-=])>>?[ \t]*|\|[ \t]*(?:sudo[ \t]+)?tee[ \t]+(?:-a[ \t]+)?){_TO}"
     ),
-    lazily(rf"\b(?:curl|wget)\b[^{{}}]{{0,300}}\n?[ \t]*\}}[ \t]*>>?[ \t]*{_TO}"),
-    lazily(
+    compiled(rf"\b(?:curl|wget)\b[^{{}}]{{0,300}}\n?[ \t]*\}}[ \t]*>>?[ \t]*{_TO}"),
+    compiled(
         r"(?:\bcurl\b(?=[^\n|;]{0,300}[ \t](?:-[a-zA-Z]{0,6}O\b|--remote-name))"
         r"|\bwget\b(?![^\n|;]{0,300}[ \t](?:-[a-zA-Z]{0,6}O|--output-document)))"
         r"[^\n|;]{0,300}?://[^\s\"'`|;]{0,200}/(?P<to>[\w.-]+\.\w{1,5})\b"
     ),
-    lazily(rf"(?i)-OutFile[ \t]+{_TO}"),
-    lazily(  # in a sentence
+    compiled(rf"(?i)-OutFile[ \t]+{_TO}"),
+    compiled(  # in a sentence
         r"(?i)\b(?:download|fetch|get|save)\b[^\n]{0,80}?https?://[^\s`]{4,300}[^\n]{0,40}?"
         r"\b(?:as|to|under)[ \t]+[`\"'](?P<to>[\w./~$-]{2,120}\.\w{1,5})[`\"']"
     ),
-    lazily(
+    compiled(
         r"\bgh[ \t]+release[ \t]+download\b[^\n;|]{0,200}?[ \t](?:-p|--pattern|-O|--output)[ =\t]+"
         r"[\"']?(?P<to>[\w./~$-]{2,160})"
     ),
-    lazily(r"\b(?:scp|rsync)\b[^\n;|]{0,200}?[\w.@-]{3,80}:\S{1,200}[ \t]+(?P<to>[^\s\"'`|;&<>():]{2,160})"),
-    lazily(rf"\bDownloadFile\([^,\n]{{1,200}},[ \t]*{_TO}"),
-    lazily(r"\burlretrieve\([^,\n]{1,200},[^\n]{0,60}?[\"'](?P<to>[^\"'\n]{2,120})[\"']"),
+    compiled(r"\b(?:scp|rsync)\b[^\n;|]{0,200}?[\w.@-]{3,80}:\S{1,200}[ \t]+(?P<to>[^\s\"'`|;&<>():]{2,160})"),
+    compiled(rf"\bDownloadFile\([^,\n]{{1,200}},[ \t]*{_TO}"),
+    compiled(r"\burlretrieve\([^,\n]{1,200},[^\n]{0,60}?[\"'](?P<to>[^\"'\n]{2,120})[\"']"),
 )
-_CLONED: Final = lazily(
+_CLONED: Final = compiled(
     r"\bgit[ \t]+clone[ \t]+(?:-\S+(?:[ \t]+\d+)?[ \t]+){0,6}"
     r"[\"']?(?P<url>[^\s\"'`;&|]{4,200}?/(?P<repo>[\w.-]{2,80}?))(?:\.git)?/?[\"']?"
     r"(?:[ \t]+(?!&&)[\"']?(?P<to>[^\s\"'`;&|)]{2,160}))?(?=[\s\"'`;&|)]|$)"
 )
-_INSTALLED: Final = lazily(  # by a package manager, out of a repository
+_INSTALLED: Final = compiled(  # by a package manager, out of a repository
     r"\b(?:pipx?3?|uv|npm|cargo|poetry)\b[^\n;|]{0,160}?\b(?:git\+(?:https|ssh)://|--git[ =\t]+https://|github:)"
     r"(?P<url>[^\s\"'`;&|#@]{4,200}?/(?P<repo>[\w.-]{2,80}?))(?:\.git)?(?=[\s\"'`;&|#@)]|$)"
 )
-_BY_OWNER: Final = lazily(  # ``npm install owner/repository``
+_BY_OWNER: Final = compiled(  # ``npm install owner/repository``
     r"\bnpm[ \t]+(?:install|i)\b(?:[ \t]+-[\w-]+)*[ \t]+(?P<url>[\w-]{1,60}/(?P<repo>[\w.-]{2,80}))(?=[\s\"'`;&|#)]|$)"
 )
-_UNPACKED: Final = lazily(
+_UNPACKED: Final = compiled(
     r"(?:\btar\b[^\n;|&]{0,160}?[ \t](?:-C|--directory)[ =\t]*|\bunzip\b[^\n;|&]{0,160}?[ \t]-d[ \t]*"
     rf"|\bExpand-Archive\b[^\n]{{0,200}}-DestinationPath[ \t]+){_TO}"
 )
 _OF_ALL: Final = frozenset({"local", "bin", "opt", "usr", "tmp", "home", "src", "lib", "share", "build", "dist"})
-_PROGRAM: Final = lazily(
+_PROGRAM: Final = compiled(
     r"[\"'`/\\](?P<name>[\w-][\w.-]{0,80}"
     r"\.(?:py|pyw|sh|bash|[cm]?js|ts|rb|pl|php|ps1|exe|bat|cmd|jar))[\"'`]"
 )
-_ADDRESS: Final = lazily(r"https?://[^\s\"'`|;)>]{4,300}")
+_ADDRESS: Final = compiled(r"https?://[^\s\"'`|;)>]{4,300}")
 _FOLDER: Final = r"(?:[A-Za-z]:|[\"']?\$\(pwd\))?[^\s\"'`|;&<>=:)]{0,80}?(?<![\w.-])"
 _INTERPRETER: Final = (
     r"(?:[\w./~${}-]{0,60}/)?(?:(?:ba|z|da|k)?sh|python[\d.]*|node|ruby|perl|php|deno|bun|pwsh|powershell(?:\.exe)?"
@@ -105,7 +105,7 @@ _NOW: Final = (
     r"|\b(?:then|do|exec|sudo|nohup|setsid)[ \t]+|\b[Rr]un:?[ \t]+)"
 )
 _CALLED: Final = r"\b(?:run|call|Popen|check_call|check_output|system|exec\w*|spawn\w*)\([^)\n]{0,80}?"
-_SERVER: Final = lazily(
+_SERVER: Final = compiled(
     r"\"(?:mcpServers|servers)\"\s{0,9}:\s{0,9}\{\s{0,40}\"[\w.-]{1,60}\"\s{0,9}:\s{0,9}\{\s{0,40}\Z"
 )
 _LAUNCHED: Final = r"ProgramArguments\s*</key>\s*<array>(?:\s*<string>[^<]{0,80}</string>){0,3}?\s*<string>[^<]{0,120}?"

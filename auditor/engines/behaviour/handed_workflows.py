@@ -12,32 +12,32 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Final
 
+from skillkeep.auditor.compiled import compiled
 from skillkeep.auditor.engines.behaviour.documents import Documents
 from skillkeep.auditor.engines.interface import Context, Segment, SourceFile, SourceTree
 from skillkeep.auditor.engines.network import host_of
 from skillkeep.auditor.interface import Location
-from skillkeep.auditor.lazily import lazily
 
 __all__ = ["Handed", "handed_workflows"]
 
 Handed = tuple[Location, str, str]  # where, that text, and what is handed to whom
 
 _BREAK: Final = r"(?:\n|\\n)"  # of a line, in a file or in a program's text
-_CALLED: Final = lazily(
+_CALLED: Final = compiled(
     r"\buses:[ \t]*[\"']?(?P<owner>[A-Za-z0-9][\w-]{0,38})/(?P<repo>[\w.-]{1,100})/\.github/workflows/[\w.-]{1,80}"
     r"@(?P<ref>[\w./-]{1,80})"
 )
-_INHERITS: Final = lazily(r"\bsecrets:[ \t]*[\"']?inherit\b")
-_ANOTHER: Final = lazily(r"\b(?:uses|runs-on|steps):")
-_PINNED: Final = lazily(r"[0-9a-f]{40}|[0-9a-f]{64}|(?:[\w-]{1,30}[-/])?v?\d+(?:\.\d+){0,3}(?:[-+.][\w.]{1,20})?")
-_INCLUDED: Final = lazily(
+_INHERITS: Final = compiled(r"\bsecrets:[ \t]*[\"']?inherit\b")
+_ANOTHER: Final = compiled(r"\b(?:uses|runs-on|steps):")
+_PINNED: Final = compiled(r"[0-9a-f]{40}|[0-9a-f]{64}|(?:[\w-]{1,30}[-/])?v?\d+(?:\.\d+){0,3}(?:[-+.][\w.]{1,20})?")
+_INCLUDED: Final = compiled(
     rf"\binclude:[ \t]*(?:{_BREAK}[ \t]*-?[ \t]*)?(?:\[?\{{?[ \t]*)?[\"']?remote[\"']?:[ \t]*[\"']?(?P<url>https?://[^\s\"'\\]{{4,300}})"
 )
-_PLACEHOLDER: Final = lazily(
+_PLACEHOLDER: Final = compiled(
     r"(?i)(?:your|my|our|the|some)?[-_]?(?:org(?:ani[sz]ation)?|owner|company|user(?:name)?|team|name|acme"
     r"|example|octo-?org|octocat|foo)(?:[-_]?(?:name|corp|inc))?"
 )
-_OWN: Final = lazily(
+_OWN: Final = compiled(
     r"(?i)^(?:\./)?\.github/workflows/[^/]+$"
     r"|^\.gitlab-ci\.ya?ml$"
 )  # runs in the author's repository

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 from itertools import islice
 from typing import Final, NamedTuple
 
+from skillkeep.auditor.compiled import compiled
 from skillkeep.auditor.engines.interface import Context
-from skillkeep.auditor.lazily import lazily
 from skillkeep.auditor.patterns import RarePattern
 
 __all__ = ["Inline", "inline_programs"]
@@ -23,13 +23,13 @@ class Inline(NamedTuple):
 
 
 _TEXT: Final = r"(?:\"(?:[^\"\\\n]|\\.){0,4000}\"|'(?:[^'\\\n]|\\.){0,4000}')"
-_WORDS: Final = RarePattern(lazily(
+_WORDS: Final = RarePattern(compiled(
     r"[\"'](?:[\w:/\\.-]{0,80}[/\\])?(?P<program>python[\d.]{0,4}|node|bun|deno|ruby|perl|php|osascript|(?:ba|z|da|k)?sh)(?:\.exe)?[\"']"
     r"(?P<options>(?:\s{0,20},\s{0,40}[\"'][\w-]{1,20}[\"']){0,3}?)\s{0,20},\s{0,40}[\"'](?:-[a-zA-Z]{0,4}[cer]|--eval|eval|-EncodedCommand)[\"']"
     rf"\s{{0,20}},\s{{0,40}}(?:(?P<text>{_TEXT}(?:\s{{1,40}}{_TEXT}){{0,40}})|(?P<name>[A-Za-z_][\w.]{{0,60}}))"
 ))  # fmt: skip
-_OPTION: Final = lazily(r"-(?:[a-zA-Z]{0,4}[cer]|-eval|EncodedCommand)[\"']")  # every such list has one, or "eval"
-_UNIT: Final = RarePattern(lazily(  # a unit's command as a value
+_OPTION: Final = compiled(r"-(?:[a-zA-Z]{0,4}[cer]|-eval|EncodedCommand)[\"']")  # every such list has one, or "eval"
+_UNIT: Final = RarePattern(compiled(  # a unit's command as a value
     r"\bExec(?:Start|Stop|Reload)(?:Pre|Post)?[\"'\]]{1,2}[ \t]{0,9}(?:=>?|:|,)[ \t]{0,9}"
     rf"(?:(?P<text>{_TEXT})|(?P<name>[A-Za-z_]\w{{0,60}})[ \t]{{0,9}}(?:[,}})\n;]|$))"
 ))  # fmt: skip
@@ -37,9 +37,9 @@ _GIVEN: Final = (
     r"(?m)^[ \t]*(?:(?:const|let|var|static|final|local|export)[ \t]+){0,3}%s(?:[ \t]*:[^=\n]{1,40})?[ \t]*:?=[ \t]*"
     r"(?P<value>\(?\s{0,40}[frbu]?TEXT(?:\s{0,40}\+?\s{0,40}[frbu]?TEXT){0,60}|`[^`]{0,4000}`|\"\"\"[\s\S]{0,4000}?\"\"\"|'''[\s\S]{0,4000}?''')"
 ).replace("TEXT", _TEXT)
-_PIECE: Final = lazily(_TEXT)
-_LONG: Final = lazily(r"`[^`]*`|\"\"\"[\s\S]*\"\"\"|'''[\s\S]*'''")
-_ESCAPE: Final = lazily(r"\\(.)")
+_PIECE: Final = compiled(_TEXT)
+_LONG: Final = compiled(r"`[^`]*`|\"\"\"[\s\S]*\"\"\"|'''[\s\S]*'''")
+_ESCAPE: Final = compiled(r"\\(.)")
 _CONTEXTS: Final[Mapping[str, Context]] = {
     "python": Context.PYTHON, "node": Context.JAVASCRIPT, "bun": Context.JAVASCRIPT, "deno": Context.JAVASCRIPT,
     "ruby": Context.RUBY, "perl": Context.TEXT, "php": Context.TEXT, "osascript": Context.TEXT,

@@ -2,50 +2,49 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterator
 from typing import Final
 
+from skillkeep.auditor.compiled import compiled
 from skillkeep.auditor.engines.behaviour.acts import Act, Acts, code_of
 from skillkeep.auditor.engines.behaviour.strangers import READS, SENDS
 from skillkeep.auditor.engines.behaviour.unasked import loaded_by
 from skillkeep.auditor.engines.interface import SourceFile, SourceTree
 from skillkeep.auditor.engines.tables import secrets
-from skillkeep.auditor.lazily import lazily
 
 __all__ = ["Listed", "listed", "listed_in_code"]
 
 Listed = tuple[str, int, str, Act]  # the list's path and line, the place of a secret, and the act that sends
 
-_LISTS: Final = re.compile(r"(?i)\.(?:json|ya?ml|toml|ini|csv|tsv|txt|cfg|conf|dat|lst|list)$")
-_VALUE: Final = re.compile(r"[^\s\"',;:=\[\]{}()]{4,200}")
-_JOINT: Final = re.compile(r"[\"'`][ \t]{0,9}\+?[ \t]{0,9}[\"'`]")
+_LISTS: Final = compiled(r"(?i)\.(?:json|ya?ml|toml|ini|csv|tsv|txt|cfg|conf|dat|lst|list)$")
+_VALUE: Final = compiled(r"[^\s\"',;:=\[\]{}()]{4,200}")
+_JOINT: Final = compiled(r"[\"'`][ \t]{0,9}\+?[ \t]{0,9}[\"'`]")
 _LONGEST: Final = 1 << 16
-_SETTINGS: Final = re.compile(
+_SETTINGS: Final = compiled(
     r"(?i)\b(?:den(?:y|ied)(?:\b|(?=_|(?-i:[A-Z])))|(?:block|exclud|ignor|forbid|protect|redact)\w*)"
 )
-_KEY: Final = re.compile(
+_KEY: Final = compiled(
     r"^(?P<indent>[ \t]*(?:-[ \t]+)?)(?:\[+(?P<section>[^\]\n]{1,80})\]+[ \t]*$"
     r"|[\"']?(?P<name>[A-Za-z_][\w .-]{0,60})[\"']?[ \t]*[:=])"
 )
-_DECIDED: Final = re.compile(
+_DECIDED: Final = compiled(
     r"(?i)\b(?:action|effect|decision|policy|verdict|mode|type|permission)[\"']?[ \t]*[:=]"
     r"[ \t]*[\"']?(?:den|block|forbid|refus|reject)"
 )
-_FOLDER: Final = re.compile(r"~?/?\.(?:ssh|gnupg|aws|kube|password-store|netrc|npmrc|pypirc|git-credentials)")
-_PLACE: Final = lazily(
+_FOLDER: Final = compiled(r"~?/?\.(?:ssh|gnupg|aws|kube|password-store|netrc|npmrc|pypirc|git-credentials)")
+_PLACE: Final = compiled(
     r"[\"'`/~]\.(aws|ssh|kube|docker|gnupg|netrc|npmrc|pypirc|git-credentials|azure|kaggle|config[/\\]gcloud|config[/\\]gh|terraform\.d"
     r"|(?:gem|cargo)[/\\]credentials|bundle[/\\]config|m2[/\\]settings|composer[/\\]auth|pgpass|my\.cnf)\b"
 )
-_SPARED: Final = lazily(
+_SPARED: Final = compiled(
     r"(?i)deny|denied|block|exclu|ignor|forbid|protect|redact|sensitive|skip|restrict|danger|suspicio|disallow|unsafe|secret_?pat"
     r"|re\.compile|RegExp|detect|scan|leak|mask|sanit|never|hidden|guard|mount|volume"
 )
-_CODE: Final = re.compile(r"\.(?:py|pyw|(?:c|m)?[jt]s|rb|psm?1|sh|bash)$")
+_CODE: Final = compiled(r"\.(?:py|pyw|(?:c|m)?[jt]s|rb|psm?1|sh|bash)$")
 _SENDS: Final = (*SENDS, "chosen_import")  # a module that the list may name as well sends unseen
 _KINDS: Final = 2
 _NEAR: Final = 4
-_REFUSED: Final = re.compile(r"(?i)[\"'](?:block|den|refus|forbid|reject)")  # an answer that says so
+_REFUSED: Final = compiled(r"(?i)[\"'](?:block|den|refus|forbid|reject)")  # an answer that says so
 _APART: Final = 20
 
 

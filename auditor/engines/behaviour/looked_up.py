@@ -12,18 +12,18 @@ from functools import cached_property
 from itertools import islice
 from typing import Final
 
+from skillkeep.auditor.compiled import compiled
 from skillkeep.auditor.engines.behaviour.documents import Documents
 from skillkeep.auditor.engines.behaviour.given import body_below
 from skillkeep.auditor.engines.interface import Segment
 from skillkeep.auditor.interface import Location
-from skillkeep.auditor.lazily import lazily
 from skillkeep.auditor.patterns import RarePattern
 
 __all__ = ["LookedUp", "looked_up", "looks_up"]
 
 LookedUp = tuple[Location, str, str]  # where, that line, and what is in the name
 
-_WORDS: Final = RarePattern(lazily(  # of which every look-up has one: told in a fiftieth of the time
+_WORDS: Final = RarePattern(compiled(  # of which every look-up has one: told in a fiftieth of the time
     r"gethostby|getaddrinfo|GetHostAddresses|GetHostEntry|dns_get_record|checkdnsrr|res_query|res_nquery|getByName"
     r"|make_query|lookup_host|lookup_ip|inet_aton|getaddress|to_socket_addrs|net\.Lookup|dns\.resolve|dns\.lookup"
     r"|romises\.lookup|romises\.resolve|esolver|aiodns|dns'|dns\"|dns/promises|dns`|[rR]esolve-[dD]ns[nN]ame"
@@ -33,7 +33,7 @@ _WORDS: Final = RarePattern(lazily(  # of which every look-up has one: told in a
     r"|Resolv\.|Resolv::"
     r"|dns\.google|cloudflare-dns|dns-query\?|/resolve\?name="
 ))  # fmt: skip
-_LOOKS_UP: Final = lazily(
+_LOOKS_UP: Final = compiled(
     r"\b(?:gethostby\w+|getaddrinfo|GetHostAddresses\w*|GetHostEntry\w*|dns_get_record|checkdnsrr|res_n?query|getByName"
     r"|make_query|lookup_host|lookup_ip|inet_aton|getaddress|gethostbyname_ex|to_socket_addrs)[ \t]*\("
     r"|\b(?:dns(?:Promises|\.promises)?|[rR]esolver|resolver\(\)|Resolver\(\)|resolver\.default_resolver|aiodns|r|net"
@@ -44,9 +44,9 @@ _LOOKS_UP: Final = lazily(
     r"|getent[ \t]+\w{0,2}hosts)(?:\.exe)?[\"']?[ \t,][^\n]{0,160}?[$#{+\[]"
     r"|\bdns\.google\b|\bcloudflare-dns\.com\b|/dns-query\?|/resolve\?name="
 )
-_BARE: Final = lazily(r"\A(?:lookup|resolve\w*)\(")
-_MODULE: Final = lazily(r"[\"'](?:node:)?dns(?:/promises)?[\"']")
-_ENCODED: Final = lazily(  # what text can be made of again; a digest is none
+_BARE: Final = compiled(r"\A(?:lookup|resolve\w*)\(")
+_MODULE: Final = compiled(r"[\"'](?:node:)?dns(?:/promises)?[\"']")
+_ENCODED: Final = compiled(  # what text can be made of again; a digest is none
     r"\bhexlify\b|\.hex\(|\bb(?:16|32|32hex|64|85)encode\b|\burlsafe_b64encode\b|\bbytesToHex\b|\bb58encode\b|\bbtoa\("
     r"|\.toString\([ \t]*[\"'](?:hex|base64|base64url)[\"']|(?i:\bbase32\w{0,8}\.(?:stringify|encode)\w*\("
     r"|\bbase32encode\w*\()"
@@ -59,60 +59,60 @@ _ENCODED: Final = lazily(  # what text can be made of again; a digest is none
     r"|\bhex::encode\b"
     r"|[\"'`{]0?[:%]?0?2[xX][\"'`}]|\{0:x2\}|\.ToString\([\"'][xX]2"
 )
-_NOBODYS: Final = lazily(  # what is made of nothing that is kept here, or of a number of the network
+_NOBODYS: Final = compiled(  # what is made of nothing that is kept here, or of a number of the network
     r"(?i)\b(?:urandom|token_(?:hex|bytes|urlsafe)|random\w*|rand_?bytes|uuid\w*|nonce|digest|hexdigest|sha\d+\w*"
     r"|md5\w*|blake\w+"
     r"|create_?(?:hash|hmac)|hmac\.(?:new|digest)|ip_?address\w*|inet_pton|packed|ipv6\w*|Math)\b"
 )
-_OPERAND: Final = lazily(  # what is encoded, where it is one name or one text
+_OPERAND: Final = compiled(  # what is encoded, where it is one name or one text
     r"(?:encode|hexlify|EncodeToString|btoa|bin2hex|Buffer\.from)\([ \t]*"
     r"(?:(?P<text>(?![\"'](?i:utf|ascii|latin|idna))[bru]?(?:\"[^\"{$\n]*\""
     r"|'[^'{$\n]*'))"
     r"|(?P<given>[A-Za-z_]\w{0,40})(?:\.encode\([^()\n]{0,20}\))?)[ \t]*[,)]"
     r"|(?<![\w.])(?P<whose>[A-Za-z_]\w{0,40})(?:\.encode\([^()\n]{0,20}\))?\.(?:hex|toString)\("
 )
-_OPENED: Final = lazily(r"\([ \t]*\n[ \t]*")  # a call whose arguments begin on the next line
-_LITERAL: Final = lazily(r"[(]?[bru]?(?:\"[^\"{$\n]*\"|'[^'{$\n]*')[)]?(?:[ \t]*\*[ \t]*\d+)?[ \t]*;?[ \t]*")
-_APART: Final = lazily(r"[;=,#]|//")
+_OPENED: Final = compiled(r"\([ \t]*\n[ \t]*")  # a call whose arguments begin on the next line
+_LITERAL: Final = compiled(r"[(]?[bru]?(?:\"[^\"{$\n]*\"|'[^'{$\n]*')[)]?(?:[ \t]*\*[ \t]*\d+)?[ \t]*;?[ \t]*")
+_APART: Final = compiled(r"[;=,#]|//")
 _NEAR: Final = 80
-_CUT: Final = lazily(
+_CUT: Final = compiled(
     r"\[[^\]\[\n]{0,40}:[^\]\[\n]{0,40}\]|\.(?:slice|substr|substring|Substring|each_slice|chunks|scan|match(?:All)?)\("
     r"|\b(?:chunked|batched|wrap|chunk|chunks|split_every|str_split|chunk_split|wordwrap)\(|\bfold[ \t]+-"
     r"|\bsplit[ \t]+-|\{1,\d\d\}|\bcut[ \t]+-c"
     r"|\$\{\w+:[^}\n]{1,30}\}|\.\{\d\d\}"
 )
-_ZONE: Final = lazily(  # a name by which somebody answers, as a text or as the end of one; no file's and no address's
+_ZONE: Final = compiled(  # a name by which somebody answers, as a text or as the end of one; no file's and no address's
     r"(?<![/@\w-])(?<!\w[.])(?:[\w-]{1,63}\.){1,6}(?!(?:txt|json|jsonl|ya?ml|toml|md|csv|tsv|log|ini|cfg|conf|env|pem"
     r"|key|dat|bin|db|html?|xml"
     r"|py|[cm]?[jt]s|sh|rb|go|rs|php|local|lan|internal|localdomain|arpa|hex|encode|decode|join|strip|lower|replace"
     r"|format|read|slice|length)\b)"
     r"[a-zA-Z][a-zA-Z-]{1,18}(?=[\"'`\s),;.:&?]|$)"
 )
-_TEXT: Final = lazily(
+_TEXT: Final = compiled(
     r"\"[^\"\n]{0,400}\"|'[^'\n]{0,400}'|`[^`\n]{1,400}`|(?:^|[ \t])[^\s\"'`]{0,80}\$[\w{(][^\s\"'`]{0,200}"
 )
-_PLACEHOLDER: Final = lazily(r"\$?\{[^}]{0,80}\}|%[sd]|\$\([^)]{0,200}\)|\$\w+|#\{[^}]{0,80}\}")
-_OWNER: Final = lazily(
+_PLACEHOLDER: Final = compiled(r"\$?\{[^}]{0,80}\}|%[sd]|\$\([^)]{0,200}\)|\$\w+|#\{[^}]{0,80}\}")
+_OWNER: Final = compiled(
     r"\bplatform\.node\(|\bgethostname\(|\bgetuser\(|\bgetlogin\b|\bos\.(?:hostname|userInfo)\(|\$\(?(?:hostname"
     r"|whoami)\b|\$HOSTNAME\b|\$USER\b"
     r"|(?i:\$env:(?:COMPUTERNAME|USERNAME))|\bEnvironment\.(?:MachineName|UserName)\b|\bos\.Hostname\("
     r"|\b(?:environ(?:\.get\(|\[)|process\.env[.\[]|getenv\(|ENV\[|ENV\.fetch\()[\"']?\w{0,40}(?:TOKEN|KEY|SECRET"
     r"|PASSWORD)"
 )
-_SET: Final = lazily(
+_SET: Final = compiled(
     r"(?<![\w.$@=!<>-])(?:(?:self|this)\.|@|\$(?:script:|global:)?)?(?P<name>[A-Za-z_]\w{0,40})"
     r"(?:[ \t]*:[ \t]*[\w\[\], .|]{1,40}?)?(?:[ \t]*[+|&?]{0,2}:?=(?![=>])[ \t]*|[ \t]+(?:in|of)[ \t]+"
     r"|[\"']?[ \t]*:[ \t]*(?=[\"'`]))"
     r"(?P<value>[^\n]{1,300})"
 )
-_READ: Final = lazily(  # names that stand for one after another of what stands before
+_READ: Final = compiled(  # names that stand for one after another of what stands before
     r"\bread[ \t]+(?:-\w+[ \t]+){0,3}(?P<name>\w{1,40})|\|[ \t]*(?:%|ForEach-Object\b|xargs\b)"
     r"|(?:\bdo|\{)[ \t]*\|[ \t]*(?P<block>\w{1,40})|\.(?:forEach|map"
     r"|flatMap)\([ \t]*(?:async[ \t]*)?\(?(?P<arrow>\w{1,40})"
     r"|[ \t]as[ \t]+\$(?P<each>\w{1,40})"
 )
-_DONE: Final = lazily(r"\bdone[ \t]*<[^\n]{1,300}")
-_FUNCTION: Final = lazily(
+_DONE: Final = compiled(r"\bdone[ \t]*<[^\n]{1,300}")
+_FUNCTION: Final = compiled(
     r"(?:\bdef[ \t]+(?:self\.)?|\bfunction[ \t]+|\bfunc[ \t]+(?:\([^)\n]{0,40}\)[ \t]*)?|\bfn[ \t]+|\bsub[ \t]+"
     r"|\b(?:const|let|var)[ \t]+(?=\w{1,40}[ \t]*=[ \t]*(?:async[ \t]*)?(?:\(|\w{1,40}[ \t]*=>))"
     r"|^[ \t]*(?:async[ \t]+|static[ \t]+|private[ \t]+"
@@ -123,9 +123,9 @@ _FUNCTION: Final = lazily(
 )
 _BEHIND: Final = "to_socket_addrs"  # is asked of what stands before it
 _KEYWORDS: Final = frozenset({"if", "for", "while", "switch", "catch", "return", "function", "else", "do", "with"})
-_COMMENT: Final = lazily(r"^[ \t]*(?:#(?!!)|//|\*[ \t/])[^\n]*", re.MULTILINE)
-_WORD: Final = lazily(r"[A-Za-z_]\w{0,40}")
-_HOST_OF: Final = lazily(r"\burlparse\(|\burlsplit\(|\bnew URL\(|\bURI(?:\.parse)?\(|\.hostname\b")
+_COMMENT: Final = compiled(r"^[ \t]*(?:#(?!!)|//|\*[ \t/])[^\n]*", re.MULTILINE)
+_WORD: Final = compiled(r"[A-Za-z_]\w{0,40}")
+_HOST_OF: Final = compiled(r"\burlparse\(|\burlsplit\(|\bnew URL\(|\bURI(?:\.parse)?\(|\.hostname\b")
 _MOST: Final = 24
 _PROGRAMS: Final = 200
 _LONGEST: Final = 200_000

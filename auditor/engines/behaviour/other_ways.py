@@ -7,61 +7,61 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Final
 
+from skillkeep.auditor.compiled import compiled
 from skillkeep.auditor.engines.behaviour.given import body_below, names_given, with_given
 from skillkeep.auditor.engines.interface import Segment
 from skillkeep.auditor.interface import Location
-from skillkeep.auditor.lazily import lazily
 from skillkeep.auditor.patterns import RarePattern
 
 __all__ = ["OtherWay", "other_ways"]
 
 OtherWay = tuple[Location, str]  # the condition, and that text
 
-_VERIFIES: Final = RarePattern(lazily(
+_VERIFIES: Final = RarePattern(compiled(
     r"\b(?:timingSafeEqual|compare_digest|hash_equals|secure_compare|fixed_length_secure_compare|ConstantTimeCompare"
     r"|CompareHashAndPassword|CheckPasswordHash|password_verify|verify_password|check_password\w*|checkpw"
     r"|verifySignature"
     r"|verify_signature|verify_token|verifyToken|authenticate|bcrypt\.compare(?:Sync)?|argon2\.verify|hmac\.Equal"
     r"|jwt\.(?:verify|decode)|jwtVerify|(?:key|hasher|verifier|pwd_context|ph|signer)\.verify|crypto\.verify)[ \t]*\("
 ))  # fmt: skip
-_HASH: Final = lazily(
+_HASH: Final = compiled(
     r"\b(?:sha\d{1,3}(?:_?hex)?|md5|blake2\w|hashlib|createHash|create_hash|digest|hexdigest|Digest::\w+|crc32|Sum256"
     r"|fnv1?a?|murmur\w*)\b"
 )
-_FIXED: Final = lazily(
+_FIXED: Final = compiled(
     r"[\"'`](?=[^\"'`\n]{6,})(?P<text>[A-Za-z0-9+/=_$.-]{6,130})[\"'`]|(?<![\w.])0x[0-9a-fA-F]{6,16}\b"
 )
-_DIGEST: Final = lazily(
+_DIGEST: Final = compiled(
     r"[\"'`](?:[0-9a-fA-F]{24,128}|[A-Za-z0-9+/_-]{40,90}={0,2}"
     r"|\$2[aby]\$[^\"'`\n]{20,80})[\"'`]"
 )
-_COMPARED: Final = lazily(
+_COMPARED: Final = compiled(
     r"(?P<left>[^&|=!\n]{3,120}?)[ \t]*(?P<sign>[!=]==?)[ \t]*(?P<right>[\w.$\"'`+/=-]{3,140})"
     r"|(?P<call>\b(?:compare_digest|timingSafeEqual|hash_equals|secure_compare|hmac\.Equal|\w{1,40}\.(?:equals"
     r"|eql\?))\([^\n]{3,200})"
 )
-_PARTS: Final = lazily(r"&&|\|\||\band\b|\bor\b")
-_CONDITION: Final = lazily(
+_PARTS: Final = compiled(r"&&|\|\||\band\b|\bor\b")
+_CONDITION: Final = compiled(
     r"\b(?:if|unless|elif|return|while)\b[ \t(]*(?P<test>[^\n]{6,300})|=[ \t]*(?P<set>[^=\n][^\n]{6,300})"
 )
-_DEFAULT: Final = lazily(r"[ \t]*(?:\|\||\?\?|\bor\b)[ \t]*(?:\"\"|''|``|\{\}|\[\]|\bb(?:\"\"|'')|nil\b|null\b)")
-_NAME: Final = lazily(r"[A-Za-z_]\w{0,40}")
-_CALLED: Final = lazily(r"\b(?P<name>[A-Za-z_]\w{1,40})\(")
-_OF_FILES: Final = lazily(
+_DEFAULT: Final = compiled(r"[ \t]*(?:\|\||\?\?|\bor\b)[ \t]*(?:\"\"|''|``|\{\}|\[\]|\bb(?:\"\"|'')|nil\b|null\b)")
+_NAME: Final = compiled(r"[A-Za-z_]\w{0,40}")
+_CALLED: Final = compiled(r"\b(?P<name>[A-Za-z_]\w{1,40})\(")
+_OF_FILES: Final = compiled(
     r"(?i)\b(?:file\w*|path|archive|artifact|asset|binary|bytes|release|installer|package|tarball"
     r"|download\w*|image|buf(?:fer)?)\b"
 )
-_REFUSES: Final = lazily(
+_REFUSES: Final = compiled(
     r"\b(?:return[ \t]*(?:null|None|nil|false|False|undefined|reply|res\.|\d{3}|err\w*|;|$)|throw|raise|abort"
     r"|next\((?!\))"
     r"|halt|exit|401|403)",
     re.MULTILINE,
 )
-_ACCEPTS: Final = lazily(
+_ACCEPTS: Final = compiled(
     r"\breturn[ \t]+(?:true|True|[uU]ser\w*|claims\w*|payload\w*|body|decoded?|session|next|admin\w*|JSON|json|parse\w*"
     r"|jwt)\b|\bnext\(\)"
 )
-_WANTS: Final = lazily(
+_WANTS: Final = compiled(
     r"(?i)\b(?:tokens?|passwords?|passwd|auth\w*|sessions?|claims|log_?in|jwt|users?|signature|credentials?|otp"
     r"|pin)\b"
 )

@@ -11,10 +11,10 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Final
 
+from skillkeep.auditor.compiled import compiled
 from skillkeep.auditor.engines.behaviour.followed import Asked, followed
 from skillkeep.auditor.engines.interface import Segment
 from skillkeep.auditor.interface import Location
-from skillkeep.auditor.lazily import lazily
 from skillkeep.auditor.patterns import RarePattern
 
 __all__ = ["taken_passwords"]
@@ -24,13 +24,13 @@ _SYSTEM: Final = (
     r"(?:windows|microsoft|session|security|expired|domain|\$env:USERNAME|sign[ -]?in again"
     r"|log[ -]?in again|your password)"
 )
-_MAY_ASK: Final = RarePattern(re.compile(r"(?i)hidden[ \t]+answer|PromptForCredential|Get-Credential"))
-_ASKS: Final = lazily(
+_MAY_ASK: Final = RarePattern(compiled(r"(?i)hidden[ \t]+answer|PromptForCredential|Get-Credential"))
+_ASKS: Final = compiled(
     rf"(?i)\bdisplay[ \t]+dialog\b[^\n]{{0,400}}{_WORDS}[^\n]{{0,400}}\bhidden[ \t]+answer\b"
     rf"|\bdisplay[ \t]+dialog\b[^\n]{{0,400}}\bhidden[ \t]+answer\b[^\n]{{0,400}}{_WORDS}"
     rf"|\b(?:PromptForCredential[ \t]*\(|Get-Credential\b)[^\n]{{0,300}}{_SYSTEM}"
 )
-_KEEPS: Final = lazily(
+_KEEPS: Final = compiled(
     r"(?i)\.write(?:_text|_bytes|lines)?\(|\bwriteFile(?:Sync)?\(|\bappendFile(?:Sync)?\(|\bjson\.dump\("
     r"|\b(?:Set-Content|Add-Content|Out-File)\b|\bWriteAll\w{1,8}\(|\btee[ \t]|\bwrite\b[^\n]{1,80}[ \t]to[ \t]"
     r"|(?<![0-9&=>-])>>?[ \t]*[\"']?(?!/dev/(?:null|std\w+|tty)\b)[$~/.]"
@@ -38,8 +38,8 @@ _KEEPS: Final = lazily(
     r"|\b(?:requests|httpx|axios|session|client)\.(?:post|put|get|request)\(|\b(?:fetch|urlopen|Request|sendBeacon)\("
     r"|\bcurl\b|\bwget\b|\b(?:Invoke-(?:RestMethod|WebRequest)|irm|iwr)\b|\bUpload(?:String|Data|Values)\w{0,12}\("
 )
-_ASIDE: Final = re.compile(r"(?i)[ \t]-Credential[ \t]+\$\w{1,40}|[0-9&]>>?[ \t]*(?:&[0-9]|/dev/\w+)")
-_SET: Final = lazily(r"^(?P<before>[ \t]*)set[ \t]+(?P<name>\w{1,40})(?P<gap>[ \t]+to[ \t]+)", re.MULTILINE)
+_ASIDE: Final = compiled(r"(?i)[ \t]-Credential[ \t]+\$\w{1,40}|[0-9&]>>?[ \t]*(?:&[0-9]|/dev/\w+)")
+_SET: Final = compiled(r"^(?P<before>[ \t]*)set[ \t]+(?P<name>\w{1,40})(?P<gap>[ \t]+to[ \t]+)", re.MULTILINE)
 _LONGEST: Final = 100_000
 _MOST: Final = 5
 

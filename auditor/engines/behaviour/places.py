@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import Final
 
+from skillkeep.auditor.compiled import compiled
 from skillkeep.auditor.engines.behaviour.acts import code_of
 from skillkeep.auditor.engines.behaviour.documents import Documents
 from skillkeep.auditor.engines.interface import SourceFile, SourceTree
@@ -15,7 +15,7 @@ from skillkeep.auditor.interface import Capability, Location
 __all__ = ["unnamed_places"]
 
 _MOST: Final = 200
-_CLOSES: Final = re.compile(r"os\.chmod\([\w.]+, *0o?[64]00\)")  # to others; it writes nothing and lets nothing run
+_CLOSES: Final = compiled(r"os\.chmod\([\w.]+, *0o?[64]00\)")  # to others; it writes nothing and lets nothing run
 
 
 def unnamed_places(

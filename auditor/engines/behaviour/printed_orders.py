@@ -6,13 +6,13 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from skillkeep.auditor.compiled import compiled
 from skillkeep.auditor.engines.behaviour.acts import code_of
 from skillkeep.auditor.engines.behaviour.documents import Documents
 from skillkeep.auditor.engines.behaviour.followed import Asked, followed
 from skillkeep.auditor.engines.interface import SourceTree
 from skillkeep.auditor.engines.network import is_near
 from skillkeep.auditor.interface import Location
-from skillkeep.auditor.lazily import lazily
 
 __all__ = ["Printed", "printed_orders"]
 
@@ -28,7 +28,7 @@ _OBEYED: Final = (  # behind a program's name, in lower case
     r"|\b(?:its|the|this|that) (?:printed )?(?:output|answer|text|response)\b|\bwhat(?:ever)? (?:it|that"
     r"|the script)\b)"
 )
-_FETCHES: Final = lazily(
+_FETCHES: Final = compiled(
     r"\burlopen\(|\b(?:requests|httpx|session|client|axios|got|ky|needle|superagent)\.(?:get|post|request)\("
     r"|\bfetch\("
     r"|\bhttps?\.get\(|\bURI\.open\(|\bNet::HTTP\.get\w*\(|\bhttp\.Get\(|\b(?:reqwest|ureq)::(?:\w+::)?get\("
@@ -36,19 +36,19 @@ _FETCHES: Final = lazily(
     r"|\bcurl_exec\(|\bGetStringAsync\(|\bLWP::Simple::get\b|\b(?:Invoke-RestMethod|Invoke-WebRequest|irm|iwr)\b"
     r"|\$\([ \t]*(?:curl|wget)\b"
 )
-_PRINTS: Final = lazily(
+_PRINTS: Final = compiled(
     r"\bprint(?:ln|f)?!?[ \t(]|\bsys\.stdout\.(?:buffer\.)?write\(|\bprocess\.stdout\.write\(|\bconsole\.(?:log"
     r"|info)\("
     r"|\bputs\b|\becho\b|\bfmt\.(?:Print\w*|Fprint\w*)\(|\bio\.Copy\([ \t]*os\.Stdout|\bConsole\.Write\w*\("
     r"|\bclick\.echo\("
     r"|\bWrite-(?:Output|Host)\b|\bSystem\.out\.\w+\("
 )
-_SHELL: Final = lazily(
+_SHELL: Final = compiled(
     r"^[ \t]*(?:exec[ \t]+)?(?:curl|wget)\b(?![^\n]*(?:[ \t]-\w{0,8}[oO]\b|--output|>"
     r"|\|))[^\n]*",
     re.MULTILINE,
 )
-_NOTHING: Final = lazily(r"(?!)")
+_NOTHING: Final = compiled(r"(?!)")
 _LONGEST: Final = 100_000
 
 

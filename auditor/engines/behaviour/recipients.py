@@ -9,6 +9,7 @@ from functools import cache
 from itertools import islice
 from typing import Any, Final
 
+from skillkeep.auditor.compiled import compiled
 from skillkeep.auditor.engines.behaviour.documents import Documents
 from skillkeep.auditor.engines.behaviour.given import names_given, with_given
 from skillkeep.auditor.engines.installers import is_installer
@@ -16,14 +17,13 @@ from skillkeep.auditor.engines.interface import Context, Segment, SourceFile
 from skillkeep.auditor.engines.network import host_of, is_near
 from skillkeep.auditor.engines.tables import table
 from skillkeep.auditor.interface import Location
-from skillkeep.auditor.lazily import lazily
 from skillkeep.auditor.patterns import PatternSet, RarePattern
 
 __all__ = ["Recipient", "declared_sources", "is_placeholder", "named_nowhere", "recipients"]
 
 _MOST: Final = 50
-_SPELLED: Final = lazily(r"[\"'`](?P<to>[\w.+-]{1,80}@[\w-]{1,80}(?:\.[\w-]{1,60}){1,6})[\"'`]")
-_DECODED: Final = lazily(  # nobody writes down in such a way whom a mail may go to
+_SPELLED: Final = compiled(r"[\"'`](?P<to>[\w.+-]{1,80}@[\w-]{1,80}(?:\.[\w-]{1,60}){1,6})[\"'`]")
+_DECODED: Final = compiled(  # nobody writes down in such a way whom a mail may go to
     r"\b(?:atob|b64decode|urlsafe_b64decode|b32decode|unhexlify|(?:bytes|bytearray)\.fromhex|decode64|FromBase64String"
     r"|base64_decode|str_rot13|strrev|hex2bin)\([ \t]{0,4}[rb]?[\"'`][\w+/=@.-]{8,200}[\"'`]"
     r"|\b(?:Buffer\.from|codecs\.decode)\([ \t]{0,4}[rb]?[\"'`][\w+/=@.-]{8,200}[\"'`]"
@@ -31,15 +31,15 @@ _DECODED: Final = lazily(  # nobody writes down in such a way whom a mail may go
     r"|[\"'`][\w.@+-]{8,80}[\"'`](?:\[::-1\]|\.split\([\"']{2}\)\.reverse\(\)|\.reverse\b)"
     r"|(?:\bchr|\bfromCharCode|\[char\])\(?[ \t]{0,4}(?:64|0x40)\b"
 )
-_TEXT: Final = lazily(r"\"[^\"\n\\]*\"|'[^'\n\\]*'")
+_TEXT: Final = compiled(r"\"[^\"\n\\]*\"|'[^'\n\\]*'")
 _TEXTS: Final = r"(?:\"[^\"\n\\]{0,80}\"|'[^'\n\\]{0,80}')"
 _LIST: Final = rf"{_TEXTS}(?:[ \t]*,[ \t]*{_TEXTS}){{1,12}}"
-_PUT_TOGETHER: Final = RarePattern(re.compile(
+_PUT_TOGETHER: Final = RarePattern(compiled(
     rf"\[[ \t]*(?P<list>{_LIST})[ \t]*\][ \t]*\.join\([ \t]*[\"'](?P<after>[@.])?[\"'][ \t]*\)"
     rf"|[\"'](?P<before>[@.])?[\"']\.join\([ \t]*[\[(][ \t]*(?P<items>{_LIST})[ \t]*[\])][ \t]*\)"
     rf"|(?P<sum>{_TEXTS}(?:[ \t]*\+[ \t]*{_TEXTS}){{1,12}})"
 ))  # fmt: skip
-_COPIED: Final = RarePattern(re.compile(  # who gets a mail, or a copy of it: somebody beside the one who was asked for
+_COPIED: Final = RarePattern(compiled(  # who gets a mail, or a copy of it: somebody beside the one who was asked for
     r"\b(?:to_addrs|toaddrs|recipients|receivers|rcpts?|[Bb]?[Cc][Cc]|BCC|bcc_\w{1,20})\b"
     r"(?:[\"'\]]{0,2}[ \t]{0,4}[:=]|[\"'][ \t]{0,4},)[^=\n][^\n]{0,160}"
     r"|\b[Tt]o[\"'\]]{0,2}[ \t]{0,4}[:=][ \t]{0,4}"
@@ -48,15 +48,15 @@ _COPIED: Final = RarePattern(re.compile(  # who gets a mail, or a copy of it: so
     r"|\.sendmail\([^,\n]{1,80},[^\n]{0,160}|\.(?:addBcc|add_bcc|setBcc|set_bcc|bcc)\([^\n]{0,80}"
 ))  # fmt: skip
 
-_SENDER: Final = lazily(r"(?i)\b(?:from|sender|reply)\w*[\"'\]]{0,2}[ \t]*[:=][^,\n]*|\.sendmail\([^,\n]*,")
-_PRINTED: Final = lazily(  # a whole command that prints one text: a hint for a person
+_SENDER: Final = compiled(r"(?i)\b(?:from|sender|reply)\w*[\"'\]]{0,2}[ \t]*[:=][^,\n]*|\.sendmail\([^,\n]*,")
+_PRINTED: Final = compiled(  # a whole command that prints one text: a hint for a person
     r"(?m)^[ \t]*(?:echo|printf)[ \t]+(?:-[en]+[ \t]+)?(?:\"(?:[^\"`$\n]|\$[^(\"\n])*\"|'[^'\n]*')"
     r"[ \t]*(?:1?>&2[ \t]*)?$"
 )
 _HIDDEN: Final = "a hidden copy"  # which nobody sees who gets the mail: none is taken for granted
 _FOLDERS: Final = "a keeper of folders"  # of the user's home: a tool that tells nothing has no reason to
 _RUN: Final = frozenset({"a source", "a program"})  # what such recipients give is run
-_READ_AGAIN: Final = lazily(  # what is printed may be run
+_READ_AGAIN: Final = compiled(  # what is printed may be run
     r"\|[ \t]*(?:sudo[ \t]+)?(?:/[\w/]*/)?(?:ba|z|da|k)?sh\b|\b(?:eval|source|xargs)\b|sh[ \t]+-\w*c\b|<\("
     r"|(?:\}|\)|\bdone)[ \t]*[|>]"
 )
@@ -185,7 +185,7 @@ def _compiled() -> tuple[PatternSet, tuple[str, ...]]:
 def _sources() -> tuple[tuple[str, re.Pattern[str], RarePattern], ...]:
     entries: list[dict[str, Any]] = table("acts")["sources"]
     return tuple(
-        (each.get("what", "a source"), re.compile(each["file"]), RarePattern(re.compile(each["pattern"], re.MULTILINE)))
+        (each.get("what", "a source"), compiled(each["file"]), RarePattern(compiled(each["pattern"], re.MULTILINE)))
         for each in entries
     )
 
@@ -203,4 +203,4 @@ def _is_public(address: str) -> bool:
 
 @cache
 def _placeholder() -> re.Pattern[str]:
-    return re.compile(table("acts")["placeholder_recipient"])
+    return compiled(table("acts")["placeholder_recipient"])

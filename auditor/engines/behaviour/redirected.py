@@ -7,6 +7,7 @@ from functools import cache
 from itertools import chain
 from typing import Final, NamedTuple
 
+from skillkeep.auditor.compiled import compiled
 from skillkeep.auditor.engines.behaviour.documents import Documents
 from skillkeep.auditor.engines.behaviour.given import names_given, with_given
 from skillkeep.auditor.engines.behaviour.recipients import is_placeholder
@@ -14,7 +15,6 @@ from skillkeep.auditor.engines.interface import Context, SourceTree
 from skillkeep.auditor.engines.network import host_of
 from skillkeep.auditor.engines.tables import table
 from skillkeep.auditor.interface import Location
-from skillkeep.auditor.lazily import lazily
 from skillkeep.auditor.patterns import PatternSet
 from skillkeep.auditor.services import services
 
@@ -49,12 +49,12 @@ _PROXY: Final = (  # of a program's own requests
     r"|(?:set_proxy|install_proxy|Net::HTTP::Proxy)\(|proxy(?:_?[uU]rl)?[ \t]{0,4}[:=]"
     r"|curl[ \t][^|;\n]{0,160}?[ \t](?:-x|--proxy|--socks5(?:-hostname)?)[ \t=])"
 )
-_SDK: Final = lazily(r"\b(?:Async|Azure|Chat|new[ \t]){0,2}(?P<vendor>OpenAI|Anthropic)\(")
-_BASE: Final = lazily(
+_SDK: Final = compiled(r"\b(?:Async|Azure|Chat|new[ \t]){0,2}(?P<vendor>OpenAI|Anthropic)\(")
+_BASE: Final = compiled(
     r"\b(?:base_?(?:url|URL)|(?:openai|anthropic)_api_(?:base|url))\b[\"']?[ \t]{0,4}[=:](?P<value>[^,\n]{1,200})"
 )
-_KEY_GIVEN: Final = lazily(r"\b(?:api_?[kK]ey|(?:openai|anthropic)_api_key)\b(?P<value>[^,\n]{0,200})")
-_KEY_NAME: Final = lazily(r"\b[A-Z][A-Z0-9_]{1,60}_(?:KEY|TOKEN)\b")
+_KEY_GIVEN: Final = compiled(r"\b(?:api_?[kK]ey|(?:openai|anthropic)_api_key)\b(?P<value>[^,\n]{0,200})")
+_KEY_NAME: Final = compiled(r"\b[A-Z][A-Z0-9_]{1,60}_(?:KEY|TOKEN)\b")
 _LONGEST_CALL: Final = 800
 _DEEPEST: Final = 4
 _CLIENT: Final = (
@@ -72,7 +72,7 @@ _PROVIDER: Final = r"(?s)\b(?P<name>model_providers)\b.{0,300}?(?:\b|\\n)base_ur
 _URL: Final = r"(?P<url>(?:https?|socks5h?)://[\w.:@/-]{3,200})"
 _SPELLED: Final = tuple(
     map(
-        lazily,
+        compiled,
         (
             _REDIRECTED + r"[\"'\]]{0,2}[ \t]{0,4}(?:=>?|:|,|\?\?|\|\|)[ \t]{0,4}[\"'`]?" + _URL,
             _SETTING + r"(?:=|[ \t]+)[\"']?" + _URL,
@@ -85,29 +85,31 @@ _SPELLED: Final = tuple(
         ),
     )
 )
-_PROXY_NAMED: Final = lazily(_PROXY + r"[ \t]{0,4}(?:f?[\"'`]?[$#]?\{?)(?P<given>[A-Za-z_]\w{0,40})(?![\w(.\[])")
-_BARE: Final = lazily(r"[\s\"'`${]{0,9}(?P<name>[A-Za-z_]\w{0,40})[\s\"'`})\];,]{0,9}")
+_PROXY_NAMED: Final = compiled(_PROXY + r"[ \t]{0,4}(?:f?[\"'`]?[$#]?\{?)(?P<given>[A-Za-z_]\w{0,40})(?![\w(.\[])")
+_BARE: Final = compiled(r"[\s\"'`${]{0,9}(?P<name>[A-Za-z_]\w{0,40})[\s\"'`})\];,]{0,9}")
 _OF_KEYS: Final = (_SPELLED[2], *_SPELLED[-2:])  # count with a key that opens more than one tool
 _NAMED: Final = (  # what is set begins with a name, which is given an address elsewhere
-    lazily(
+    compiled(
         _REDIRECTED + r"[\"'\]]{0,2}[ \t]{0,4}(?:=>?|:|,)[ \t]{0,4}"
         r"(?:f?[\"'`]?[$#]?\{?|[\"'][^\"'\n]{0,20}[\"'](?:[ \t]*%[ \t]*|\.format\()\(?)"
         r"(?P<given>[A-Za-z_]\w{0,40})(?![\w(.\[])"
     ),
-    lazily(
+    compiled(
         _PROVIDER
         + r"(?:%s|\{[^}\n]{0,40}\}|\$\{[^}\n]{0,40}\})[^\n]{0,200}?%[ \t]*\(?(?P<given>[A-Za-z_]\w{0,40})(?![\w(.\[])"
     ),
-    lazily(_PROVIDER + r"\$?\{(?P<given>[A-Za-z_]\w{0,40})\}"),
+    compiled(_PROVIDER + r"\$?\{(?P<given>[A-Za-z_]\w{0,40})\}"),
 )
-_ADDRESS: Final = lazily(_URL)
-_KEY: Final = lazily(  # written down: whoever has its account sees what is asked
+_ADDRESS: Final = compiled(_URL)
+_KEY: Final = compiled(  # written down: whoever has its account sees what is asked
     r"(?i)\b(?P<whose>\w{0,40}?)_?(?:api_?key|auth_token|key|token)\b[\"'\]]{0,2}[ \t]{0,4}(?:=>?|:|,)[ \t]{0,4}"
     r"[rbfu]?[\"'`]?(?![\w.-]{0,40}(?:your|xxx|\.\.\.))[A-Za-z0-9_-]{16,}"
 )
 _ENDPOINT_WORDS: Final = ("_BASE_URL", "_API_BASE", "_API_URL", "model_providers")
-_ENDPOINT: Final = lazily(r"(?:ANTHROPIC|CLAUDE|CODEX|OPENAI|GEMINI|GOOGLE_GEMINI)_|model_providers")  # an agent's own
-_PORT: Final = lazily(r"\A\w+://(?:[\w-]+:[\w-]+@)?[A-Za-z][\w-]*:port/?\Z")
+_ENDPOINT: Final = compiled(
+    r"(?:ANTHROPIC|CLAUDE|CODEX|OPENAI|GEMINI|GOOGLE_GEMINI)_|model_providers"
+)  # an agent's own
+_PORT: Final = compiled(r"\A\w+://(?:[\w-]+:[\w-]+@)?[A-Za-z][\w-]*:port/?\Z")
 
 
 def _is_form(url: str) -> bool:

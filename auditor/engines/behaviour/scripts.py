@@ -7,53 +7,55 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
+from skillkeep.auditor.compiled import compiled
 from skillkeep.auditor.engines.behaviour.acts import code_of
 from skillkeep.auditor.engines.behaviour.coded import coded_commands
 from skillkeep.auditor.engines.behaviour.inline_words import inline_programs
 from skillkeep.auditor.engines.interface import Context, Segment, SourceFile
 from skillkeep.auditor.engines.units import is_unit, unit_commands
-from skillkeep.auditor.lazily import lazily
 from skillkeep.auditor.patterns import RarePattern
 
 __all__ = ["Script", "scripts", "spelled_out"]
 
-_HEREDOC: Final = lazily(
+_HEREDOC: Final = compiled(
     r"<<-?[ \t]{0,9}[\"']?(?P<mark>[A-Za-z_]\w{0,30})[\"']?[^\n]{0,200}\n"
     r"(?P<body>#![^\n]{1,200}\n(?:[^\n]{0,2000}\n){1,400}?)"
     r"[ \t]{0,40}(?P=mark)[ \t]{0,9}$",
     re.MULTILINE,
 )
-_QUOTED: Final = lazily(r"(?P<quote>\"\"\"|'''|[\"'`])(?P<body>#!/[^\n\"'`]{2,80}(?:\\n|\n)[\s\S]{4,6000}?)(?P=quote)")
-_JOB: Final = lazily(  # what a program puts into the user's list of scheduled jobs
+_QUOTED: Final = compiled(
+    r"(?P<quote>\"\"\"|'''|[\"'`])(?P<body>#!/[^\n\"'`]{2,80}(?:\\n|\n)[\s\S]{4,6000}?)(?P=quote)"
+)
+_JOB: Final = compiled(  # what a program puts into the user's list of scheduled jobs
     r"\.new\([ \t\n]{0,40}(?:command[ \t]{0,9}=[ \t]{0,9})?[fr]?"
     r"(?P<body>\"(?:[^\"\\\n]|\\.){3,2000}\"|'(?:[^'\\\n]|\\.){3,2000}')"
 )
-_TERRAFORM: Final = lazily(
+_TERRAFORM: Final = compiled(
     r"\b(?:command|inline|program|user_data|script)[ \t]{0,20}=[ \t]{0,20}"
     r"(?P<body>\"(?:[^\"\\\n]|\\.){3,4000}\"|\[[^\]]{3,4000}\])"
 )
-_GROOVY: Final = lazily(
+_GROOVY: Final = compiled(
     r"(?P<body>\"(?:[^\"\\\n]|\\.){3,2000}\"|'(?:[^'\\\n]|\\.){3,2000}')\.execute\("
     r"|\bcommandLine[ \t(]{1,9}(?P<line>[^\n]{3,1000})"
 )
-_CMAKE: Final = lazily(  # what cmake hands to an interpreter
+_CMAKE: Final = compiled(  # what cmake hands to an interpreter
     r"\bCOMMAND\s{1,40}(?P<body>(?:/[\w/]{1,40}/)?(?:(?:ba|z|da|k)?sh|python[0-9.]{0,4}|node|perl|ruby|powershell|pwsh)"
     r"[ \t](?:[^()\"\n]|\"(?:[^\"\\]|\\.){0,2000}\"){1,400})"
 )
-_TASK: Final = lazily(
+_TASK: Final = compiled(
     r"^[ \t]{0,60}(?:-[ \t]{1,9})?(?:ansible\.(?:builtin|windows)\.)?(?:shell|command|raw|win_shell|job|cmd):"
     r"[ \t]{1,9}(?P<body>[^\n|>][^\n]{3,2000})$",
     re.MULTILINE,
 )
-_GYP: Final = lazily(r"<!@?\((?P<body>(?:[^\"\\\n]|\\.){3,4000}?)\)[ \t]{0,9}[\"']")
-_STRING: Final = lazily(r"\"((?:[^\"\\\n]|\\.)*)\"")
-_ASSIGNED: Final = lazily(r"(?:^|[;\s])(\w{1,40})=([\"']?)([\w:/.@%+-]{1,200})\2(?=[\s;]|$)", re.MULTILINE)
-_MAKE_SET: Final = lazily(
+_GYP: Final = compiled(r"<!@?\((?P<body>(?:[^\"\\\n]|\\.){3,4000}?)\)[ \t]{0,9}[\"']")
+_STRING: Final = compiled(r"\"((?:[^\"\\\n]|\\.)*)\"")
+_ASSIGNED: Final = compiled(r"(?:^|[;\s])(\w{1,40})=([\"']?)([\w:/.@%+-]{1,200})\2(?=[\s;]|$)", re.MULTILINE)
+_MAKE_SET: Final = compiled(
     r"^(?:(?:export|override)[ \t]+)?(?P<name>[A-Za-z_][\w.-]{0,40})[ \t]*(?:::?:?|\?)?=[ \t]*(?P<value>[^\n]{0,400})$",
     re.MULTILINE,
 )
-_MAKE_USE: Final = lazily(r"\$(?:\((?P<round>[\w.-]{1,40})\)|\{(?P<curly>[\w.-]{1,40})\})")
-_MAKE_RUNS: Final = lazily(r"^\t[^\n]{3,4000}|\$[({]shell[ \t][^\n]{3,4000}|!=[ \t]*[^\n]{3,4000}", re.MULTILINE)
+_MAKE_USE: Final = compiled(r"\$(?:\((?P<round>[\w.-]{1,40})\)|\{(?P<curly>[\w.-]{1,40})\})")
+_MAKE_RUNS: Final = compiled(r"^\t[^\n]{3,4000}|\$[({]shell[ \t][^\n]{3,4000}|!=[ \t]*[^\n]{3,4000}", re.MULTILINE)
 _DEEPEST: Final = 4  # variables in the values of variables
 _LONGEST: Final = 8_000
 _MOST: Final = 40

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Final
 
+from skillkeep.auditor.compiled import compiled
 from skillkeep.auditor.engines.behaviour.acts import code_of
 from skillkeep.auditor.engines.behaviour.documents import Documents
 from skillkeep.auditor.engines.behaviour.followed import Asked, followed
@@ -14,26 +15,25 @@ from skillkeep.auditor.engines.behaviour.given import body_below, names_given, w
 from skillkeep.auditor.engines.interface import Segment, SourceTree
 from skillkeep.auditor.engines.network import host_of, is_near
 from skillkeep.auditor.interface import Location
-from skillkeep.auditor.lazily import lazily
 from skillkeep.auditor.services import services
 
 __all__ = ["SecondHost", "second_hosts"]
 
 SecondHost = tuple[Location, str, str]  # where, that line, and what goes where
 
-_SECRET: Final = lazily(
+_SECRET: Final = compiled(
     r"(?:\benv\.|\bENV(?:\.fetch\(|\[)|\benviron(?:\.get\(|\[)|\b[gG]et_?[eE]nv\(|\benv::var\("
     r"|\bGetEnvironmentVariable\()"
     r"[\"']?(?P<name>[A-Z][A-Z0-9_]{1,60}(?:TOKEN|KEY|SECRET|PASSWORD|PASSWD|PAT))\b"
 )
-_TAKEN_OUT: Final = lazily(r"\{(?P<names>[^{}\n]{3,300})\}[ \t]*=[ \t]*process\.env\b")
-_SETTING: Final = lazily(
+_TAKEN_OUT: Final = compiled(r"\{(?P<names>[^{}\n]{3,300})\}[ \t]*=[ \t]*process\.env\b")
+_SETTING: Final = compiled(
     r"(?:\benv\.|\bENV(?:\.fetch\(|\[)|\benviron(?:\.get\(|\[)|\b[gG]et_?[eE]nv\(|\benv::var\()"
     r"[\"']?([A-Z][A-Z0-9_]{1,60}(?:URL|URI|HOST|SITE|BASE|ENDPOINT|SERVER|DOMAIN|INSTANCE))\b"
 )
-_VARIABLE: Final = lazily(r"\b[A-Z][A-Z0-9_]{1,60}\b")
-_LIKE_SECRET: Final = lazily(r"\b[A-Z][A-Z0-9_]{1,60}(?:TOKEN|KEY|SECRET|PASSWORD|PASSWD|PAT)\b")
-_FIXED: Final = lazily(
+_VARIABLE: Final = compiled(r"\b[A-Z][A-Z0-9_]{1,60}\b")
+_LIKE_SECRET: Final = compiled(r"\b[A-Z][A-Z0-9_]{1,60}(?:TOKEN|KEY|SECRET|PASSWORD|PASSWD|PAT)\b")
+_FIXED: Final = compiled(
     r"^[ \t]*(?:(?:export|const|let|var|final|static|val"
     r"|my)[ \t]+){0,3}\$?(?P<name>[A-Za-z_]\w{1,40})(?:[ \t]*:[ \t]*[\w&' ]{1,20})?"
     r"[ \t]*:?=[ \t]*[\"'`](?P<url>https?://[^\"'`\s$]{4,300})[\"'`][ \t]*;?[ \t]*$",
@@ -43,14 +43,14 @@ _ASKS: Final = (
     r"fetch|axios(?:\.\w{1,10})?|got(?:\.\w{1,8})?|(?:requests|httpx|session|client|http|https|ky)\.\w{1,14}"
     r"|urlopen|Request|request"
 )
-_REQUEST: Final = lazily(rf"\b(?:{_ASKS})\(")
-_FUNCTION: Final = lazily(
+_REQUEST: Final = compiled(rf"\b(?:{_ASKS})\(")
+_FUNCTION: Final = compiled(
     r"^[ \t]*(?:(?:export|async|public|private|static)[ \t]+){0,4}(?:def|function|func"
     r"|fn)[ \t]+(?:\([^)\n]{0,40}\)[ \t]*)?(?P<name>\w{1,60})"
     r"|^[ \t]*(?:export[ \t]+)?(?:const|let)[ \t]+(?P<arrow>\w{1,60})[ \t]*=[ \t]*(?:async[ \t]*)?\(",
     re.MULTILINE,
 )
-_NOTHING: Final = lazily(r"(?!)")
+_NOTHING: Final = compiled(r"(?!)")
 _LONGEST: Final = 100_000
 _MOST: Final = 40
 

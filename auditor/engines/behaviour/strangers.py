@@ -6,11 +6,11 @@ something local and sends it to somebody unnamed does a second job that nobody a
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Final
 
+from skillkeep.auditor.compiled import compiled
 from skillkeep.auditor.engines.behaviour.acts import Act
 from skillkeep.auditor.engines.behaviour.defaults import default_hosts
 from skillkeep.auditor.engines.behaviour.documents import Documents
@@ -30,10 +30,10 @@ SENDS: Final = ("send", "query", "address", _LOGIN)
 _PRIVATE: Final = frozenset({"secret", "identity", "clipboard", "screen", "keys", "typed_form", _LOGIN})
 READS: Final = frozenset({"local", "coin_key", *_PRIVATE})
 _NEAR: Final = 12  # lines between what is read and the request
-_VARIABLE: Final = re.compile(
+_VARIABLE: Final = compiled(
     r"""(?:os\.)?(?:environ(?:\.get\(|\[)|getenv\(|process\.env(?:\.|\[)|ENV(?:\.fetch\(|\[))\s*["']?([A-Z][A-Z0-9_]+)["']?\s*[)\],]?"""
 )
-_ANSWERED: Final = re.compile(  # the rest of a line, or the last one of a few, that gives a program what was fetched
+_ANSWERED: Final = compiled(  # the rest of a line, or the last one of a few, that gives a program what was fetched
     r"\b(?P<by>curl|wget|echo|printf)\b[^|\n]*\|[ \t]*(?:node|python3?|ruby|perl)[ \t]+-[ce]\b"
 )
 _PROGRAM: Final = 4  # lines of such a program in which it reads

@@ -6,28 +6,28 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
+from skillkeep.auditor.compiled import compiled
 from skillkeep.auditor.engines.interface import SourceFile
 from skillkeep.auditor.engines.specimens import is_test
-from skillkeep.auditor.lazily import lazily
 
 __all__ = ["stubs_fetch"]
 
 _LONGEST: Final = 200_000
 _WHOLE: Final = r"\b(?:globalThis|global|window|self)\b"
-_ASSIGNED: Final = lazily(_WHOLE + r"\.fetch[ \t]*=(?!=)")
-_KEPT: Final = lazily(
+_ASSIGNED: Final = compiled(_WHOLE + r"\.fetch[ \t]*=(?!=)")
+_KEPT: Final = compiled(
     r"(?<![\w.$])(?P<name>[A-Za-z_$][\w$]*)[ \t]*=[ \t]*" + _WHOLE + r"\.fetch[ \t]*;?[ \t]*$", re.MULTILINE
 )
-_ANY: Final = lazily(_WHOLE)
-_ASKED: Final = lazily(_WHOLE + r"\.fetch\.mock\b")
-_NAMED: Final = lazily(r"(?<![\w.$-])fetch[ \t]*(?:\(|[,;}\])]|$)|[\[{,:=(][ \t]*fetch[ \t]*[,;}\])(]", re.MULTILINE)
-_LOADS: Final = lazily(
+_ANY: Final = compiled(_WHOLE)
+_ASKED: Final = compiled(_WHOLE + r"\.fetch\.mock\b")
+_NAMED: Final = compiled(r"(?<![\w.$-])fetch[ \t]*(?:\(|[,;}\])]|$)|[\[{,:=(][ \t]*fetch[ \t]*[,;}\])(]", re.MULTILINE)
+_LOADS: Final = compiled(
     r"\b(?:from|import)[ \t]*(?P<text>[\"'`][^\"'`\n]*[\"'`])|\b(?:import|require)[ \t]*\([ \t\n]*(?P<called>[^)\n]*)"
 )
-_HARMLESS: Final = lazily(
+_HARMLESS: Final = compiled(
     r"[\"'](?:(?:node:)?(?:test|assert)(?:/strict)?|(?:bun:)?test|vitest|@jest/globals|chai|sinon|\.{1,2}/[\w./-]+)[\"']"
 )
-_OTHER_WAYS: Final = lazily(  # out of the process, to code that is made, or to what the names above stand for
+_OTHER_WAYS: Final = compiled(  # out of the process, to code that is made, or to what the names above stand for
     r"\b(?:XMLHttpRequest|WebSocket|EventSource|RTCPeerConnection|sendBeacon|Image|Worker|Bun|Deno|eval|Function|Reflect"
     r"|Proxy|document|location|constructor|module(?![ \t]+[a-z])|createRequire|getBuiltinModule"
     r"|importScripts|this)\b|\\[ux]|\bprocess\.(?!env\b)|\brequire\b(?![ \t]*\()"

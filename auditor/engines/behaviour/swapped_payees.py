@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from itertools import chain, islice
 from typing import Final
 
+from skillkeep.auditor.compiled import compiled
 from skillkeep.auditor.engines.behaviour.acts import code_of
 from skillkeep.auditor.engines.behaviour.given import body_below, names_given, with_given
 from skillkeep.auditor.engines.interface import Context, Segment, SourceTree
 from skillkeep.auditor.interface import Location
-from skillkeep.auditor.lazily import lazily
 from skillkeep.auditor.patterns import RarePattern
 
 __all__ = ["ANNOUNCED", "FIXED", "Swapped", "pays", "swapped_payees"]
@@ -25,21 +25,21 @@ _PAYEE: Final = (
     r"(?i:to|payee|recipient|receiver|beneficiary|dest|destination|iban|account|acct|addr|address|wallet)"
     r"(?:_?(?:[aA]ddr(?:ess)?|[aA]ccount|[iI]ban|[wW]allet))?"
 )
-FIXED: Final = lazily(  # an address or an account that is written down
+FIXED: Final = compiled(  # an address or an account that is written down
     r"\b0x[0-9a-fA-F]{6,64}n?\b|[\"'`](?:bc1[a-z0-9]{25,62}|[1-9A-HJ-NP-Za-km-z]{32,44})[\"'`]"
     r"|[\"'`][A-Z]{2}\d{2}[ A-Z0-9]{10,34}[\"'`]|[\"'`][A-Z]{2}\d{2}[ A-Z0-9]{0,34}[\"'`][ \t]*\+|[\"'`](?:acct|ba"
     r"|merchant|payee|iban|wallet)[_-]\w{6,40}[\"'`]"
 )
-_CHANCE: Final = lazily(
+_CHANCE: Final = compiled(
     r"(?i)\b\w{0,20}(?:amount|amt|value|total|sum|price|count|counter)s?\b[^\n]{0,20}[<>%]|[<>][^\n]{0,20}\b(?:amount"
     r"|amt|total)\b"
     r"|%[ \t]*[\w(]|\b(?:weight|size|volume|units?|qty|quantity|nth|turn|round)\b[^\n]{0,20}[<>%]|\brandom\b|\bDate\b"
     r"|\bdatetime\b|\bnow\(\)|\btoday\(\)|\bget(?:UTC)?(?:Date|Day|Hours)\("
 )
-_FUNCTION: Final = lazily(rf"\([^()\n]{{0,120}}?\b(?P<payee>{_PAYEE})\b[^)\n]{{0,160}}\)[^\n]{{0,80}}[{{:>]")
-_CONDITION: Final = lazily(r"\bif\b(?P<test>[^\n]{3,200})")
-_RETURNED: Final = lazily(r"\breturn[ \t]+(?P<got>[^\n;}]{2,160})")
-_SET: Final = lazily(rf"\b{_PAYEE}(?:[\"']\])?[ \t]*=[ \t]*(?P<got>[^=\n;}}][^\n;}}]{{1,160}})")
+_FUNCTION: Final = compiled(rf"\([^()\n]{{0,120}}?\b(?P<payee>{_PAYEE})\b[^)\n]{{0,160}}\)[^\n]{{0,80}}[{{:>]")
+_CONDITION: Final = compiled(r"\bif\b(?P<test>[^\n]{3,200})")
+_RETURNED: Final = compiled(r"\breturn[ \t]+(?P<got>[^\n;}]{2,160})")
+_SET: Final = compiled(rf"\b{_PAYEE}(?:[\"']\])?[ \t]*=[ \t]*(?P<got>[^=\n;}}][^\n;}}]{{1,160}})")
 _ITSELF: Final = rf"(?:(?:\w+\.){{0,3}}{_PAYEE}|this|self)\b(?![\w(.])"
 _GIVEN_ONE: Final = (
     rf"(?:[A-Za-z_]\w{{0,40}}(?:\[[\"':]?{_PAYEE}[\"']?\]|\.{_PAYEE}\b|\.get\([\"']{_PAYEE}[\"'])"
@@ -52,29 +52,29 @@ _COPY: Final = (  # a copy of what was given, in which one thing is another
     r"(?P<got>[^=,})\n][^,})\n]{0,120})"
 )
 _CHOSEN: Final = (  # ``test ? got : payee`` and ``got if test else payee``; what stands before is cut off by hand
-    re.compile(rf"\?[ \t]*(?P<got>[^\n:?;]{{1,120}}?)[ \t]*:[ \t]*(?:{_ITSELF}|{_GIVEN_ONE})"),
-    re.compile(rf"[ \t]if[ \t](?P<test>[^\n]{{3,120}}?)[ \t]else[ \t]+(?:{_ITSELF}|{_GIVEN_ONE})"),
-    re.compile(rf"\?[ \t]*\(?{_COPY}[^\n?:]{{0,80}}[ \t]:[ \t]*\w+"),
-    re.compile(rf"{_COPY}[^\n?]{{0,80}}[ \t]if[ \t](?P<test>[^\n]{{3,120}}?)[ \t]else[ \t]+\w+"),
+    compiled(rf"\?[ \t]*(?P<got>[^\n:?;]{{1,120}}?)[ \t]*:[ \t]*(?:{_ITSELF}|{_GIVEN_ONE})"),
+    compiled(rf"[ \t]if[ \t](?P<test>[^\n]{{3,120}}?)[ \t]else[ \t]+(?:{_ITSELF}|{_GIVEN_ONE})"),
+    compiled(rf"\?[ \t]*\(?{_COPY}[^\n?:]{{0,80}}[ \t]:[ \t]*\w+"),
+    compiled(rf"{_COPY}[^\n?]{{0,80}}[ \t]if[ \t](?P<test>[^\n]{{3,120}}?)[ \t]else[ \t]+\w+"),
 )
 _PICKED: Final = (  # ``TABLE[test] or own["iban"]`` and ``TABLE.get(test, own.iban)``
-    re.compile(
+    compiled(
         r"\b(?P<got>[A-Za-z_]\w{0,40})(?:\[|\.(?:get|fetch|at)\()(?P<test>[^\]()\n]{1,80})[\])][ \t]*(?:\bor\b"
         r"|\|\||\?\?)"
         rf"[ \t]*[(\[{{]?[ \t]*{_GIVEN_ONE}"
     ),
-    re.compile(
+    compiled(
         r"\b(?P<got>[A-Za-z_]\w{0,40})\.(?:get|fetch|getOrDefault|GetValueOrDefault)\((?P<test>[^,()\n]{1,80}),"
         rf"[ \t]*[(\[{{]?[ \t]*{_GIVEN_ONE}"
     ),
 )
-_OPENS: Final = lazily(r"[{[(][ \t]*(?:#[^\n]*|//[^\n]*)?$")
-_COPIED: Final = lazily(_COPY)
-_GOES_ON: Final = lazily(r"\n(?=[ \t]*(?:\?[ \t]|:[ \t]|&&|\|\|))")
-_BEFORE: Final = lazily(r"=|\breturn\b|\(|,")
-_NAME: Final = lazily(r"[A-Za-z_]\w{0,40}")
+_OPENS: Final = compiled(r"[{[(][ \t]*(?:#[^\n]*|//[^\n]*)?$")
+_COPIED: Final = compiled(_COPY)
+_GOES_ON: Final = compiled(r"\n(?=[ \t]*(?:\?[ \t]|:[ \t]|&&|\|\|))")
+_BEFORE: Final = compiled(r"=|\breturn\b|\(|,")
+_NAME: Final = compiled(r"[A-Za-z_]\w{0,40}")
 _LONGEST: Final = 160
-_PAYS: Final = RarePattern(lazily(
+_PAYS: Final = RarePattern(compiled(
     r"(?i)payment_?(?:details|info|data|link|request|order)|[\"']BCD[\"']|\bcredit_?transfer|\bremittance|"
     r"sendTransaction|send_?raw_?transaction|writeContract|sendUserOperation|build_transaction"
     r"|\btransfer(?:Checked)?[\"'(]"

@@ -10,44 +10,44 @@ from collections.abc import Iterator, Mapping
 from itertools import islice
 from typing import Final
 
+from skillkeep.auditor.compiled import compiled
 from skillkeep.auditor.engines.behaviour.documents import Documents
 from skillkeep.auditor.engines.interface import Context, Segment, SourceTree
 from skillkeep.auditor.interface import Location
-from skillkeep.auditor.lazily import lazily
 
 __all__ = ["Trusted", "trusted"]
 
 Trusted = tuple[Location, str, str]  # where, that line, and who gets which rights
 
-_FILES: Final = lazily(r"(?i)\.(?:tf|tf\.json|hcl|tofu|ya?ml|json|template|py|[cm]?[jt]s|sh|go|bicep)$")
-_HCL: Final = lazily(r"(?i)\.(?:tf|hcl|tofu)$")
+_FILES: Final = compiled(r"(?i)\.(?:tf|tf\.json|hcl|tofu|ya?ml|json|template|py|[cm]?[jt]s|sh|go|bicep)$")
+_HCL: Final = compiled(r"(?i)\.(?:tf|hcl|tofu)$")
 _WORDS: Final = ("arn:aws", "roles/owner", "roles/editor", "azurerm_role_assignment", "_iam_")
-_DEFAULT: Final = lazily(
+_DEFAULT: Final = compiled(
     r"\bvariable[ \t]+\"(?P<name>\w+)\"[ \t]*\{(?P<body>(?:[^{}]|\{[^{}]*\}){0,2000}?\bdefault[ \t]*=[ \t]*"
     r"(?:\"(?P<text>[^\"\n]*)\"|(?:tomap\()?\{(?P<map>[^{}]*)\}))"
 )
-_LOCALS: Final = lazily(r"\blocals[ \t]*\{(?P<body>(?:[^{}]|\{[^{}]*\})*)\}")
-_SET: Final = lazily(r"^[ \t]*\"?(?P<name>\w+)\"?[ \t]*=(?P<value>[^\n]+)$", re.MULTILINE)
-_USE: Final = lazily(
+_LOCALS: Final = compiled(r"\blocals[ \t]*\{(?P<body>(?:[^{}]|\{[^{}]*\})*)\}")
+_SET: Final = compiled(r"^[ \t]*\"?(?P<name>\w+)\"?[ \t]*=(?P<value>[^\n]+)$", re.MULTILINE)
+_USE: Final = compiled(
     r"\$\{[ \t]*(?P<inner>(?:var|local)(?:\.\w+)+)[ \t]*\}|(?<![\w.\"])(?P<bare>(?:var|local)(?:\.\w+)+)"
 )
 _GIVEN: Final = r"(?P<given>(?:\s{0,40},?\s{0,40}\"[^\"\n]*\"){1,40})\s{0,40}"
-_FORMAT: Final = lazily(rf"\bformat\(\s{{0,40}}\"(?P<form>[^\"\n]*)\"{_GIVEN}\)")
-_JOIN: Final = lazily(rf"\bjoin\(\s{{0,40}}\"(?P<form>[^\"\n]*)\"\s{{0,40}},\s{{0,40}}\[?{_GIVEN}\]?\)")
-_TEXT: Final = lazily(r"\"([^\"\n]*)\"")
-_ACCOUNT: Final = lazily(
+_FORMAT: Final = compiled(rf"\bformat\(\s{{0,40}}\"(?P<form>[^\"\n]*)\"{_GIVEN}\)")
+_JOIN: Final = compiled(rf"\bjoin\(\s{{0,40}}\"(?P<form>[^\"\n]*)\"\s{{0,40}},\s{{0,40}}\[?{_GIVEN}\]?\)")
+_TEXT: Final = compiled(r"\"([^\"\n]*)\"")
+_ACCOUNT: Final = compiled(
     r"\barn:aws[\w-]*:iam::(?P<who>\d{12}):|\bAWS[\"']?[ \t]*[:=][ \t]*\[?[ \t]*[\"'](?P<bare>\d{12})[\"']"
 )
-_MIGHTY: Final = lazily(
+_MIGHTY: Final = compiled(
     r"(?:AdministratorAccess|PowerUserAccess|IAMFullAccess)\b"
     r"|\bActions?[\"']?[ \t]*[:=][ \t]*\[?[ \t]*[\"'](?:\*|iam:\*|\*:\*)[\"']"
 )
-_ASSUMES: Final = lazily(r"\bAssumeRole\w*\b|\bassume_role_policy\b|\bassumeRolePolicy\w*\b|\bassume-role-policy\b")
-_MEMBER: Final = lazily(
+_ASSUMES: Final = compiled(r"\bAssumeRole\w*\b|\bassume_role_policy\b|\bassumeRolePolicy\w*\b|\bassume-role-policy\b")
+_MEMBER: Final = compiled(
     r"\brole[\"']?[ \t]*[:=][ \t]*[\"']roles/(?:owner|editor|iam\.securityAdmin|resourcemanager\.\w+Admin)[\"']"
     r"[^{}]{0,300}?[\"'](?:user|serviceAccount|group):(?P<who>[\w.+-]+@[\w.-]+)[\"']"
 )
-_ASSIGNED: Final = lazily(
+_ASSIGNED: Final = compiled(
     r"\brole_definition_name[ \t]*=[ \t]*\"(?:Owner|Contributor|User Access Administrator)\"[^{}]{0,300}?"
     r"\bprincipal_id[ \t]*=[ \t]*\"(?P<who>[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\""
 )

@@ -7,24 +7,24 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Final
 
+from skillkeep.auditor.compiled import compiled
 from skillkeep.auditor.engines.behaviour.acts import code_of
 from skillkeep.auditor.engines.behaviour.documents import Documents
 from skillkeep.auditor.engines.interface import Context, SourceTree
 from skillkeep.auditor.engines.network import host_of, is_near
 from skillkeep.auditor.interface import Location
-from skillkeep.auditor.lazily import lazily
 
 __all__ = ["typed_passwords"]
 
 Typed = tuple[Location, str, str]  # where it is sent, that line, and what goes to whom
 
-_ASKED: Final = lazily(r"(?i)\bstty[ \t]{1,3}-echo\b|\bpass(?:word|phrase|wd)\b|\b(?:pin|pw|otp)[ \t]{0,3}(?:code|:)")
-_TYPED: Final = lazily(
+_ASKED: Final = compiled(r"(?i)\bstty[ \t]{1,3}-echo\b|\bpass(?:word|phrase|wd)\b|\b(?:pin|pw|otp)[ \t]{0,3}(?:code|:)")
+_TYPED: Final = compiled(
     r"\bset[ \t]{1,3}(?P<set>\w{1,40})[ \t]{1,3}(?:\[[ \t]{0,3}gets[ \t]{1,3}stdin|\$expect_out\()"
     r"|\bgets[ \t]{1,3}stdin[ \t]{1,3}(?P<got>\w{1,40})|\bexpect_user\b"
 )
 _SENDS: Final = r"(?:\b(?:curl|wget|nc|ncat)\b|\bhttp::geturl\b)"
-_ADDRESS: Final = lazily(r"https?://[^\s\"'`;|$\\]{3,200}")
+_ADDRESS: Final = compiled(r"https?://[^\s\"'`;|$\\]{3,200}")
 _MOST: Final = 20
 
 

@@ -9,16 +9,16 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Any, Final
 
+from skillkeep.auditor.compiled import compiled
 from skillkeep.auditor.engines.interface import SourceFile, SourceTree
 from skillkeep.auditor.engines.tables import table
-from skillkeep.auditor.lazily import lazily
 
 __all__ = ["loaded_by", "unasked"]
 
 _MOST_FILES: Final = 400
 _MOST_LOADED: Final = 40
-_WORD: Final = re.compile(r"[\w.@/\\-]{2,200}")
-_LOADED: Final = lazily(
+_WORD: Final = compiled(r"[\w.@/\\-]{2,200}")
+_LOADED: Final = compiled(
     r"(?:\brequire\(\s*|\bfrom\s+|\bimport\s+|\bimport\(\s*)[\"'`](?P<script>\.{1,2}/[^\"'`\n]{1,160})[\"'`]"
     r"|^[ \t]*from[ \t]+(?P<python>\.?[\w.]+)[ \t]+import[ \t]+(?:\([ \t]*)?(?P<member>\w*)"
     r"|^[ \t]*import[ \t]+(?P<module>[\w.]+)",
@@ -38,10 +38,10 @@ _ENDINGS: Final = (
     "/__init__.py",
     ".sh",
 )
-_MODES: Final = re.compile(
+_MODES: Final = compiled(
     r"(?<![\w./-])chmod[ \t]+(?:-\w+[ \t]+)?[ugoa]*[+=]?[rwx\d]+[ \t][^;&|\n\"'`$()]*"
 )  # starts nothing
-_AGENT_ASKS: Final = re.compile(r"\.(?:py|sh|ps1|rb|(?:c|m)?[jt]s)$")
+_AGENT_ASKS: Final = compiled(r"\.(?:py|sh|ps1|rb|(?:c|m)?[jt]s)$")
 
 
 def unasked(tree: SourceTree) -> dict[str, str]:
@@ -85,12 +85,12 @@ def _by_name(path: str) -> str:
 
 @cache
 def _names() -> tuple[tuple[str, re.Pattern[str]], ...]:
-    return tuple((item["what"], re.compile(item["pattern"])) for item in table("acts")["unasked"])
+    return tuple((item["what"], compiled(item["pattern"])) for item in table("acts")["unasked"])
 
 
 @cache
 def _names_file() -> re.Pattern[str]:
-    return re.compile(table("acts")["names_file"])
+    return compiled(table("acts")["names_file"])
 
 
 def _named_by(file: SourceFile, files: dict[str, SourceFile]) -> Iterator[str]:

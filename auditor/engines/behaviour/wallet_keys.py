@@ -11,12 +11,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Final
 
+from skillkeep.auditor.compiled import compiled
 from skillkeep.auditor.engines.behaviour.followed import Asked, followed
 from skillkeep.auditor.engines.behaviour.given import body_below, names_given, with_given
 from skillkeep.auditor.engines.interface import Segment
 from skillkeep.auditor.engines.network import host_of, is_near
 from skillkeep.auditor.interface import Location
-from skillkeep.auditor.lazily import lazily
 from skillkeep.auditor.patterns import RarePattern
 
 __all__ = ["ANNOUNCED", "Taken", "opens_wallets", "sent_keys", "wrapped_functions"]
@@ -32,29 +32,29 @@ _SIGNERS: Final = (
     r"\w{0,20}(?:Keypair|Wallet|Account|Mnemonic|HDNode|HDKey|PrivateKey|SecretKey|SigningKey|Bip39)\w{0,12}"
 )
 _MAKES: Final = rf"(?:\w{{1,30}}\.){{0,2}}{_SIGNERS}\.(?:from|restore|import|load)\w{{0,24}}"
-_MADE: Final = RarePattern(lazily(
+_MADE: Final = RarePattern(compiled(
     rf"\b(?:{_MAKES}|mnemonicToSeed\w{{0,8}}|mnemonicToAccount|privateKeyToAccount|new[ \t]+(?:\w{{1,20}}\.)?Wallet)"
     r"\([ \t]*(?:(?:new[ \t]+)?(?:Uint8Array|Buffer)(?:\.from)?\([ \t]*)?"
     r"(?!(?:new|await|typeof)\b)(?P<name>[A-Za-z_]\w{0,40})\b(?![ \t]*[(.\[])"
 ))  # fmt: skip
-_KEPT: Final = lazily(
+_KEPT: Final = compiled(
     rf"^[ \t]*(?:(?:const|let|var)[ \t]+)?(?P<name>\w{{1,40}})[ \t]*=[ \t]*{_MAKES}[ \t]*;?$", re.MULTILINE
 )
-_NEW: Final = lazily(  # what holds a key
+_NEW: Final = compiled(  # what holds a key
     rf"\b(?P<name>[A-Za-z_]\w{{0,40}})[ \t]*=[ \t]*(?:await[ \t]+)?(?:new[ \t]+)?(?:\w{{1,20}}\.){{0,2}}{_SIGNERS}"
     r"(?:\.(?:create|generate|random|from|restore|import)\w{0,24})?\("
 )
 _OUT: Final = r"key|privateKey|private_key|secretKey|secret_key|secret|mnemonic|_private_key|exportKey\(\)"
-_NAMED: Final = lazily(
+_NAMED: Final = compiled(
     r"(?<![\w.])(?:mnemonic|seed_?[pP]hrase|recovery_?[pP]hrase|secret_?[pP]hrase|private_?[kK]ey|priv_?[kK]ey)"
     r"(?![\w(])"
 )
-_WALLET: Final = lazily(
+_WALLET: Final = compiled(
     r"(?i)\b(?:ethers|web3(?:\.js)?|solana|solders|bip-?39|eth_account|bitcoinjs\w*|bitcoinlib|tronweb|viem|hdnode\w*|hdwallet"
     r"|keypair|mnemonic|seed_?phrase|(?:new )?wallet(?:\.from\w*)?(?=\())\b"
 )
 _GIVEN: Final = r"(?:[^()]|\((?:[^()]|\([^()]{0,80}\)){0,120}\)){0,240}"
-_ASIDE: Final = lazily(  # what is made of a key gives it by a name alone; what is signed or public may leave
+_ASIDE: Final = compiled(  # what is made of a key gives it by a name alone; what is signed or public may leave
     rf"\b(?:new[ \t]+(?:\w{{1,20}}\.)?Wallet|{_MAKES}|mnemonicTo\w{{1,12}}|privateKeyTo\w{{1,12}})\([^()]{{0,120}}\)"
     r"|\b(?:\w{1,30}\.){0,3}\w{0,20}(?:[sS]ign|hmac|Hmac|HMAC|[dD]erive|[aA]ddress|[pP]ublic|[eE]ncrypt)\w{0,20}"
     rf"(?:\.\w{{1,20}})?\({_GIVEN}\)"
@@ -64,21 +64,21 @@ _ASKS: Final = (
     r"fetch|(?:navigator\.)?sendBeacon|axios(?:\.\w{1,10})?|got(?:\.\w{1,8})?|urlopen|Request"
     r"|(?:requests|httpx|session|client|http|https|ky|superagent)\.(?:post|put|patch|get|request)"
 )
-_REQUEST: Final = lazily(rf"\b(?:{_ASKS})\(")
-_ADDRESS: Final = lazily(r"https?://[A-Za-z0-9\[][\w.:\]-]{2,200}")
-_FUNCTION: Final = lazily(
+_REQUEST: Final = compiled(rf"\b(?:{_ASKS})\(")
+_ADDRESS: Final = compiled(r"https?://[A-Za-z0-9\[][\w.:\]-]{2,200}")
+_FUNCTION: Final = compiled(
     r"^[ \t]*(?:(?:export|default|async)[ \t]+){0,3}(?:def|function)[ \t]+(?P<name>\w{1,60})[ \t]*"
     r"\((?P<given>[^)\n]{1,240})\)",
     re.MULTILINE,
 )
-_PARAMETER: Final = lazily(r"(?:^|,)[ \t]*(?:\.\.\.|\*{1,2})?(?P<name>[A-Za-z_]\w{0,40})")
-_IMPORTED: Final = lazily(
+_PARAMETER: Final = compiled(r"(?:^|,)[ \t]*(?:\.\.\.|\*{1,2})?(?P<name>[A-Za-z_]\w{0,40})")
+_IMPORTED: Final = compiled(
     r"^[ \t]*(?:from[ \t]+[\w.]+[ \t]+import[ \t]+(?P<names>[^\n]{1,200})|import[ \t]+(?P<module>[^\n]{1,200})"
     r"|(?:const|let|var)[ \t]+(?P<taken>[^=\n]{1,200})=[ \t]*require\()",
     re.MULTILINE,
 )
-_NAME: Final = lazily(r"[A-Za-z_]\w{0,60}")
-_REPLACED: Final = lazily(
+_NAME: Final = compiled(r"[A-Za-z_]\w{0,60}")
+_REPLACED: Final = compiled(
     r"^[ \t]*(?P<what>(?P<root>[A-Za-z_]\w{0,40})(?:\.\w{1,40}){1,4})[ \t]*=[ \t]*(?:(?:static|class)method\([ \t]*)?"
     r"(?:(?:async[ \t]+)?function\b[ \t]*\w{0,40}[ \t]*\((?P<given>[^)\n]{1,160})\)"
     r"|(?:async[ \t]*)?\((?P<taken>[^)\n]{1,160})\)[ \t]*=>|(?P<by>[A-Za-z_]\w{0,40})[ \t]*\)?[ \t]*;?[ \t]*$)",

@@ -8,27 +8,27 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from skillkeep.auditor.compiled import compiled
 from skillkeep.auditor.engines.behaviour.followed import Asked, followed
 from skillkeep.auditor.engines.interface import Context, Segment
 from skillkeep.auditor.interface import Location
-from skillkeep.auditor.lazily import lazily
 
 __all__ = ["sent_environments"]
 
 _WORDS: Final = (  # of which every place that reads all of it has one
     "env::vars", "Environ()", "getenv()", "GetEnvironmentVariables", "%ENV", "$_ENV", ".environment", "get_env()",
 )  # fmt: skip
-_WHOLE: Final = lazily(
+_WHOLE: Final = compiled(
     r"\benv::vars(?:_os)?\(\)|\b(?:os|syscall)\.Environ\(\)|\b(?:System\.)?getenv\([ \t]*\)"
     r"|\bGetEnvironmentVariables\([ \t]*\)|(?<![\w$])%(?:main::)?ENV\b|\$_ENV\b(?![ \t]*\[)"
     r"|\b(?:processInfo|Platform)\.environment\b(?![ \t]*\[)|\bSystem\.get_env\(\)"
 )
-_TO_CHILD: Final = lazily(r"\.envs\([^;\n]*|\.Env[ \t]*=[^;\n]*|\benvironment\(\)\.putAll\([^;\n]*|\benviron:[^;\n]*")
-_FILTERED: Final = lazily(r"(?i)(?:starts_?with|has_?prefix)\([^)\n]{0,30}?[\"'](?P<own>[A-Z][A-Z0-9_]{1,40})[\"']")
-_OTHERS: Final = lazily(
+_TO_CHILD: Final = compiled(r"\.envs\([^;\n]*|\.Env[ \t]*=[^;\n]*|\benvironment\(\)\.putAll\([^;\n]*|\benviron:[^;\n]*")
+_FILTERED: Final = compiled(r"(?i)(?:starts_?with|has_?prefix)\([^)\n]{0,30}?[\"'](?P<own>[A-Z][A-Z0-9_]{1,40})[\"']")
+_OTHERS: Final = compiled(
     r"(?i)token|key|secret|passw|credential|aws|azure|google|gcp|github|gitlab|actions|npm|cargo|ci_"
 )
-_SENDS: Final = lazily(
+_SENDS: Final = compiled(
     r"\bhttp\.(?:Post|PostForm|NewRequest\w*|Get|Head)\(|\b\w{0,20}(?:[cC]lient|[hH]ttp)\.(?:Post|PostForm|Get|Do)\("
     r"|\b(?:reqwest|ureq|minreq|isahc|attohttpc|surf)::|\.(?:send_(?:string|bytes|form|json)|body|json|form|query)\("
     r"|\b(?:Post|Put|Send|PostAsJson|GetString|GetByteArray)(?:Async)?\(|\bUpload(?:String|Data|Values)\w*\("

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Final
 
+from skillkeep.auditor.compiled import compiled
 from skillkeep.auditor.engines.containers.bytecode import Bytecode, names_of_source, read_bytecode
 from skillkeep.auditor.engines.interface import Emitter, SourceFile
 from skillkeep.auditor.interface import Location
-from skillkeep.auditor.lazily import lazily
 
 __all__ = ["judge_bytecode"]
 
-_CACHED: Final = re.compile(
+_CACHED: Final = compiled(
     r"^(?:(?P<folder>.*)/)?__pycache__/(?P<stem>[^/]+?)\.(?:cpython|pypy)[\w-]*?(?:\.opt-\d)?\.pyc$"
 )
 # Names the compiler makes, and private names as it mangles them.
-_MADE: Final = lazily(
+_MADE: Final = compiled(
     r"^(?:<.*>|\.\w+|AssertionError|_[A-Za-z0-9]\w*?__\w+|__(?:name|module|qualname|class|classcell|classdict"
     r"|classdictcell|annotations|annotate|annotate_func|conditional_annotations|static_attributes|firstlineno|doc|debug"
     r"|type_params|build_class|enter|exit|aenter|aexit)__)$"

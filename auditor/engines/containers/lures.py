@@ -5,16 +5,16 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from skillkeep.auditor.compiled import compiled
 from skillkeep.auditor.engines.interface import Context, Emitter, SourceFile, SourceTree
 from skillkeep.auditor.engines.magic import READ_ARCHIVES, archive_kind
 from skillkeep.auditor.interface import Location
-from skillkeep.auditor.lazily import lazily
 
 __all__ = ["judge_lures"]
 
 # Kinds that take a password; the others stay closed because we do not read them.
 _LOCKABLE: Final = frozenset({"7z", "rar"})
-_PASSWORD: Final = lazily(
+_PASSWORD: Final = compiled(
     r"\b(?:pass(?:word|code|phrase|wd)?|pwd|passwort|kennwort|contraseña|mot de passe|senha|пароль)\b"
     r"|密码|密碼|パスワード|비밀번호|\b(?:7zz?|7z[ar]|unrar|rar)[ \t][^\n]{0,80}?(?<!\S)-h?p\S",
     re.IGNORECASE,

@@ -10,28 +10,28 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from skillkeep.auditor.compiled import compiled
 from skillkeep.auditor.engines.containers.model import Member, Oddity, Part
 from skillkeep.auditor.engines.interface import Context
-from skillkeep.auditor.lazily import lazily
 
 __all__ = ["OLE_MAGIC", "judge_macros", "judge_part"]
 
 OLE_MAGIC: Final = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
-_RELATION: Final = re.compile(r"<(?:\w+:)?Relationship\b[^<>]{0,4000}>")
-_ATTRIBUTE: Final = re.compile(r"\b(Type|Target|TargetMode)\s*=\s*[\"']([^\"'<>]{0,2000})[\"']")
+_RELATION: Final = compiled(r"<(?:\w+:)?Relationship\b[^<>]{0,4000}>")
+_ATTRIBUTE: Final = compiled(r"\b(Type|Target|TargetMode)\s*=\s*[\"']([^\"'<>]{0,2000})[\"']")
 _LOADED: Final = frozenset(
     {"attachedTemplate", "oleObject", "frame", "subDocument", "externalLink", "externalLinkPath"}
 )
-_DDE: Final = re.compile(r"\bDDE(?:AUTO)?\b\s*[\"\\\w]|<(?:\w+:)?ddeLink\b")
-_FIELD: Final = re.compile(r"<w:instrText\b[^<>]{0,200}>([^<]{0,4000})<|w:instr=\"([^\"<]{0,4000})\"")
-_TAG: Final = re.compile(r"<[^<>]*>")
-_PARAGRAPH: Final = re.compile(r"</(?:\w+:)?(?:p|si|row|tr)>")
-_AUTOMATIC: Final = lazily(
+_DDE: Final = compiled(r"\bDDE(?:AUTO)?\b\s*[\"\\\w]|<(?:\w+:)?ddeLink\b")
+_FIELD: Final = compiled(r"<w:instrText\b[^<>]{0,200}>([^<]{0,4000})<|w:instr=\"([^\"<]{0,4000})\"")
+_TAG: Final = compiled(r"<[^<>]*>")
+_PARAGRAPH: Final = compiled(r"</(?:\w+:)?(?:p|si|row|tr)>")
+_AUTOMATIC: Final = compiled(
     r"\b(?:Auto_?(?:Open|Close|Exec|New)|Document_(?:Open|New|Close)|Workbook_(?:Open|Activate|BeforeClose)"
     r"|Presentation_?Open|Slide_?Show_?Begin)\b",
     re.IGNORECASE,
 )
-_ACTS: Final = re.compile(
+_ACTS: Final = compiled(
     r"\b(?:Shell|CreateObject|GetObject|WScript|URLDownloadToFile|XMLHTTP|WinHttp|ADODB\.Stream|powershell|cmd\.exe"
     r"|CallByName|ShellExecute\w*|Environ|FileSystemObject|RegWrite|VirtualAlloc)\b",
     re.IGNORECASE,

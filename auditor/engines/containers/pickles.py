@@ -18,6 +18,7 @@ from functools import cache
 from io import BytesIO
 from typing import Any, Final
 
+from skillkeep.auditor.compiled import compiled
 from skillkeep.auditor.engines.containers.model import Member, Oddity, Part
 from skillkeep.auditor.engines.interface import Context
 from skillkeep.auditor.engines.tables import table
@@ -37,8 +38,8 @@ _PROBED_BYTES: Final = 1 << 20
 _PROTOCOL: Final = re.compile(rb"\x80[\x02-\x05]")
 _ARRAYS: Final = "joblib.numpy_pickle"  # puts bytes of arrays between the steps, which then mean nothing
 _ARRAY: Final = b"\x93NUMPY"
-_PATH: Final = re.compile(r"\.(?:pkl|pickle|pck|joblib|dill|pt|pth|ckpt|sav)$", re.IGNORECASE)
-_PLAIN: Final = re.compile(r"-?[\d.]+(?:e[+-]?\d+)?|None|True|False|b?(['\"])\1")
+_PATH: Final = compiled(r"\.(?:pkl|pickle|pck|joblib|dill|pt|pth|ckpt|sav)$", re.IGNORECASE)
+_PLAIN: Final = compiled(r"-?[\d.]+(?:e[+-]?\d+)?|None|True|False|b?(['\"])\1")
 
 
 def is_pickle(path: str, data: bytes) -> bool:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from skillkeep.auditor.compiled import compiled
 from skillkeep.auditor.engines.whole_commands import is_whole_command
 
 __all__ = ["commands_among"]
@@ -19,7 +20,7 @@ _MOST: Final = 50
 _BEFORE: Final = 500  # characters of a string in front of the mark
 _NARROW: Final = re.compile(rb"[\x20-\x7e]{0,2500}")
 _WIDE: Final = re.compile(rb"(?:[\x20-\x7e]\0){0,2500}")
-_LEADING: Final = re.compile(r"^[^A-Za-z0-9/(]{1,3}")  # a length or a tag that happens to be a character
+_LEADING: Final = compiled(r"^[^A-Za-z0-9/(]{1,3}")  # a length or a tag that happens to be a character
 
 
 def commands_among(data: bytes) -> Iterator[str]:

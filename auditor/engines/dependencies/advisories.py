@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from skillkeep.auditor.compiled import compiled
 from skillkeep.auditor.engines.dependencies.model import Ecosystem, Named, normal
-from skillkeep.auditor.lazily import lazily
 
 __all__ = ["Advice", "advice_on", "version_key"]
 
@@ -20,8 +20,8 @@ _ECOSYSTEMS: Final = {
     "crates.io": Ecosystem.CARGO,
 }  # fmt: skip
 _MOST_BYTES: Final = 512 << 20
-_PART: Final = lazily(r"[0-9]{1,18}|[a-z]+", re.IGNORECASE)
-_SEPARATORS: Final = re.compile(r"[-_.]+")
+_PART: Final = compiled(r"[0-9]{1,18}|[a-z]+", re.IGNORECASE)
+_SEPARATORS: Final = compiled(r"[-_.]+")
 _EARLY: Final = {"dev": 0, "a": 1, "alpha": 1, "b": 2, "beta": 2, "c": 3, "rc": 3, "pre": 3, "preview": 3}
 
 

@@ -7,18 +7,18 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Any, Final
 
+from skillkeep.auditor.compiled import compiled
 from skillkeep.auditor.engines.dependencies.model import Ecosystem, Named, source_of
 from skillkeep.auditor.engines.dependencies.python_files import requirement
 from skillkeep.auditor.engines.tables import table
-from skillkeep.auditor.lazily import lazily
 
 __all__ = ["commands", "told"]
 
-_WORDS: Final = re.compile(r"\"[^\"\n]*\"|'[^'\n]*'|[^\s\"']+")
-_CODE: Final = re.compile(r"`([^`\n]{5,400})`")
-_NPM: Final = lazily(r"^(?:npm:)?((?:@[a-z0-9~][\w.~-]*/)?[a-z0-9~][\w.~-]*)(?:@([^\s@]+))?$", re.IGNORECASE)
-_OTHER: Final = re.compile(r"^([\w][\w.@/+-]*?)(?:@(v?[\w.^~*+-]+))?$")
-_COMMENT: Final = re.compile(r"^[ \t]*#", re.MULTILINE)
+_WORDS: Final = compiled(r"\"[^\"\n]*\"|'[^'\n]*'|[^\s\"']+")
+_CODE: Final = compiled(r"`([^`\n]{5,400})`")
+_NPM: Final = compiled(r"^(?:npm:)?((?:@[a-z0-9~][\w.~-]*/)?[a-z0-9~][\w.~-]*)(?:@([^\s@]+))?$", re.IGNORECASE)
+_OTHER: Final = compiled(r"^([\w][\w.@/+-]*?)(?:@(v?[\w.^~*+-]+))?$")
+_COMMENT: Final = compiled(r"^[ \t]*#", re.MULTILINE)
 
 
 def commands(text: str) -> Iterator[Named]:
@@ -41,7 +41,7 @@ def told(text: str) -> Iterator[Named]:
 @cache
 def _starts() -> re.Pattern[str]:
     tools = "|".join(sorted(map(re.escape, table("packages")["managers"]), key=len, reverse=True))
-    return re.compile(
+    return compiled(
         rf"(?:^|(?<=[\s;&|(\"'`/$!]))(?P<tool>(?:python[0-9.]*[ \t]+-m[ \t]+)?(?:{tools}))[ \t]+"
         r"(?P<rest>[^\n;&|`)]{1,600})",
         re.MULTILINE,

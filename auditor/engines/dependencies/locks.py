@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
+from skillkeep.auditor.compiled import compiled
 from skillkeep.auditor.engines.dependencies.model import Ecosystem
-from skillkeep.auditor.lazily import lazily
 
 __all__ = ["LOCKS", "Taken", "taken"]
 
@@ -22,34 +22,34 @@ class Taken(NamedTuple):
     start: int
 
 
-_NPM: Final = lazily(  # the object of a package, with lists and objects of its own before the address
+_NPM: Final = compiled(  # the object of a package, with lists and objects of its own before the address
     r"\"(?:[^\"\n]{0,200}node_modules/)?(?P<name>(?:@[\w.-]{1,60}/)?[\w.-]{1,100})\"\s{0,9}:\s{0,40}\{"
     r"(?P<body>[^{}]{0,2000}?(?:\{[^{}]{0,4000}\}[^{}]{0,2000}?){0,6}?"
     r"\"resolved\"\s{0,9}:\s{0,9}\"(?P<to>[^\"\n]{4,500})\"[^{}]{0,1000})"
 )
-_YARN: Final = lazily(
+_YARN: Final = compiled(
     r"^\"?(?P<name>(?:@[\w.-]{1,60}/)?[\w.-]{1,100})@[^\n]{1,1000}:\n"
     r"(?P<body>(?:[ \t][^\n]*\n)*?[ \t]+resolved[ \t]+\"(?P<to>[^\"\n]{4,500})\"(?:\n[ \t]+[^\n]*)*)",
     re.MULTILINE,
 )
-_PNPM: Final = lazily(
+_PNPM: Final = compiled(
     r"^[ \t]+[\"']?/?(?P<name>(?:@[\w.-]{1,60}/)?[\w.-]{1,100})[@/][\w.()+-]{1,200}[\"']?:[ \t]*\n"
     r"(?P<body>[ \t]+resolution:[ \t]*\{[^}\n]{0,400}?\btarball:[ \t]*[\"']?(?P<to>https?://[^\s,}\"']{4,500})[^}\n]{0,300}\})",
     re.MULTILINE,
 )
-_PYTHON: Final = lazily(
+_PYTHON: Final = compiled(
     r"^name[ \t]*=[ \t]*\"(?P<name>[\w.-]{1,100})\"\n(?P<body>(?:(?!\[\[package)[^\n]*\n){0,400}?"
     r"(?:source[ \t]*=[ \t]*\{[ \t]*(?:registry|url)[ \t]*=[ \t]*\"|url[ \t]*=[ \t]*\")(?P<to>https?://[^\"\n]{4,500})\")",
     re.MULTILINE,
 )
-_BUN: Final = lazily(
+_BUN: Final = compiled(
     r"^[ \t]+\"[^\"\n]{1,200}\": \[\"(?P<name>(?:@[\w.-]{1,60}/)?[\w.-]{1,100})@[^\"\n]{1,100}\"(?P<body>, "
     r"\"(?P<to>https?://[^\"\n]{4,500})\"[^\n]{0,4000})",
     re.MULTILINE,
 )
-_INDEX: Final = lazily(r"\"(?P<name>[\w.-]{1,100})\": \{[^{}]{0,4000}?\"index\": \"(?P<index>[\w.-]{1,60})\"")
-_SOURCE: Final = lazily(r"\{[^{}]{0,400}\"name\": \"(?P<name>[\w.-]{1,60})\"[^{}]{0,200}\}")
-_SOURCE_URL: Final = lazily(r"\"url\": \"(?P<to>https?://[^\"\n]{4,500})\"")
+_INDEX: Final = compiled(r"\"(?P<name>[\w.-]{1,100})\": \{[^{}]{0,4000}?\"index\": \"(?P<index>[\w.-]{1,60})\"")
+_SOURCE: Final = compiled(r"\{[^{}]{0,400}\"name\": \"(?P<name>[\w.-]{1,60})\"[^{}]{0,200}\}")
+_SOURCE_URL: Final = compiled(r"\"url\": \"(?P<to>https?://[^\"\n]{4,500})\"")
 LOCKS: Final = {
     "bun.lock": (Ecosystem.NPM, _BUN),
     "pipfile.lock": (Ecosystem.PYPI, _INDEX),
@@ -61,7 +61,7 @@ LOCKS: Final = {
     "poetry.lock": (Ecosystem.PYPI, _PYTHON),
 }
 """By the file's name, lower-cased."""
-_HASH: Final = lazily(
+_HASH: Final = compiled(
     r"\bintegrity\b[\"']?[ \t]*:?[ \t]*[\"']?sha\d|\"sha512-|#[0-9a-f]{40}\b|\bhash[ \t]*=[ \t]*\"sha\d|\bsha256:"
 )
 _HASHED_ELSEWHERE: Final = frozenset(

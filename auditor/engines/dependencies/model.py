@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
+from skillkeep.auditor.compiled import compiled
+
 __all__ = ["Ecosystem", "Named", "normal", "source_of"]
 
 
@@ -45,9 +47,9 @@ class Named:
         return found[1] if found and "*" not in found[1] else ""
 
 
-_EXACT: Final = re.compile(r"^(?:={2,3}|=|@|v)?\s*v?(\d[\w.!+*-]*)$")
-_REMOTE: Final = re.compile(r"(?:git\+|https?://|git://|ssh://|git@|github:|gitlab:|bitbucket:|gist:|hg\+|svn\+)\S*")
-_SHORT: Final = re.compile(r"^[\w.-]+/[\w.-]+(?:#[\w./-]+)?$")
+_EXACT: Final = compiled(r"^(?:={2,3}|=|@|v)?\s*v?(\d[\w.!+*-]*)$")
+_REMOTE: Final = compiled(r"(?:git\+|https?://|git://|ssh://|git@|github:|gitlab:|bitbucket:|gist:|hg\+|svn\+)\S*")
+_SHORT: Final = compiled(r"^[\w.-]+/[\w.-]+(?:#[\w./-]+)?$")
 
 
 def source_of(text: str, *, shorthand: bool = False) -> str:

@@ -8,17 +8,17 @@ import tomllib
 from collections.abc import Iterator
 from typing import Any, Final
 
+from skillkeep.auditor.compiled import compiled
 from skillkeep.auditor.engines.dependencies.model import Ecosystem, Named, source_of
-from skillkeep.auditor.lazily import lazily
 
 __all__ = ["cargo_toml", "gemfile", "go_mod", "package_json"]
 
 _NPM_KEYS: Final = ("dependencies", "devDependencies", "optionalDependencies", "peerDependencies")
-_GEM: Final = re.compile(r"^[ \t]*gem[ \t(]+['\"]([\w.-]+)['\"]([^\n]*)", re.MULTILINE)
-_GEM_VERSION: Final = re.compile(r"^[ \t]*,[ \t]*['\"]([^'\"]+)['\"]")
-_GEM_SOURCE: Final = re.compile(r"\b(?:git|github|source|gist):?[ \t]*(?:=>)?[ \t]*['\"]([^'\"]+)['\"]")
-_REQUIRE: Final = lazily(r"^[ \t]*(?:require[ \t]+)?([\w.-]+\.[\w.-]+/[\w./~-]+)[ \t]+(v[\w.+-]+)", re.MULTILINE)
-_REPLACE: Final = re.compile(r"^[ \t]*(?:replace[ \t]+)?(\S+)(?:[ \t]+v\S+)?[ \t]+=>[ \t]+(\S+\.\S+/\S+)", re.MULTILINE)
+_GEM: Final = compiled(r"^[ \t]*gem[ \t(]+['\"]([\w.-]+)['\"]([^\n]*)", re.MULTILINE)
+_GEM_VERSION: Final = compiled(r"^[ \t]*,[ \t]*['\"]([^'\"]+)['\"]")
+_GEM_SOURCE: Final = compiled(r"\b(?:git|github|source|gist):?[ \t]*(?:=>)?[ \t]*['\"]([^'\"]+)['\"]")
+_REQUIRE: Final = compiled(r"^[ \t]*(?:require[ \t]+)?([\w.-]+\.[\w.-]+/[\w./~-]+)[ \t]+(v[\w.+-]+)", re.MULTILINE)
+_REPLACE: Final = compiled(r"^[ \t]*(?:replace[ \t]+)?(\S+)(?:[ \t]+v\S+)?[ \t]+=>[ \t]+(\S+\.\S+/\S+)", re.MULTILINE)
 
 
 def package_json(text: str) -> Iterator[Named]:

@@ -8,23 +8,23 @@ import tomllib
 from collections.abc import Iterator
 from typing import Any, Final
 
+from skillkeep.auditor.compiled import compiled
 from skillkeep.auditor.engines.dependencies.model import Ecosystem, Named, source_of
-from skillkeep.auditor.lazily import lazily
 from skillkeep.auditor.syntax.other_python import python_tree
 
 __all__ = ["inline_metadata", "pipfile", "pyproject", "requirement", "requirements", "setup_cfg", "setup_py"]
 
-_REQUIREMENT: Final = lazily(
+_REQUIREMENT: Final = compiled(
     r"^\s*(?P<name>[A-Za-z0-9](?:[\w.-]*[A-Za-z0-9])?)\s*(?:\[[^\]]*\])?\s*(?P<rest>@\s*\S+|[=<>!~(][^;#]*)?\s*(?:;.*)?$"
 )
-_EGG: Final = re.compile(r"[#&]egg=([\w.-]+)")
-_ARCHIVE: Final = re.compile(r"/(?:zipball|tarball|archive)/.*$")
+_EGG: Final = compiled(r"[#&]egg=([\w.-]+)")
+_ARCHIVE: Final = compiled(r"/(?:zipball|tarball|archive)/.*$")
 _LONGEST_TAIL: Final = 2_000
-_TAIL: Final = re.compile(r"(?<![\w.-])([\w.-]+?)(?:\.git)?(?:@[\w./-]+)?(?:#.*)?$")
-_INDEX: Final = re.compile(r"^\s*(?:-i|--index-url|--extra-index-url)[ =]+(\S+)")
-_BLOCK: Final = re.compile(r"^# /// script[ \t\r]*$", re.MULTILINE)
+_TAIL: Final = compiled(r"(?<![\w.-])([\w.-]+?)(?:\.git)?(?:@[\w./-]+)?(?:#.*)?$")
+_INDEX: Final = compiled(r"^\s*(?:-i|--index-url|--extra-index-url)[ =]+(\S+)")
+_BLOCK: Final = compiled(r"^# /// script[ \t\r]*$", re.MULTILINE)
 _MOST_BLOCK: Final = 64 << 10
-_SECTION: Final = re.compile(
+_SECTION: Final = compiled(
     r"^(?:install_requires|setup_requires|tests_require)[ \t]*=(.*(?:\n[ \t]+.*)*)", re.MULTILINE
 )
 _SETUP_KEYS: Final = frozenset({"install_requires", "setup_requires", "tests_require", "extras_require"})

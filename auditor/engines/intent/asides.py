@@ -11,33 +11,34 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from typing import Final
 
+from skillkeep.auditor.compiled import compiled
 from skillkeep.auditor.engines.intent.described import described
 
 __all__ = ["asides", "is_prose"]
 
-_TEXTS: Final = re.compile(
+_TEXTS: Final = compiled(
     r"\"\"\"(.{30,4000}?)\"\"\"|'''(.{30,4000}?)'''"
     r"|\"((?:[^\"\n\\]|\\[^\n]){30,4000}+)\"|'([^'\n]{30,2000})'|`([^`]{30,4000})`",
     re.DOTALL,
 )
-_WORDY: Final = re.compile(r"(?<![A-Za-z'])(?:[A-Za-z']{2,}[ ,]+){5}|[\u3040-\u9fff]{8}")
-_SPREAD: Final = re.compile(  # the same, over short lines of a comment, or elements
+_WORDY: Final = compiled(r"(?<![A-Za-z'])(?:[A-Za-z']{2,}[ ,]+){5}|[\u3040-\u9fff]{8}")
+_SPREAD: Final = compiled(  # the same, over short lines of a comment, or elements
     r"(?<![A-Za-z'])(?:[A-Za-z']{2,}+(?:[ ,]+|[ ,.:]*\n[ \t]*(?:#+|//+|\*+|--+|;+|%+|(?i:rem)\b|')[ \t]+"
     r"|[ ,.:]*(?:</?\w{1,12}/?>\s*)+)){5}|[\u3040-\u9fff]{8}"
 )
-_SPREAD_IN_TEXT: Final = re.compile(r"(?<![A-Za-z'])(?:[A-Za-z']{2,}+[ ,.:]*\s+){5}")
+_SPREAD_IN_TEXT: Final = compiled(r"(?<![A-Za-z'])(?:[A-Za-z']{2,}+[ ,.:]*\s+){5}")
 _GAPS: Final = 5
-_PLAIN: Final = re.compile(r"(?<!\S)[^\W\d_]{2,}[,.:;!?]?(?!\S)|[\u3040-\u9fff]{2}")
+_PLAIN: Final = compiled(r"(?<!\S)[^\W\d_]{2,}[,.:;!?]?(?!\S)|[\u3040-\u9fff]{2}")
 _LOOK: Final = 400
 _FEW_WORDS: Final = 3
 _SHORTEST: Final = 30
 _NEAR, _FAR = 400, 2_000
-_SIGN: Final = re.compile(  # what a line of a comment, a quotation or an element begins with
+_SIGN: Final = compiled(  # what a line of a comment, a quotation or an element begins with
     r"[ \t]*(?:(?:#+|//+|/\*+|\*+(?!\w)|--+(?:\[=*\[)?|;+|%+|<!--|<[#%]|\{[-#]|\(\*|(?i:rem)\b|::|[\"'!>|])[ \t]*"
     r"|(?:<[^<>\n]{0,200}>[ \t]*)+)?"
 )
-_GOES_ON: Final = re.compile(r"[^\W\d_][^\n]* \S")
-_ANY_WORD: Final = re.compile(r"[^\W\d_]{2}")
+_GOES_ON: Final = compiled(r"[^\W\d_][^\n]* \S")
+_ANY_WORD: Final = compiled(r"[^\W\d_]{2}")
 
 
 def asides(code: str) -> Iterator[tuple[str, int, bool]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -10,21 +9,22 @@ from functools import cached_property
 from itertools import pairwise
 from typing import Final
 
+from skillkeep.auditor.compiled import compiled
 from skillkeep.auditor.engines.intent.sentences import Blocks, spans, straight
 
 __all__ = ["BETWEEN", "WORD", "Chunk", "chunks", "joined", "stops_of"]
 
 BETWEEN: Final = "\0"
 """What stands between two blocks, in their text and among their words."""
-WORD: Final = re.compile(
+WORD: Final = compiled(
     r"[a-z'\u00df-\u024f\u0370-\u052f\u0590-\u06ff\u0900-\u0dff\u1e00-\u1eff]+|[0-9]+|[~$@<>{}%!]|[^\x01-\x7f]"
 )
 """A word of an alphabet in lower case, a figure, a sign that means something, a character of another script; `BETWEEN`
 is one, too."""
-_QUOTES: Final = re.compile(r"\n[ \t]*>[> \t]*")
+_QUOTES: Final = compiled(r"\n[ \t]*>[> \t]*")
 # What `sentences.plain_text` takes for noise, without the marks of quotations: every branch begins with one of few
 # signs, which the search skips to.
-_NOISE: Final = re.compile(
+_NOISE: Final = compiled(
     r"[*`_<\\-](?:(?<=[*`])[*`]*|(?<=_)(?:(?<!\w_)_{0,2}(?=\w)|(?<=\w_)_{0,2}(?!\w))"
     r"|(?<=<)(?:!--|/?[a-z][\w-]{0,20}>)|(?<=-)->|(?<=\\)(?=\W))"
 )

@@ -7,13 +7,13 @@ from collections.abc import Iterator
 from itertools import chain
 from typing import Final
 
-from skillkeep.auditor.lazily import lazily
+from skillkeep.auditor.compiled import compiled
 
 __all__ = ["DESCRIBED", "described"]
 
 DESCRIBED: Final = "description of a tool"
 _BEFORE: Final = 400
-_SERVES: Final = lazily(
+_SERVES: Final = compiled(
     r"(?i)\bmcp\b|fastmcp|modelcontextprotocol|list_?tools|register_?tool|add_?tool|input_?schema|\.tool\(|@tool\b"
     r"|\bTool\(|function_declarations|\"type\": ?\"function\""
 )
@@ -23,17 +23,17 @@ _SPOKEN: Final = (  # one of these is in what `_SERVES` matches, in lower case
     '"type": "function"',
 )  # fmt: skip
 _ALSO_LETTERS: Final = "\u0130\u0131\u017f\u212a"  # a pattern without case takes these for an i, an s and a k
-_NAMED: Final = lazily(  # a key, a keyword, a constant, or the first arguments of a call
+_NAMED: Final = compiled(  # a key, a keyword, a constant, or the first arguments of a call
     r"(?:(?i:\b\w*(?:description|instructions))[\"']?\s*(?::\s*\w+\s*)?[:=]\s*|\.describe\(\s*|\bWithDescription\(\s*"
     r"|\.(?:tool|registerTool|addTool|prompt|registerPrompt)\(\s*[\"'`][\w./ -]{1,80}[\"'`]\s*,\s*)"
     r"[(\[{]?\s*[a-zA-Z]{0,2}\Z"
 )
-_DECORATED: Final = re.compile(  # the text that a function begins with, whose decorator makes it a tool
+_DECORATED: Final = compiled(  # the text that a function begins with, whose decorator makes it a tool
     r"@(?:\w+\.)*(?:tool|prompt|resource)\b[^@]{0,200}?\bdef \w{1,80}\([^@]{0,400}:[ \t]*\n[ \t]*[a-zA-Z]{0,2}\Z"
 )
 _CALLED: Final = (".describe(", "WithDescription(", "ool(", "rompt(")  # what `_NAMED` matches has one of these,
 _KEYS: Final = ("description", "instructions")  # or one of these in lower case
-_JOINED: Final = re.compile(r"[\s+.]*[a-zA-Z]{0,2}\Z")
+_JOINED: Final = compiled(r"[\s+.]*[a-zA-Z]{0,2}\Z")
 
 
 def described(code: str, runs: Iterator[re.Match[str]]) -> Iterator[tuple[re.Match[str], bool]]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 from itertools import accumulate, chain, islice, repeat
 from operator import add
 from typing import Final
 
+from skillkeep.auditor.compiled import compiled
 from skillkeep.auditor.engines.intent.chunks import BETWEEN, WORD, Chunk, chunks, stops_of
 from skillkeep.auditor.engines.intent.learned import (
     ENDINGS,
@@ -25,7 +25,7 @@ from skillkeep.auditor.engines.intent.learned import (
 
 __all__ = ["doubtful_of", "read"]
 
-_SIGN: Final = re.compile(  # one of these is in every address
+_SIGN: Final = compiled(  # one of these is in every address
     rf"[:@.](?:(?<=:)//|(?<=@)[\w-]|(?<=\.)(?:(?<=www\.)|\d{{1,3}}\.\d{{1,3}}\.\d|{ENDINGS}))"
 )
 _ROUNDED: Final = 1e-6

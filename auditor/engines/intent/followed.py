@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from skillkeep.auditor.compiled import compiled
 from skillkeep.auditor.engines.interface import Context, Segment
-from skillkeep.auditor.lazily import lazily
 
 __all__ = ["FOLLOWS", "followed_page", "hides"]
 
@@ -15,7 +15,7 @@ FOLLOWS: Final = "page:"
 
 _SHOWN: Final = (Context.INSTRUCTION, Context.FENCED)
 _PAGES: Final = (".md", ".mdx", ".markdown")
-_ORDER: Final = lazily(
+_ORDER: Final = compiled(
     r"[-*>#\d.) ]*(?:step \d+: )?"
     r"(?:(?:every|if|once|when|after|each)(?: (?:it(?:'s| has)|been|more than|at least|you have|not|last|since|the|of"
     r"|your|[\d+-]+|hours?|minutes?|days?|have|passed|heartbeats?|checks?|checked|sessions?|run"
@@ -27,15 +27,15 @@ _ORDER: Final = lazily(
     r"(?: (?:in it|there|listed there|to (?:join|register|sign up|get started|participate)(?: (?:on|with|in|for))?"
     r"(?: [\w-]+){0,3}))?[.!\"']{0,2}"
 )
-_UNSEEN: Final = lazily(  # styles and comments that hide what stands below them
+_UNSEEN: Final = compiled(  # styles and comments that hide what stands below them
     r"(?i)<!--|\bstyle[ \t]*=|\b(?:display|visibility|opacity|font-size|color)[ \t]*:|<(?:script|style|template)\b"
 )
-_TAG: Final = lazily(r"<[a-zA-Z!/?]")
-_FENCE: Final = lazily(r"( {0,3})```([\w+.-]*)[ \t]*")
-_OTHER_CODE: Final = lazily(r"~~~|````|\r(?!\n)|\\`")  # what readers of Markdown may end in different places
-_FRONT: Final = lazily(r"\A---[ \t]*\r?\n(?s:.*?)^---", re.MULTILINE)
-_COMMENT: Final = lazily(r"(?m)^<!--(?!-?>)[^<>`\n]*-->[ \t]*$")  # of one line, which hides nothing but itself
-_LEFT_OUT: Final = lazily(  # what no reader of the rendered page sees: definitions of links, links without a text
+_TAG: Final = compiled(r"<[a-zA-Z!/?]")
+_FENCE: Final = compiled(r"( {0,3})```([\w+.-]*)[ \t]*")
+_OTHER_CODE: Final = compiled(r"~~~|````|\r(?!\n)|\\`")  # what readers of Markdown may end in different places
+_FRONT: Final = compiled(r"\A---[ \t]*\r?\n(?s:.*?)^---", re.MULTILINE)
+_COMMENT: Final = compiled(r"(?m)^<!--(?!-?>)[^<>`\n]*-->[ \t]*$")  # of one line, which hides nothing but itself
+_LEFT_OUT: Final = compiled(  # what no reader of the rendered page sees: definitions of links, links without a text
     r"(?m)^[ \t]*\[[^\]\n]+\]:|\[[ \t]*\]\(|[ \t]hidden\b[^<>\n]{0,80}>"
 )
 

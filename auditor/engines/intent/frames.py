@@ -8,36 +8,36 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import Any, Final
 
+from skillkeep.auditor.compiled import compiled
 from skillkeep.auditor.engines.intent.meanings import meanings
 from skillkeep.auditor.engines.intent.other_things import without_other_things
 from skillkeep.auditor.engines.intent.own_key import where_a_key_is_got
 from skillkeep.auditor.engines.intent.polarity import is_told
 from skillkeep.auditor.engines.intent.sentences import Sentence
 from skillkeep.auditor.engines.intent.words import Places, words
-from skillkeep.auditor.lazily import lazily
 
 __all__ = ["Frame", "Match", "frames", "stands"]
 
-_BREAK: Final = re.compile(r"[.;:!?()] |[,;:()] | - |[。，；：]")
-_OBJECT_BREAK: Final = re.compile(
+_BREAK: Final = compiled(r"[.;:!?()] |[,;:()] | - |[。，；：]")
+_OBJECT_BREAK: Final = compiled(
     r"[.;:!?()] | - |[。；：]|\b(?:with|without|for|until|from|to|when|if|in|by|as|because)\b"
 )
-_EXCEPT: Final = re.compile(
+_EXCEPT: Final = compiled(
     r"\b(?:no|without|not|except|excluding|never|minus|redact\w*|mask\w*|anonymi[sz]\w*|free of)"
     r" (?:any |the |your |all )*$"
 )
-_INSTEAD: Final = re.compile(r"\b(?:instead of|rather than|avoids?|avoiding|replac\w+|over) (?:\w+ ){0,2}$")
-_FLAG: Final = re.compile(r"--(?:silent|quiet)")
-_ADDRESS: Final = re.compile(r"https?://[^\s)\]>\"'`]+")
+_INSTEAD: Final = compiled(r"\b(?:instead of|rather than|avoids?|avoiding|replac\w+|over) (?:\w+ ){0,2}$")
+_FLAG: Final = compiled(r"--(?:silent|quiet)")
+_ADDRESS: Final = compiled(r"https?://[^\s)\]>\"'`]+")
 _TEMPLATE: Final = frozenset("{}$<=")
 _CONTENTS: Final = frozenset({"data", "files", "talk"})  # what an address may be named after
 _GUARDED: Final = frozenset({"login_ask"})  # "only send your key to" asks nobody
-_TO_GET: Final = lazily(  # nobody is told that key
+_TO_GET: Final = compiled(  # nobody is told that key
     r"tell the user to (?:create|get|obtain|generate) (?:an?|their|your) (?:[\w-]+ )?api key(?: at| from| on)?:? [<(]?https?://"
     r"(?!.*\b(?:post|send|enter|re-?enter|paste|type|submit|share|write|upload|forward|mail|provide|confirm|give|read)\b)"
 )
-_GUARD: Final = re.compile(r"\b(?:only|never|do not|don't|must not)(?: ever)? $")
-_NOBODY: Final = re.compile(  # what stands where the reader's own address belongs
+_GUARD: Final = compiled(r"\b(?:only|never|do not|don't|must not)(?: ever)? $")
+_NOBODY: Final = compiled(  # what stands where the reader's own address belongs
     r"(?:recipient|attendee|reviewer|user|you|your[.-]?\w*|their[.-]?\w*|alice|someone|name|email|jane|john|me|test|demo)"
     r"(?:[.-]?doe)?\d?"
     r"@(?:example\.(?:com|org|net)|(?:your-?)?(?:company|domain|email)\.com)"
@@ -46,37 +46,37 @@ _NOBODY: Final = re.compile(  # what stands where the reader's own address belon
     r"|[\w.-]+@[a-z-]{1,5}\.iam\.gserviceaccount\.com"  # a project has six letters at least
     r"|~/\.(?:local|cargo|bun|deno|volta)/bin(?:/[\w.-]+)?"  # nor does a folder of programs hold anybody's keys
 )
-_FORBIDDEN: Final = re.compile(r"(?:^|[.!?] )(?:- )?(?:never|do not|don't|avoid) [a-z]+ (?:[^,;:.!?]|\.(?! ))*$")
-_PUBLIC: Final = re.compile(r"[\w.~/-]{0,80}\.pub\b")  # half of a pair of keys that is there to be given away
-_LOGGED_IN: Final = re.compile(r"\bssh-(?:add|keygen)(?: -\S+){0,3} [~$/.\w-]*$")  # the key stays where it is
-_INSTRUMENT: Final = re.compile(r"\b(?:use|using|needs?|requires?) (?:the |an? |your )?(?:\w+ )?$")
-_FOR_THAT: Final = re.compile(r"tokens? (?:to|for) ")
-_KEY_FROM: Final = lazily(  # "get an API key at https://": what comes from there goes nowhere
+_FORBIDDEN: Final = compiled(r"(?:^|[.!?] )(?:- )?(?:never|do not|don't|avoid) [a-z]+ (?:[^,;:.!?]|\.(?! ))*$")
+_PUBLIC: Final = compiled(r"[\w.~/-]{0,80}\.pub\b")  # half of a pair of keys that is there to be given away
+_LOGGED_IN: Final = compiled(r"\bssh-(?:add|keygen)(?: -\S+){0,3} [~$/.\w-]*$")  # the key stays where it is
+_INSTRUMENT: Final = compiled(r"\b(?:use|using|needs?|requires?) (?:the |an? |your )?(?:\w+ )?$")
+_FOR_THAT: Final = compiled(r"tokens? (?:to|for) ")
+_KEY_FROM: Final = compiled(  # "get an API key at https://": what comes from there goes nowhere
     r"\b(?:(?:get|obtain|create|generate|grab) (?P<what>one|yours|(?:your|an?|the) (?:free |own )?api key)"
     r"|replace [\[<{][\w-]{3,20}[\]>}] with your (?:[\w-]+ )?(?P<filled>api key)) (?:at|from|on) [<(\[]?$"
 )
-_SENT_THERE: Final = re.compile(
+_SENT_THERE: Final = compiled(
     r"\b(?:send|upload|post|submit|forward|push)\b[^.;]{0,80}"
     r"\b(?:there|to (?:it|them|that (?:page|address|site|form)))\b"
 )
-_KEY_PAGE: Final = re.compile(r"https?://[\w.-]+(?:/[\w-]+)*/?(?![\w.?=&#/{$-])")  # and is no file
-_CONSOLE: Final = re.compile(  # where a script is run, not got
+_KEY_PAGE: Final = compiled(r"https?://[\w.-]+(?:/[\w-]+)*/?(?![\w.?=&#/{$-])")  # and is no file
+_CONSOLE: Final = compiled(  # where a script is run, not got
     r"\b(?:run|execute) (?:the|this|our) (?:[\w-]+ ){0,3}script in (?:the )?(?:[\w-]+ ){0,2}"
     r"(?:devtools|browser|developer) console (?:on|of) [<(\"]?$"
 )
-_LOGIN_IN: Final = re.compile(  # the login of the very address it stands in
+_LOGIN_IN: Final = compiled(  # the login of the very address it stands in
     r"https?://[^\s?\"']{4,120}\?(?:[\w=-]{1,40}&)?(?:access_token|api_?key)=(?:your_?(?:api_?)?(?:key|token)\b"
     r"|\{(?:access_)?(?:token|key)\}|<(?:access_)?(?:token|key)>)"
 )
-_OF_A_SKILL: Final = re.compile(  # whose instructions they are is told, and it is no address
+_OF_A_SKILL: Final = compiled(  # whose instructions they are is told, and it is no address
     r" (?:provided|given|described|documented) (?:by|in) the [\w-]+ (?:skill|tool|plugin)\b"
 )
-_FILE: Final = re.compile(  # "config.example.env" is no host
+_FILE: Final = compiled(  # "config.example.env" is no host
     r"\.(?:env|json|ya?ml|toml|ini|conf|cfg)\b(?![\w.:/@-]*\w)"
 )
 _PLACES: Final = frozenset({"url", "fqdn", "said_host"})
 _SECRETS: Final = frozenset({"secret", "keyfiles"})
-_SIMPLE: Final = re.compile(r"[a-z-]+")  # an English verb in its base form; its object follows
+_SIMPLE: Final = compiled(r"[a-z-]+")  # an English verb in its base form; its object follows
 
 
 @dataclass(frozen=True)

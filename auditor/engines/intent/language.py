@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from skillkeep.auditor.compiled import compiled
+
 __all__ = ["is_foreign"]
 
-_COMMON: Final = re.compile(
+_COMMON: Final = compiled(
     r"\b(?:the|and|to|of|is|in|for|with|your|you|an?|this|that|on|it|be|or|when|from)\b", re.IGNORECASE
 )
-_WORD: Final = re.compile(r"[^\W\d_]+")
+_WORD: Final = compiled(r"[^\W\d_]+")
 _LAST_LATIN: Final = "\u024f"
 _FEWEST: Final = 8
 _LATIN: Final = 0.8

@@ -7,7 +7,6 @@ pages by ``scripts/train_intent.py``. Addresses and numbers are one word each: n
 from __future__ import annotations
 
 import math
-import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,6 +14,7 @@ from functools import cache, cached_property
 from itertools import islice, pairwise
 from typing import Any, Final, TypeVar
 
+from skillkeep.auditor.compiled import compiled
 from skillkeep.auditor.engines.intent.chunks import WORD
 from skillkeep.auditor.engines.intent.sentences import Sentence, plain_text, spans
 from skillkeep.auditor.ruleset import shipped
@@ -35,21 +35,21 @@ ENDINGS: Final = (
 )
 """Of hosts, as a pattern."""
 _ADDRESSES: Final = (  # what is in each, a pattern, the word that stands for it
-    ("://", re.compile(r"\b(?:https?|wss?|ftp|s3|gs)://[^\s\0)>\]\"'`|,]+"), " urlx "),
-    ("www.", re.compile(r"\bwww\.[^\s\0)>\]\"']+"), " urlx "),
-    ("@", re.compile(r"(?<![\w.+-])[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63})+"), " mailx "),
-    (".", re.compile(r"\b\d{1,3}(?:\.\d{1,3}){3}(?::\d+)?\b"), " ipx "),
+    ("://", compiled(r"\b(?:https?|wss?|ftp|s3|gs)://[^\s\0)>\]\"'`|,]+"), " urlx "),
+    ("www.", compiled(r"\bwww\.[^\s\0)>\]\"']+"), " urlx "),
+    ("@", compiled(r"(?<![\w.+-])[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63})+"), " mailx "),
+    (".", compiled(r"\b\d{1,3}(?:\.\d{1,3}){3}(?::\d+)?\b"), " ipx "),
     (
         ".",
-        re.compile(
+        compiled(
             r"(?<![a-z0-9.-])(?=[a-z0-9-]{1,63}\.[a-z0-9])(?:[a-z0-9-]{1,63}\.){1,8}"
             rf"{ENDINGS}(?:[:/][^\s\0)>\]\"'`|,]*)?"
         ),
         " hostx ",
     ),
 )
-_DOTTED: Final = re.compile(r"[a-z0-9-]\.[a-z0-9]")
-_ENDING: Final = re.compile(r"(?:ies|ing|ed|es|s|ly)$")
+_DOTTED: Final = compiled(r"[a-z0-9-]\.[a-z0-9]")
+_ENDING: Final = compiled(r"(?:ies|ing|ed|es|s|ly)$")
 _STEM: Final = 6  # letters of a word of another language than English
 _MOST: Final = 100  # words of a block that is read whole
 _PIECE, _STEP = 80, 40  # words of a piece of a longer one, and how far the next starts after it

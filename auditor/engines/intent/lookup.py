@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, reduce
@@ -10,6 +9,7 @@ from itertools import chain
 from operator import or_
 from typing import Any, Final
 
+from skillkeep.auditor.compiled import compiled
 from skillkeep.auditor.engines.intent.chunks import WORD
 from skillkeep.auditor.engines.intent.commonness import common_words, commonness
 from skillkeep.auditor.engines.intent.pieces import SHORTEST, Piece, Pieces, alternatives_of, chance, ways_of
@@ -21,7 +21,7 @@ Way = Sequence[int]
 Part = tuple[int, Mapping[int, Sequence[Way]]] | None
 """The first sets of ways, a bit for each, and by each what its ways ask for besides; None when nothing is known."""
 
-_RUNS: Final = re.compile(r"[a-z]+|[0-9]+")
+_RUNS: Final = compiled(r"[a-z]+|[0-9]+")
 _LONGEST: Final = 24
 _MOST_WORDS: Final = 50_000
 _MOST_BITS: Final = 16_000

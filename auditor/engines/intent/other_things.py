@@ -5,21 +5,21 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import Final
 
+from skillkeep.auditor.compiled import compiled
 from skillkeep.auditor.engines.intent.language import is_foreign
-from skillkeep.auditor.lazily import lazily
 
 __all__ = ["without_other_things"]
 
 _SECRETS: Final = frozenset({"secret", "keyfiles"})
-_MAIL: Final = lazily(r"\b(?:body|subject|message|text|title|caption) \"[^\"]*$")
-_CHECKED: Final = lazily(r"\b(?:auto-?)?checks? (?:the )?$")
-_OF_A_CHECK: Final = lazily(r"(?:'s)? (?:address )?risk\b")  # "checks recipient risk" puts no other in
-_SKILL: Final = lazily(
+_MAIL: Final = compiled(r"\b(?:body|subject|message|text|title|caption) \"[^\"]*$")
+_CHECKED: Final = compiled(r"\b(?:auto-?)?checks? (?:the )?$")
+_OF_A_CHECK: Final = compiled(r"(?:'s)? (?:address )?risk\b")  # "checks recipient risk" puts no other in
+_SKILL: Final = compiled(
     r"~/\.(?:openclaw|clawdbot|claude)/(?:workspace/)?skills/[\w-]+(?P<page>/[\w-]+\.md)?/?(?![\w./*-])"
 )
-_CLONED: Final = lazily(r"\bclone from https://[\w./-]+ to $")
-_NETWORK_OF: Final = lazily(r"\.network: ?(?:false|off|none)\b")
-_THE_NETWORK: Final = lazily(r"网络|\bnetwork\b")
+_CLONED: Final = compiled(r"\bclone from https://[\w./-]+ to $")
+_NETWORK_OF: Final = compiled(r"\.network: ?(?:false|off|none)\b")
+_THE_NETWORK: Final = compiled(r"网络|\bnetwork\b")
 
 
 def without_other_things(kinds: Collection[str], places: Sequence[tuple[int, int]], text: str) -> list[tuple[int, int]]:

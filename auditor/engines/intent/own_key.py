@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Final
 
-from skillkeep.auditor.lazily import lazily
+from skillkeep.auditor.compiled import compiled
 
 __all__ = ["where_a_key_is_got"]
 
 _A_KEY: Final = r"(?:your|an?|the) (?:free |own )?(?:[\w-]+ )?"
-_KEPT: Final = lazily(  # "sign up at https:// to get your API key, then add it to config.json", and nothing else
+_KEPT: Final = compiled(  # "sign up at https:// to get your API key, then add it to config.json", and nothing else
     r"[-*>#\d.) ]*(?:(?:sign up|register|log in) (?:for free )?(?:at|on|with) (?:\[[\w .-]{1,40}\]\()?"
     rf"(?P<account>https://[\w./-]+)\)?,? (?:to|and) (?:get|obtain|create|generate|receive) {_A_KEY}api key"
     rf"|(?:get|purchase|buy|obtain|create|generate|grab)(?:/[a-z]+)? {_A_KEY}(?:api )?key(?::| at:?| from:?| on)"
@@ -18,7 +18,7 @@ _KEPT: Final = lazily(  # "sign up at https:// to get your API key, then add it 
     r"(?:(?:the|your|its|this|a|local) |(?:skill|project|tool|plugin)'s ){0,3}"
     r"(?:[\w~.-]*/)*[\w.-]*\.(?:env|json|ya?ml|toml)\b(?: file)?(?P<rest>.*)"
 )
-_GOES_ON: Final = lazily(
+_GOES_ON: Final = compiled(
     r"\b(?:and|then|also|send|upload|post|submit|share|forward|commit|publish|attach|e?mail|push|sync|copy|there"
     r"|back)\b|://|@"
 )

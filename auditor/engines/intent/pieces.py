@@ -12,19 +12,19 @@ from functools import cache, lru_cache
 from math import prod
 from typing import Final
 
-from skillkeep.auditor.lazily import lazily
+from skillkeep.auditor.compiled import compiled
 
 __all__ = ["SHORTEST", "Piece", "Pieces", "Way", "alternatives_of", "chance", "ways_of"]
 
-_FOREIGN: Final = lazily("[^\x00-\x7f\xa0-\xbf\u2000-\u2bff\u3000-\u3003\ufe0f\U0001f000-\U0001faff]")
+_FOREIGN: Final = compiled("[^\x00-\x7f\xa0-\xbf\u2000-\u2bff\u3000-\u3003\ufe0f\U0001f000-\U0001faff]")
 """A letter of no English word."""
 SHORTEST: Final = 3
 """Letters of a piece that is no whole word, at least."""
-_REPEAT: Final = re.compile(r"\{(\d+)(?:,\d*)?\}")
-_LETTERS: Final = re.compile(r"[a-z]+(?![?*+{])")  # each of them comes once
-_PLURAL: Final = re.compile(r"([a-z]*)([a-z])\?(?=[ |)]|$)")  # the last letter of a word may be missing
-_GROUP: Final = re.compile(r"\((?:\?(?:P<\w+>|:))?")
-_BRACKETS: Final = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|[()]")
+_REPEAT: Final = compiled(r"\{(\d+)(?:,\d*)?\}")
+_LETTERS: Final = compiled(r"[a-z]+(?![?*+{])")  # each of them comes once
+_PLURAL: Final = compiled(r"([a-z]*)([a-z])\?(?=[ |)]|$)")  # the last letter of a word may be missing
+_GROUP: Final = compiled(r"\((?:\?(?:P<\w+>|:))?")
+_BRACKETS: Final = compiled(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|[()]")
 _CLOSES: Final = ("", "|", ")")
 _SHORTHANDS: Final = tuple("\\" + each for each in "abBdDfnrstvwWSzA")
 _NO_LITERAL: Final = (".", "^", "$", *_SHORTHANDS)

@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
+from skillkeep.auditor.compiled import compiled
 from skillkeep.auditor.engines.forbidden import AFFIRMED, depth_of
 from skillkeep.auditor.engines.table_rows import is_quotation, shows_attacks
-from skillkeep.auditor.lazily import lazily
 
 __all__ = [
     "EXCUSE", "FLAG", "HEADING", "Block", "Blocks", "Sentence", "blocks", "plain_text", "sentences", "spans",
@@ -28,23 +28,23 @@ SPECIMEN: Final = "specimen:"
 QUOTATION: Final = "quotation:"
 """The lead of a block that a page quotes whole as an attack, and has reported."""
 
-_START: Final = re.compile(
+_START: Final = compiled(
     r"[ \t]*(?:[-*+•‣◦↓↑→][ \t]+|\(?\d{1,3}[.)][ \t]+|[a-zA-Z][.)][ \t]+|#{1,6}[ \t]|\||>|<!--|<[a-z]|-->"
     r"|[\w-]{1,40}:[ \t])"
 )
-_ITEM: Final = re.compile(r"[ \t]*(?:>[ \t]*)*(?:[-*+•‣◦][ \t]+|\(?\d{1,3}[.)][ \t]+|[a-zA-Z][.)][ \t]+|\|)")
-_END: Final = re.compile(
+_ITEM: Final = compiled(r"[ \t]*(?:>[ \t]*)*(?:[-*+•‣◦][ \t]+|\(?\d{1,3}[.)][ \t]+|[a-zA-Z][.)][ \t]+|\|)")
+_END: Final = compiled(
     r"(?<=[.!?])[\"'”’)\]*_`]*\s+(?=[\"'“‘(\[<*_`]*[^\Wa-z])|(?<=[。！？；])"
     r"|\n[ \t]*(?:-{3,}|={3,}|\*{3,}|_{3,})[ \t]*(?:\n|$)"  # a line across the page
 )
-_NOISE: Final = re.compile(
+_NOISE: Final = compiled(
     r"[*`]+|(?<!\w)_{1,3}(?=\w)|(?<=\w)_{1,3}(?!\w)|<!--|-->|</?[a-z][\w-]{0,20}>|\\(?=\W)|(?<=\n)[ \t]*>[> \t]*"
 )
-_NOISY: Final = re.compile(r"[*`_<\\]|-->|\n[ \t]*>")  # one of these is in all noise
+_NOISY: Final = compiled(r"[*`_<\\]|-->|\n[ \t]*>")  # one of these is in all noise
 _STRAIGHT: Final = (("’", "'"), ("‘", "'"), ("“", '"'), ("”", '"'), ("–", "-"), ("—", "-"), ("\u00a0", " "))
-_QUOTE: Final = re.compile(r"[ \t]*>[> \t]*")
-_FLAG: Final = re.compile(r"[ \t`]*-{1,2}[a-zA-Z][\w-]*[^|]{0,40}")
-_FORBIDS_ELSEWHERE: Final = re.compile(
+_QUOTE: Final = compiled(r"[ \t]*>[> \t]*")
+_FLAG: Final = compiled(r"[ \t`]*-{1,2}[a-zA-Z][\w-]*[^|]{0,40}")
+_FORBIDS_ELSEWHERE: Final = compiled(
     r"[#\W\d_]*(?:禁止(?:事項|行為|事项)?|(?:やっては|しては)いけない(?:こと)?|しないこと|ng(?:例|事項)|禁忌"
     r"|금지(?: ?사항)?|prohibid[oa]s?|prohibiciones|nunca|lo que no (?:debes|hay que) hacer|interdi\w+"
     r"|à ne (?:pas|jamais) faire|jamais|verboten|verbote|niemals|запре\w+|нельзя|никогда|proibid[oa]s?|proibições"
@@ -52,36 +52,36 @@ _FORBIDS_ELSEWHERE: Final = re.compile(
     r"|gör aldrig|aldrig|förbjudet|zakázáno|nikdy|interzis|niciodată|απαγορεύεται|ποτέ|ห้าม|هرگز|ممنوع|אסור"
     r"|לעולם לא)[:：\W]*"
 )
-_FORBIDS: Final = re.compile(
+_FORBIDS: Final = compiled(
     r"#+ (?:\W+ )?(?:(?:(?:you )?(?:must|should|do|shall) not|don't|never|avoid)"
     r"(?: do| use)?(?: this| these| the following)?"
     r"|don'ts|(?:common |frequent |typical |known )?(?:mistakes|anti-?patterns)(?: to avoid)?|(?:things|what) to avoid"
     r"|what not to do|(?:prohibited|forbidden)(?: \w+)?):?"
 )
-_EXCUSES: Final = re.compile(  # the head of a table
+_EXCUSES: Final = compiled(  # the head of a table
     r"[ \t]*\|[ \t*]*(?:common )?(?:excuse|rationali[sz]ation|myth|misconception)s?[ \t*]*\|[^|\n]+\|[ \t]*\n?",
     re.IGNORECASE,
 )
-_MODES: Final = re.compile(  # the head of a table
+_MODES: Final = compiled(  # the head of a table
     r"[ \t]*\|[ \t*`]*(?:(?:[\w-]+ )?(?:mode|flag|option|switch|setting)|value|level)s?[ \t*`]*\|"
     r"[ \t*]*(?:behaviou?r|description|effect|meaning|what it does)[ \t*]*\|[ \t]*\n?",
     re.IGNORECASE,
 )
-_NAME: Final = re.compile(r"[ \t*]*`[\w.=-]+`[ \t*]*")
-_QUOTED: Final = re.compile(r"[ \t*]*[\"“][^\"“”]+[\"”][ \t*]*")
-_NEVER: Final = re.compile(r"(?:[-*+] |\d{1,2}[.)] )(?:never|do not|don't|you must not|must not)(?: do)?:")
-_QUOTATION: Final = re.compile(r"[ \t]*>[> \t]*[\"“][^\"“”]{4,400}[\"”][ \t]*\n?")
-_QUOTES: Final = lazily(  # "Some pages address the reviewer. A typical line, quoted here as an example:"
+_NAME: Final = compiled(r"[ \t*]*`[\w.=-]+`[ \t*]*")
+_QUOTED: Final = compiled(r"[ \t*]*[\"“][^\"“”]+[\"”][ \t*]*")
+_NEVER: Final = compiled(r"(?:[-*+] |\d{1,2}[.)] )(?:never|do not|don't|you must not|must not)(?: do)?:")
+_QUOTATION: Final = compiled(r"[ \t]*>[> \t]*[\"“][^\"“”]{4,400}[\"”][ \t]*\n?")
+_QUOTES: Final = compiled(  # "Some pages address the reviewer. A typical line, quoted here as an example:"
     r"(?=.*\b(?:quoted|examples?|typical|samples?)\b)"
     r"(?=.*\b(?:attacks?|injections?|suspicious|malicious|hostile"
     r"|(?:address|talks? to|speaks? to) (?:the|you|its))\b).*:"
 )
-_REPORTED: Final = re.compile(  # "Treat such a line as a finding in itself."
+_REPORTED: Final = compiled(  # "Treat such a line as a finding in itself."
     r"(?:treat|regard|count|flag|report) (?:such an?|that|the|any such|every such)"
     r" (?:line|text|sentence|quotation|page|comment)"
     r" as an? (?:finding|attack|injection|red flag|threat)(?: in itself| of its own)?\.(?P<more> .*)?"
 )
-_YET: Final = re.compile(
+_YET: Final = compiled(
     r"\b(?:here|except|unless|but|only|however|this|holds?|appl(?:y|ies)|still|valid|binding|obey|follow|accept|true|right)\b"
 )
 _FAR: Final = 20

@@ -7,19 +7,20 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Final
 
+from skillkeep.auditor.compiled import compiled
 from skillkeep.auditor.engines.intent.sentences import plain_text
 from skillkeep.auditor.engines.tables import table
 from skillkeep.auditor.frontmatter import parse_frontmatter
 
 __all__ = ["Topic", "topic_of"]
 
-_TITLE: Final = re.compile(r"^#[ \t]+(.{1,200})$", re.MULTILINE)
+_TITLE: Final = compiled(r"^#[ \t]+(.{1,200})$", re.MULTILINE)
 _MOST: Final = 4_000
 _OFTEN: Final = 3
 _SHORT: Final = 3
-_HOST: Final = re.compile(r"(?:://|@)(?:[^\s/@]{1,80}@)?((?:[a-z0-9-]{1,63}\.){1,8}[a-z]{2,24})")
+_HOST: Final = compiled(r"(?:://|@)(?:[^\s/@]{1,80}@)?((?:[a-z0-9-]{1,63}\.){1,8}[a-z]{2,24})")
 
-_BARE: Final = re.compile(r"(?<![\w.@/-])(?:[a-z0-9-]{1,63}\.){1,4}(?:com|org|net|io|dev|app|ai|co|xyz)\b(?![\w.-]*@)")
+_BARE: Final = compiled(r"(?<![\w.@/-])(?:[a-z0-9-]{1,63}\.){1,4}(?:com|org|net|io|dev|app|ai|co|xyz)\b(?![\w.-]*@)")
 
 
 @dataclass(frozen=True)
@@ -67,4 +68,4 @@ def topic_of(text: str, path: str) -> Topic:
 
 @cache
 def _activities() -> dict[str, re.Pattern[str]]:
-    return {name: re.compile(pattern) for name, pattern in table("intent")["activities"].items()}
+    return {name: compiled(pattern) for name, pattern in table("intent")["activities"].items()}

@@ -6,9 +6,9 @@ That is asked in the blocks of pages only, whose libraries are those of a regist
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Final
 
+from skillkeep.auditor.compiled import compiled
 from skillkeep.auditor.engines.javascript.inner import WRAPPERS
 from skillkeep.auditor.engines.javascript.scopes import ANY, Binding, Scope
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Derived"]
 
-_CHANGING: Final = re.compile(  # what puts something else under a name of the library's
+_CHANGING: Final = compiled(  # what puts something else under a name of the library's
     r"\b(?:assign|defineProperty|defineProperties|setPrototypeOf|__proto__|prototype|Proxy|Reflect|merge|extends|eval"
     r"|Function|mock\w*|vi|jest|sinon|proxyquire|__define[GS]etter__|lodash|underscore|jquery|jQuery)\b"
     r"|(?<![\w.])(?:_|\$)\.|\bwith\s*\("

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, islice, pairwise
 from typing import TYPE_CHECKING, Final
 
+from skillkeep.auditor.compiled import compiled
 from skillkeep.auditor.engines.examples import example_severity
 from skillkeep.auditor.engines.interface import Context
 from skillkeep.auditor.engines.javascript.inner import copies_event, inner_nodes
@@ -30,12 +31,12 @@ if TYPE_CHECKING:
 __all__ = ["Execution"]
 
 _UNKNOWN_WORD: Final = '"$NOT_KNOWN"'
-_RUNS_NEXT: Final = re.compile(r"-[a-z]{0,3}[ce]|/c|-(?:Encoded)?Command", re.IGNORECASE)
+_RUNS_NEXT: Final = compiled(r"-[a-z]{0,3}[ce]|/c|-(?:Encoded)?Command", re.IGNORECASE)
 _READERS: Final = frozenset({"node", "deno", "bun", "python", "python3", "ruby", "perl", "php", "lua", "osascript"})
 _CALLERS: Final = frozenset({"call", "apply"})
-_PAGE: Final = re.compile(r"\b(?:document|window)\.|\baddEventListener\(|</?(?:script|div|button)\b")
+_PAGE: Final = compiled(r"\b(?:document|window)\.|\baddEventListener\(|</?(?:script|div|button)\b")
 _MAKERS: Final = frozenset({"Function", "AsyncFunction", "GeneratorFunction"})
-_OWN_SCRIPT: Final = re.compile(  # below the tool's own folder, wherever an agent keeps its tools
+_OWN_SCRIPT: Final = compiled(  # below the tool's own folder, wherever an agent keeps its tools
     rf"(?:(?:[\w.~{HOLE}-]*/)*(?:skills|plugins)/|{HOLE}/|\.{{1,2}}/)?(?!/)(?:[\w.-]+/){{0,8}}[\w.-]+\.[cm]?js"
 )
 _MOST_NESTED: Final = 256

@@ -10,11 +10,11 @@ the file's own nor of its command line).
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
+from skillkeep.auditor.compiled import compiled
 from skillkeep.auditor.engines.javascript.asked import is_told_apart
 from skillkeep.auditor.engines.javascript.derived import Derived
 from skillkeep.auditor.engines.javascript.resolve import Resolver
@@ -38,8 +38,8 @@ _CALLS: Final = frozenset({"call_expression", "new_expression"})
 _INERT: Final = frozenset({"string", "number", "regex", "type_annotation", "type_arguments", "comment", "class"})
 _OWN_MODULES: Final = frozenset({"path", "os", "url", "util", "file"})
 _OF_THE_MACHINE: Final = frozenset({"fs", "child_process"})  # what they read or print is labelled apart
-_COMMAND_LINE: Final = re.compile(r"process\.(?:argv|cwd|platform|execPath|pid)\b")
-_LISTING: Final = re.compile(r"fs\.(?:promises\.)?readdir(?:Sync)?")  # names of files are no text of a stranger
+_COMMAND_LINE: Final = compiled(r"process\.(?:argv|cwd|platform|execPath|pid)\b")
+_LISTING: Final = compiled(r"fs\.(?:promises\.)?readdir(?:Sync)?")  # names of files are no text of a stranger
 
 _UNSEEN: Final = frozenset({"outside", "stranger"})
 

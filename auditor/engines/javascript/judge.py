@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Final
 
+from skillkeep.auditor.compiled import compiled
 from skillkeep.auditor.engines.imitated import note_signing
 from skillkeep.auditor.engines.interface import Emitter, Segment
 from skillkeep.auditor.engines.javascript.described import describes, judge_described
@@ -29,8 +29,8 @@ _PUT_TOGETHER: Final = (
     r"|\b(?:window|self|top|parent|frames|this|require|import)\s*(?:\?\.\s*)?"
     r"(?:\[|\(\s*(?!['\"][^'\"\n]*['\"]\s*\)))"
 )
-_ENVIRONMENT: Final = re.compile(rf"\b(?:process|Deno|Bun)\b|import\s*\.\s*meta|{_PUT_TOGETHER}")
-_RUNNERS: Final = re.compile(
+_ENVIRONMENT: Final = compiled(rf"\b(?:process|Deno|Bun)\b|import\s*\.\s*meta|{_PUT_TOGETHER}")
+_RUNNERS: Final = compiled(
     r"\b(?:eval|Function|execScript|vm2?|child_process|shelljs|execa|[bB]un|zx|dax-sh|node-cmd|_compile|constructor)\b|"
     + _PUT_TOGETHER
 )

@@ -6,11 +6,11 @@ each text that reads as a whole command, or as code that reaches for a module, i
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from functools import cache
 from typing import TYPE_CHECKING, Final
 
+from skillkeep.auditor.compiled import compiled
 from skillkeep.auditor.engines.interface import Context
 from skillkeep.auditor.engines.javascript.inner import inner_nodes
 from skillkeep.auditor.engines.javascript.program import class_around
@@ -28,12 +28,12 @@ __all__ = ["Lost"]
 _MOST_CLIMBED: Final = 48
 _SHORTEST: Final = 8
 _SHOWN: Final = ("console.", "process.stdout.", "process.stderr.", "process.emitWarning")
-_ERRORS: Final = re.compile(r"(?:^|\.)\w*Error$")
+_ERRORS: Final = compiled(r"(?:^|\.)\w*Error$")
 _LANGUAGE_ERRORS: Final = frozenset(
     {"AggregateError", "Error", "EvalError", "RangeError", "ReferenceError", "SyntaxError", "TypeError", "URIError"}
 )
 _MOST_EXTENDED: Final = 8
-_CODE: Final = re.compile(r"\b(?:require|import|process|globalThis|eval|fetch|Function)\b\s*[(.\[]")
+_CODE: Final = compiled(r"\b(?:require|import|process|globalThis|eval|fetch|Function)\b\s*[(.\[]")
 _THROUGH: Final = frozenset(
     {
         "parenthesized_expression", "await_expression", "non_null_expression", "as_expression", "satisfies_expression",

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Final
 
+from skillkeep.auditor.compiled import compiled
 from skillkeep.auditor.engines.javascript.inner import WRAPPERS, inner_nodes
 from skillkeep.auditor.engines.javascript.resolve import Resolver
 from skillkeep.auditor.engines.javascript.scopes import Scope
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = ["override_of"]
 
-_SETTING: Final = re.compile(r"process\.env\.([A-Z][A-Z0-9_]*_(?:URL|URI|BASE|ENDPOINT|HOST|SERVER|SITE))")
+_SETTING: Final = compiled(r"process\.env\.([A-Z][A-Z0-9_]*_(?:URL|URI|BASE|ENDPOINT|HOST|SERVER|SITE))")
 _KEEPING: Final = frozenset({"replace", "trim", "trimEnd"})  # of which the address's text is known as well
 _DEEPEST: Final = 8
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
+from skillkeep.auditor.compiled import compiled
 from skillkeep.auditor.engines.javascript.scopes import Scope
 from skillkeep.auditor.engines.javascript.site import Site
 from skillkeep.auditor.engines.javascript.words import Words
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["judge_published"]
 
 _NOTHING: Final[frozenset[str]] = frozenset()
-_COPYING: Final = re.compile(r"(?:.*\.)?(?:copyFile|copy|move|rename|cp|link|symlink)(?:Sync)?")
+_COPYING: Final = compiled(r"(?:.*\.)?(?:copyFile|copy|move|rename|cp|link|symlink)(?:Sync)?")
 
 
 def judge_published(site: Site, words: Words, call: Node, scope: Scope, command: Sequence[str], *given: Node) -> None:

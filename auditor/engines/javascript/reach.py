@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
+from skillkeep.auditor.compiled import compiled
 from skillkeep.auditor.engines.javascript.asked import is_asked
 from skillkeep.auditor.engines.javascript.overrides import override_of
 from skillkeep.auditor.engines.javascript.scopes import Scope
@@ -29,7 +29,7 @@ __all__ = ["Reach"]
 _WRITES_TEXT: Final = ("write", "append", "output")
 _OPENS: Final = "connection:"
 _SHOWING: Final = frozenset({"console.log", "process.stdout.write"})
-_PICTURE: Final = re.compile(r"!\[[^\]\n]{0,80}\]\(https?://")  # who shows it asks its host for it
+_PICTURE: Final = compiled(r"!\[[^\]\n]{0,80}\]\(https?://")  # who shows it asks its host for it
 _ASKS: Final = "dns."  # the name that is asked for carries what it is made of
 _ADDRESS_KEYS: Final = ("host", "hostname", "url", "baseURL", "baseUrl", "uri")
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Hashable, Iterable, Sequence
 from typing import TYPE_CHECKING, Final
 
+from skillkeep.auditor.compiled import compiled
 from skillkeep.auditor.engines.javascript.calls import Calls
 from skillkeep.auditor.engines.javascript.inner import inner_nodes, saying
 from skillkeep.auditor.engines.javascript.names import Names
@@ -34,8 +34,8 @@ _WRAPPERS: Final = frozenset(
 )  # fmt: skip
 _LINKS: Final = frozenset({"member_expression", "subscript_expression", "call_expression"}) | _WRAPPERS
 _MOST_ITEMS: Final = 20_000
-_PROGRAM: Final = re.compile(r"(?:[\w.~-]*/)*(?P<name>[A-Za-z][\w-]{1,40})")
-_PLACE_OF_PROGRAM: Final = re.compile(rf"process\.env\.{PLACE_OF_PROGRAM}$")
+_PROGRAM: Final = compiled(r"(?:[\w.~-]*/)*(?P<name>[A-Za-z][\w-]{1,40})")
+_PLACE_OF_PROGRAM: Final = compiled(rf"process\.env\.{PLACE_OF_PROGRAM}$")
 _A_NUMBER: Final = text_value("10", number=True)  # stands for one that is not known
 
 

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Final
 
+from skillkeep.auditor.compiled import compiled
 from skillkeep.auditor.engines.javascript.inner import inner_nodes
 from skillkeep.auditor.engines.javascript.resolve import Resolver
 from skillkeep.auditor.engines.javascript.scopes import Scope
@@ -161,4 +162,4 @@ def _is_login(text: str) -> bool:
 
 @cache
 def _placeholder() -> re.Pattern[str]:
-    return re.compile(table("javascript")["placeholder_login"])
+    return compiled(table("javascript")["placeholder_login"])

@@ -6,9 +6,9 @@ does by itself. It holds only where nothing else can see the file or a line of i
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Final
 
+from skillkeep.auditor.compiled import compiled
 from skillkeep.auditor.engines.javascript.inner import inner_nodes
 from skillkeep.auditor.engines.javascript.scopes import FUNCTIONS, Scope
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["is_taken_in"]
 
 _MOST: Final = 400  # nodes of a loop
-_CHANGES: Final = re.compile(  # what may make something else of a text's methods, or of the environment
+_CHANGES: Final = compiled(  # what may make something else of a text's methods, or of the environment
     r"\b(?:prototype|__proto__|setPrototypeOf|definePropert(?:y|ies)|Proxy|Reflect|eval|Function|globalThis|global)\b"
     r"|\b(?:with|window|self|top)\s*[(.\[]|__define[GS]etter__|\brequire\s*\(\s*[\"'](?:node:)?process\b"
 )

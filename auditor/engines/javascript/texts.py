@@ -8,6 +8,7 @@ import re
 import urllib.parse
 from typing import TYPE_CHECKING, Final
 
+from skillkeep.auditor.compiled import compiled
 from skillkeep.auditor.engines.values import HOLE
 
 if TYPE_CHECKING:
@@ -34,11 +35,11 @@ __all__ = [
 MAX_TEXT: Final = 1 << 18
 BYTE_ENCODINGS: Final = frozenset({"base64", "hex", "base64url"})
 NUMBERS: Final = frozenset({"parseInt", "parseFloat", "Number", "Number.parseInt", "Number.parseFloat", "Date.now"})
-_ESCAPE: Final = re.compile(r"\\(?:u\{([0-9a-fA-F]{1,6})\}|u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|(\r\n|.))", re.DOTALL)
+_ESCAPE: Final = compiled(r"\\(?:u\{([0-9a-fA-F]{1,6})\}|u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|(\r\n|.))", re.DOTALL)
 _PLAIN: Final = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", "v": "\v", "0": "\0", "\n": "", "\r\n": "",
                  "\u2028": "", "\u2029": ""}  # fmt: skip
-_NUMBER: Final = re.compile(r"\s*(?:0[xX][0-9a-fA-F]+|0[bB][01]+|0[oO]?[0-7]+|\d+)\s*\Z")
-_ONE_CHARACTER: Final = re.compile(r"/\\?([^\w\s\\.*+?^$|()\[\]{}/])/(g?)")
+_NUMBER: Final = compiled(r"\s*(?:0[xX][0-9a-fA-F]+|0[bB][01]+|0[oO]?[0-7]+|\d+)\s*\Z")
+_ONE_CHARACTER: Final = compiled(r"/\\?([^\w\s\\.*+?^$|()\[\]{}/])/(g?)")
 _LARGEST: Final = 1 << 53
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import posixpath
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
+from skillkeep.auditor.compiled import compiled
 from skillkeep.auditor.engines.interface import Segment
 from skillkeep.auditor.engines.javascript.flow import Flow, variable_labels
 from skillkeep.auditor.engines.javascript.program import Program, read_program
@@ -42,9 +42,9 @@ _ENDINGS: Final = (
     "/index.mjs",
     "/index.cjs",
 )
-_RELATIVE: Final = re.compile(r"""(?:\bfrom|\brequire|\bimport)\s*\(?\s*['"`](\.{1,2}(?:/[^'"`\n]{0,300})?)['"`]""")
-_ADDRESS: Final = re.compile(r"[\"'`](?:https?|wss?)://[\w-]+\.[\w.-]+")
-_ASKS: Final = re.compile(
+_RELATIVE: Final = compiled(r"""(?:\bfrom|\brequire|\bimport)\s*\(?\s*['"`](\.{1,2}(?:/[^'"`\n]{0,300})?)['"`]""")
+_ADDRESS: Final = compiled(r"[\"'`](?:https?|wss?)://[\w-]+\.[\w.-]+")
+_ASKS: Final = compiled(
     r"\bfetch\(|\baxios\b|\bgot\b|\.(?:request|post|put|patch)\(|\bsendBeacon\(|\bWebSocket\(|\bky\b|\bundici\b"
 )
 _DEEPEST: Final = 8

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Final
 
+from skillkeep.auditor.compiled import compiled
 from skillkeep.auditor.engines.fed import reading
 from skillkeep.auditor.engines.interface import Context
 from skillkeep.auditor.engines.javascript.site import Site
@@ -20,8 +20,8 @@ __all__ = ["Typed"]
 
 _WAITING: Final = frozenset({"-i", "-l", "-li", "-il", "-s", "-"})  # of shells
 _READING: Final = frozenset({"-", "-s"})
-_FEEDING: Final = re.compile(r"(?:^|\.)(?:pipe|pipeTo|pipeline|write|end)$")
-_INPUT: Final = re.compile(r"\bstdin\b")
+_FEEDING: Final = compiled(r"(?:^|\.)(?:pipe|pipeTo|pipeline|write|end)$")
+_INPUT: Final = compiled(r"\bstdin\b")
 
 
 class Typed:

@@ -5,17 +5,18 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from skillkeep.auditor.compiled import compiled
 from skillkeep.auditor.engines.interface import Context, Emitter, Segment
 
 __all__ = ["is_batch", "judge_batch"]
 
 _LABELS: Final = frozenset({"fence:bat", "fence:batch", "fence:cmd", "fence:dos"})
-_SET: Final = re.compile(r"(?i)^[ \t]*@?set[ \t]+\"?([\w.-]{1,40})=([^\"\n]{0,400})")
-_JOINED: Final = re.compile(r"&+")
-_USED: Final = re.compile(r"%([\w.-]{1,40})(?::~(-?\d{1,4})(?:,(-?\d{1,4}))?)?%")
-_STARTED: Final = re.compile(r"(?i)\b(?:powershell|pwsh)(?:\.exe)?\b")
-_FETCHING: Final = re.compile(r"(?i)\b(?:curl|wget|bitsadmin|certutil)(?:\.exe)?\b")
-_RUNNING: Final = re.compile(r"(?i)^[ \t]*@?(?:start|call)?[ \t]*(?:\"\"[ \t]*)?(?:/\w+[ \t]+)*")
+_SET: Final = compiled(r"(?i)^[ \t]*@?set[ \t]+\"?([\w.-]{1,40})=([^\"\n]{0,400})")
+_JOINED: Final = compiled(r"&+")
+_USED: Final = compiled(r"%([\w.-]{1,40})(?::~(-?\d{1,4})(?:,(-?\d{1,4}))?)?%")
+_STARTED: Final = compiled(r"(?i)\b(?:powershell|pwsh)(?:\.exe)?\b")
+_FETCHING: Final = compiled(r"(?i)\b(?:curl|wget|bitsadmin|certutil)(?:\.exe)?\b")
+_RUNNING: Final = compiled(r"(?i)^[ \t]*@?(?:start|call)?[ \t]*(?:\"\"[ \t]*)?(?:/\w+[ \t]+)*")
 _MOST_DERIVED: Final = 40
 _MOST_LINES: Final = 20_000
 

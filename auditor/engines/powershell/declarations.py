@@ -5,32 +5,32 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from skillkeep.auditor.compiled import compiled
 from skillkeep.auditor.engines.tables import table
-from skillkeep.auditor.lazily import lazily
 
 __all__ = ["only_declares"]
 
 _LONGEST: Final = 4_000
-_COMMENT: Final = lazily(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
+_COMMENT: Final = compiled(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 _ACCESS: Final = r"(?:public |internal |private )?"
 _IMPORT: Final = (
     r"\[DllImport\(\"(?:user32|dwmapi|shcore)(?:\.dll)?\"(?:, ?\w+ ?= ?[\w.]+)*\)\] ?"
     r"(?:\[return: ?MarshalAs\([\w.]+\)\] ?)?"
     rf"{_ACCESS}static extern [\w.]+ (?P<name>\w+) ?\((?P<taken>[\w.,\[\] ]*)\) ?;"
 )
-_FUNCTION: Final = lazily(_IMPORT)
-_DELEGATE: Final = re.compile(rf"{_ACCESS}delegate [\w.]+ (?P<name>\w+) ?\([\w.,\[\] ]*\) ?;")
+_FUNCTION: Final = compiled(_IMPORT)
+_DELEGATE: Final = compiled(rf"{_ACCESS}delegate [\w.]+ (?P<name>\w+) ?\([\w.,\[\] ]*\) ?;")
 _CALLS_BACK: Final = {"EnumWindows": 0, "EnumChildWindows": 1}  # which argument Windows calls
 _DECLARED: Final = (  # each leaves nothing of itself; what encloses others comes last
     _FUNCTION,
     _DELEGATE,
-    re.compile(r"using [\w.]+ ?;"),
-    re.compile(rf"{_ACCESS}const \w+ \w+ ?= ?[\w.-]+ ?;"),
-    re.compile(
+    compiled(r"using [\w.]+ ?;"),
+    compiled(rf"{_ACCESS}const \w+ \w+ ?= ?[\w.-]+ ?;"),
+    compiled(
         rf"(?:\[StructLayout\([\w.]+\)\] ?)?{_ACCESS}struct \w+ ?\{{ ?"
         rf"(?:{_ACCESS}[\w.]+ \w+(?: ?, ?\w+)* ?; ?)*\}}"
     ),
-    re.compile(rf"{_ACCESS}(?:static )?(?:partial )?class \w+ ?\{{[; ]*\}}"),
+    compiled(rf"{_ACCESS}(?:static )?(?:partial )?class \w+ ?\{{[; ]*\}}"),
 )
 
 

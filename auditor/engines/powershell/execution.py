@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Final
 
+from skillkeep.auditor.compiled import compiled
 from skillkeep.auditor.engines.installers import is_installer
 from skillkeep.auditor.engines.interface import Context
 from skillkeep.auditor.engines.powershell.calls import Call
@@ -58,17 +58,17 @@ _STARTERS: Final = {
     "invoke-cimmethod": (("-arguments", 99),),
 }
 _FETCHING: Final = frozenset({"regsvr32", "rundll32", "msiexec", "mshta", "add-appxpackage", "winget"})
-_ADDRESS: Final = re.compile(r"https?://[^\s\"',;]+")
+_ADDRESS: Final = compiled(r"https?://[^\s\"',;]+")
 _MOST_ADDRESSES: Final = 100
-_HIDDEN: Final = re.compile(r"(?i)^h(?:i(?:d(?:d(?:e(?:n)?)?)?)?)?$|^1$")
+_HIDDEN: Final = compiled(r"(?i)^h(?:i(?:d(?:d(?:e(?:n)?)?)?)?)?$|^1$")
 _LONGEST_LINE: Final = 200
-_SETTING: Final = re.compile(  # what shells are set up with: its own words, printed by a program
+_SETTING: Final = compiled(  # what shells are set up with: its own words, printed by a program
     r"(?i)\s*(?:\(?& ?)?(?!(?:get|invoke|write|read|import|convert\w*)-|(?:cat|gc|type|irm|iwr|curl|echo)\b)"
     r"[a-z][\w-]* (?:[\w./=:-]+ ){0,4}(?:completions?|init|hook|shellenv|activate)(?: [\w./=:-]+){0,4}\)?"
     r" *\|(?: *Out-String *\|)? *(?:iex|Invoke-Expression)\s*"
 )
-_SCRIPT: Final = re.compile(r"(?i)[\w./\\~:-]+\.ps1")
-_BYPASS: Final = re.compile(r"(?i)^(?:bypass|unrestricted)$")
+_SCRIPT: Final = compiled(r"(?i)[\w./\\~:-]+\.ps1")
+_BYPASS: Final = compiled(r"(?i)^(?:bypass|unrestricted)$")
 
 
 class Execution:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
+from skillkeep.auditor.compiled import compiled
 from skillkeep.auditor.engines.powershell.operators import binary, cast, formatted, indexed
 from skillkeep.auditor.engines.powershell.site import Site
 from skillkeep.auditor.engines.tables import secrets
@@ -20,7 +21,7 @@ _DEPTH: Final = 100
 _MOST_STEPS: Final = 200_000
 _MOST_RANGE: Final = 1000
 _ESCAPES: Final = {"n": "\n", "t": "\t", "r": "\r", "0": "\0", "a": "\a", "b": "\b", "f": "\f", "v": "\v"}
-_ESCAPE: Final = re.compile(r"`(.)|\"\"", re.DOTALL)
+_ESCAPE: Final = compiled(r"`(.)|\"\"", re.DOTALL)
 _BINARY: Final = frozenset(
     {
         "additive_expression",
@@ -42,7 +43,7 @@ _GIVING_AN_ITEM: Final = frozenset(
     {"script_block_expression", "function_statement", "switch_statement", "catch_clause", "trap_statement", "ERROR"}
 )
 _STRINGS: Final = frozenset({"expandable_string_literal", "expandable_here_string_literal"})
-_VARIABLE: Final = re.compile(r"(?<!`)\$(\w{1,60})\b(?!:)")
+_VARIABLE: Final = compiled(r"(?<!`)\$(\w{1,60})\b(?!:)")
 _MACHINE: Final = {  # what these hold on every machine, in the case that indexes into it rely on
     "home": "~",
     "env:userprofile": "~",

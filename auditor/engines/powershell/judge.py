@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any, Final
 
+from skillkeep.auditor.compiled import compiled
 from skillkeep.auditor.engines.powershell.calls import Call, call_of
 from skillkeep.auditor.engines.powershell.execution import Execution
 from skillkeep.auditor.engines.powershell.folding import Folder, TooDeepError, variable_name
@@ -39,7 +39,7 @@ _SAME: Final = frozenset(
         "convertfrom-json",
     }
 )
-_PART: Final = re.compile(r"(\$\{?[\w:]+\}?)[ \t]*(?:\[|\.\w)")
+_PART: Final = compiled(r"(\$\{?[\w:]+\}?)[ \t]*(?:\[|\.\w)")
 
 
 class Judge:

@@ -7,12 +7,13 @@ import binascii
 import re
 from typing import Final
 
+from skillkeep.auditor.compiled import compiled
 from skillkeep.auditor.engines.inflate import INFLATERS
 from skillkeep.auditor.engines.values import HOLE, NOTHING, UNKNOWN, Value, joined, listed
 
 __all__ = ["binary", "cast", "decoded_bytes", "formatted", "indexed", "string_method", "text_of_bytes"]
 
-_FORMAT: Final = re.compile(r"\{(\d{1,3})(?:[,:][^{}]{0,20})?\}|\{\{|\}\}")
+_FORMAT: Final = compiled(r"\{(\d{1,3})(?:[,:][^{}]{0,20})?\}|\{\{|\}\}")
 _COMPUTING: Final = frozenset({"-bxor", "-band", "-bor", "-", "-shl", "-shr"})
 _LONGEST: Final = 1 << 16
 _MOST_ITEMS: Final = 4096

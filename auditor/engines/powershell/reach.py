@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, Final
 
+from skillkeep.auditor.compiled import compiled
 from skillkeep.auditor.engines.installers import is_installer
 from skillkeep.auditor.engines.powershell.calls import Call
 from skillkeep.auditor.engines.powershell.site import Site
@@ -17,9 +18,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Reach"]
 
-_CMDLET: Final = re.compile(r"[a-z]+-[a-z0-9]+")
-_PROGRAM: Final = re.compile(r"[a-z0-9][\w.+-]{0,40}")
-_FLAGS_OF_CURL: Final = re.compile(r"-[fslk]{1,5}")
+_CMDLET: Final = compiled(r"[a-z]+-[a-z0-9]+")
+_PROGRAM: Final = compiled(r"[a-z0-9][\w.+-]{0,40}")
+_FLAGS_OF_CURL: Final = compiled(r"-[fslk]{1,5}")
 _PATH_ONLY: Final = frozenset(
     {
         "test-path",
@@ -49,8 +50,8 @@ _WRITING: Final = {
 }
 _REGISTRY: Final = frozenset({"set-itemproperty", "new-itemproperty", "new-item", "set-item", "reg"})
 _SCHEDULING: Final = frozenset({"register-scheduledtask", "register-scheduledjob", "set-scheduledtask"})
-_PATH: Final = re.compile(r"[^\n\"'|;<>]{1,300}")
-_WMI: Final = re.compile(r"(?i)__eventfilter|commandlineeventconsumer|activescripteventconsumer")
+_PATH: Final = compiled(r"[^\n\"'|;<>]{1,300}")
+_WMI: Final = compiled(r"(?i)__eventfilter|commandlineeventconsumer|activescripteventconsumer")
 _PROFILE: Final = Persistence("PowerShell's start-up file", Severity.WARN, runs=True)
 _DEFENCES: Final = frozenset(
     {"set-mppreference", "add-mppreference", "uninstall-windowsfeature", "set-netfirewallprofile"}
@@ -64,9 +65,9 @@ class Reach:
         self._site = site
         self._network: dict[str, dict[str, Any]] = table["network"]
         self._stores = frozenset(table["credential_commands"])
-        self._store_texts = re.compile("|".join(table["credential_texts"]), re.IGNORECASE)
-        self._run_keys = re.compile("|".join(table["run_keys"]), re.IGNORECASE)
-        self._wiped = re.compile("|".join(table["wiped"]), re.IGNORECASE)
+        self._store_texts = compiled("|".join(table["credential_texts"]), re.IGNORECASE)
+        self._run_keys = compiled("|".join(table["run_keys"]), re.IGNORECASE)
+        self._wiped = compiled("|".join(table["wiped"]), re.IGNORECASE)
 
     def judge(self, call: Call) -> frozenset[str]:
         """Judge `call`; the labels it adds to what it prints."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
+from skillkeep.auditor.compiled import compiled
 from skillkeep.auditor.engines.installers import is_watched
 from skillkeep.auditor.engines.tables import table
 from skillkeep.auditor.engines.values import Value
@@ -17,8 +18,8 @@ if TYPE_CHECKING:
 __all__ = ["built", "packages", "started_in", "unpack", "unpacked_into"]
 
 _MOVING: Final = frozenset({"set-location", "cd", "push-location", "pushd", "sl", "chdir"})
-_ARCHIVE: Final = re.compile(r"\.(?:zip|tar|tgz|tar\.gz|7z|rar)$", re.IGNORECASE)
-_CLONED: Final = re.compile(r"(?:https?|ssh)://[\w.@-]+\.[\w-]+[:/]")
+_ARCHIVE: Final = compiled(r"\.(?:zip|tar|tgz|tar\.gz|7z|rar)$", re.IGNORECASE)
+_CLONED: Final = compiled(r"(?:https?|ssh)://[\w.@-]+\.[\w-]+[:/]")
 
 
 def unpack(call: Call, site: Site) -> None:

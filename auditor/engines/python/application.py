@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Sequence
 from itertools import product
 from typing import TYPE_CHECKING, Any, Final
 
+from skillkeep.auditor.compiled import compiled
 from skillkeep.auditor.engines.python.functions import (
     DECODER_METHODS,
     DECODERS,
@@ -31,8 +31,8 @@ _FILLED: Final = frozenset({"os.path.join", "pathlib.Path"})
 _MOST_RETURNS: Final = 4
 _NESTED: Final = 3
 _MOST_LISTS: Final = 32
-_PROGRAM: Final = re.compile(r"[A-Za-z][\w-]{1,40}")
-_PLACE_OF_PROGRAM: Final = re.compile(PLACE_OF_PROGRAM)
+_PROGRAM: Final = compiled(r"[A-Za-z][\w-]{1,40}")
+_PLACE_OF_PROGRAM: Final = compiled(PLACE_OF_PROGRAM)
 _ENVIRONMENT: Final = frozenset({"os.getenv", "os.environ.get"})
 _MANY_NUMBERS: Final = 6
 _OF_NUMBERS: Final = frozenset({"builtins.bytes", "builtins.bytearray"})

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Sequence
 from typing import Final
 
+from skillkeep.auditor.compiled import compiled
 from skillkeep.auditor.engines.network import Host, host_of
 from skillkeep.auditor.engines.python.scopes import CHOSEN, Binding, Scope
 from skillkeep.auditor.engines.python.site import Site
@@ -15,7 +15,7 @@ from skillkeep.auditor.engines.python.values import HOLE, is_whole, texts_of
 
 __all__ = ["based_on", "service_of"]
 
-_PATH: Final = re.compile(r"/[\w.~-]")  # ``//host`` and what a hole may begin with name another server
+_PATH: Final = compiled(r"/[\w.~-]")  # ``//host`` and what a hole may begin with name another server
 _PLAIN: Final = frozenset({"token", "timeout"})
 _MOVED: Final = ("base_url", "_base_url")
 

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import ast
-import re
 import unicodedata
 from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import Any, Final
 
+from skillkeep.auditor.compiled import compiled
 from skillkeep.auditor.engines.python.folding import CONSTANT_ENDS, UNTOLD
 from skillkeep.auditor.engines.python.scopes import Binding, Scope
 from skillkeep.auditor.engines.python.site import Site
 from skillkeep.auditor.engines.python.values import HOLE, OneOf, alternatives
 from skillkeep.auditor.engines.tables import KEPT_BY_AGENTS, secrets, subject_of, table
 from skillkeep.auditor.interface import Severity
-from skillkeep.auditor.lazily import lazily
 from skillkeep.auditor.patterns import PatternSet
 
 __all__ = ["COPIERS", "Credentials", "is_error", "names_that_read"]
@@ -71,13 +70,13 @@ def _known() -> _Known:
     )
 
 
-_BARE_ADDRESS: Final = re.compile(r"169\.254\.169\.254|fd00:ec2::254")
-_GUARD: Final = re.compile(  # what looks at an address and asks nobody there
+_BARE_ADDRESS: Final = compiled(r"169\.254\.169\.254|fd00:ec2::254")
+_GUARD: Final = compiled(  # what looks at an address and asks nobody there
     r"ip_(?:address|network|interface)|IPv[46]Address|inet_(?:aton|pton)|subTest|parametrize|assert\w+"
     r"|_?(?:is|has|check|validate|verify|reject|block|deny|forbid)_\w+"
 )
-_PROFILES: Final = re.compile(r"(?i)/local state$")
-_OPENING: Final = lazily(  # the key in it, what that key opens, and whatever could take it elsewhere
+_PROFILES: Final = compiled(r"(?i)/local state$")
+_OPENING: Final = compiled(  # the key in it, what that key opens, and whatever could take it elsewhere
     r"(?i)os_?crypt|encrypted|login ?data|cookie|web data|decrypt|base64|b64|\b(?:urllib|requests|httpx|aiohttp|socket"
     r"|http|smtplib|ftplib|subprocess|shutil|zipfile|tarfile|ctypes|importlib)\b|\beval\b|\bexec\b|__import__"
     r"|(?<!(?-i:[^.\w]sys\.std(?:out|err)))\.write(?:_text|_bytes)?\("  # what is printed may be written as well

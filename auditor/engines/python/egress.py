@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, Final
 
+from skillkeep.auditor.compiled import compiled
 from skillkeep.auditor.engines.leaving import leaving
 from skillkeep.auditor.engines.network import Host, host_of, is_hidden
 from skillkeep.auditor.engines.publishing import published_by, words_of
@@ -39,7 +39,7 @@ _SOCKETS: Final = frozenset(
 _WRITES_WHOLE: Final = frozenset({"write_text", "write_bytes"})
 _OPENS: Final = "connection:"
 _PRINT: Final = "builtins.print"
-_PICTURE: Final = re.compile(r"!\[[^\]\n]{0,80}\]\(https?://")  # who shows it asks its host for it
+_PICTURE: Final = compiled(r"!\[[^\]\n]{0,80}\]\(https?://")  # who shows it asks its host for it
 _SCHEMES: Final = ("http://", "https://", "ws://", "wss://", "ftp://", "tcp://")
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from itertools import pairwise
 from typing import Final
 
+from skillkeep.auditor.compiled import compiled
 from skillkeep.auditor.engines.python.flow import Flow
 from skillkeep.auditor.engines.python.made import words_of
 from skillkeep.auditor.engines.python.scopes import Scope
@@ -14,9 +14,9 @@ from skillkeep.auditor.engines.tables import table
 
 __all__ = ["starts_fetched"]
 
-_APART: Final = re.compile(r"[;&|\n]+")
+_APART: Final = compiled(r"[;&|\n]+")
 _BEFORE: Final = frozenset({"sudo", "nohup", "exec", "env", "time", "source", ".", "command", "setsid", "nice"})
-_SETTING: Final = re.compile(r"\w+=")
+_SETTING: Final = compiled(r"\w+=")
 _MOST: Final = 32
 
 

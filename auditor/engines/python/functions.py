@@ -21,14 +21,15 @@ import warnings
 from collections.abc import Callable
 from typing import Any, Final
 
+from skillkeep.auditor.compiled import compiled
 from skillkeep.auditor.engines.inflate import INFLATERS
 from skillkeep.auditor.engines.python.values import HOLE, MAX_ITEMS, MAX_LITERAL, MAX_TEXT, is_whole
 
 __all__ = ["DECODERS", "DECODER_METHODS", "FUNCTIONS", "METHODS", "concat", "decode_with", "format_braces", "join_path",
            "percent_format"]  # fmt: skip
 
-_FIELD = re.compile(r"\{\{|\}\}|\{(\w*)(![rsa])?(?::([cdsx]?))?\}|[{}]")
-_PERCENT = re.compile(r"%(?:\((\w{1,64})\))?([sdcrxi%])|%")
+_FIELD = compiled(r"\{\{|\}\}|\{(\w*)(![rsa])?(?::([cdsx]?))?\}|[{}]")
+_PERCENT = compiled(r"%(?:\((\w{1,64})\))?([sdcrxi%])|%")
 _ROT13: Final = frozenset({"rot13", "rot_13", "rot-13"})
 _BYTE_CODECS: Final = frozenset({"hex", "hex_codec", "base64", "base64_codec", "zlib", "zip", "bz2", "uu"})
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final, Self
+
+from skillkeep.auditor.compiled import compiled
 
 __all__ = ["Module", "Snippet", "groups", "words_of_importers"]
 
@@ -15,7 +16,7 @@ _LATE: Final = (
     "import_module", "__import__", "spec_from_file_location", "run_path", "run_module", "sys.modules", "load_module",
     "load_source", "exec_module", "resolve_name",
 )  # fmt: skip
-_WORD: Final = re.compile(r"\w+")
+_WORD: Final = compiled(r"\w+")
 _STANDARD: Final = sys.stdlib_module_names
 
 

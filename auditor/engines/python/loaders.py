@@ -6,6 +6,7 @@ import ast
 import re
 from typing import Final
 
+from skillkeep.auditor.compiled import compiled
 from skillkeep.auditor.engines.python.flow import Flow
 from skillkeep.auditor.engines.python.scopes import Scope
 from skillkeep.auditor.engines.python.site import Site
@@ -17,7 +18,7 @@ __all__ = ["unsafe_loading"]
 _SAFE_LOADERS: Final = ("SafeLoader", "CSafeLoader", "BaseLoader", "CBaseLoader")
 
 
-_ADDRESS: Final = re.compile(r"(?:https?|ftp|s3|gs)://", re.IGNORECASE)
+_ADDRESS: Final = compiled(r"(?:https?|ftp|s3|gs)://", re.IGNORECASE)
 
 
 def unsafe_loading(site: Site, flow: Flow, call: ast.Call, scope: Scope, name: str) -> str:

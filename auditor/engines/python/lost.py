@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Final
 
+from skillkeep.auditor.compiled import compiled
 from skillkeep.auditor.engines.interface import Context
 from skillkeep.auditor.engines.python.credentials import is_error
 from skillkeep.auditor.engines.python.flow import Flow
@@ -56,7 +57,7 @@ def _known() -> tuple[frozenset[str], frozenset[str], frozenset[str], re.Pattern
     ends = frozenset(name.rpartition(".")[2] for name in sinks["shell"]) - {"run"}
     named = sorted({name.rpartition(".")[2] for name in functions - {"invoke.run"}} | modules)
     after = r"[ \t]*(?:[,)\]};:]|$|#|\.__dict__|(?:as|if|for|or|and|else)\b)"
-    referred = re.compile(rf"\b(?:{'|'.join(named)}|__builtins__)\b{after}", re.MULTILINE)
+    referred = compiled(rf"\b(?:{'|'.join(named)}|__builtins__)\b{after}", re.MULTILINE)
     return functions, modules, ends, referred
 
 

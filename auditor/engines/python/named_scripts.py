@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import ast
-import re
 from typing import Final
 
+from skillkeep.auditor.compiled import compiled
 from skillkeep.auditor.engines.python.scopes import Scope
 from skillkeep.auditor.engines.python.site import Site
 
 __all__ = ["is_named_script"]
 
-_PROGRAM: Final = re.compile(r"python\d?")
-_SCRIPT: Final = re.compile(r"(?!/tmp/|/var/tmp/|/dev/shm/)(?:[\w.~-]*/)*[\w-]+\.py")
+_PROGRAM: Final = compiled(r"python\d?")
+_SCRIPT: Final = compiled(r"(?!/tmp/|/var/tmp/|/dev/shm/)(?:[\w.~-]*/)*[\w-]+\.py")
 _MOST_OPENED: Final = 3  # arguments: the name, the mode, the buffering
 
 

@@ -8,17 +8,18 @@ hold only where nothing else in the function can see the file or the line: whate
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterable, Sequence
 from itertools import islice
 from typing import Final
+
+from skillkeep.auditor.compiled import compiled
 
 __all__ = ["TAKEN_IN", "taken_lines"]
 
 TAKEN_IN: Final[frozenset[str]] = frozenset()
 """No variable by itself: all lines become the program's own environment."""
 
-_LINE: Final = re.compile(r"(?:export )?(?P<name>[A-Z][A-Z0-9]{2,}(?:_[A-Z0-9]+)+)=")
+_LINE: Final = compiled(r"(?:export )?(?P<name>[A-Z][A-Z0-9]{2,}(?:_[A-Z0-9]+)+)=")
 _LOOKS: Final = frozenset({"strip", "lstrip", "rstrip", "startswith", "endswith", "lower", "upper", "isspace"})
 _CUTS: Final = frozenset({"strip", "lstrip", "rstrip"})
 _DIVIDES: Final = frozenset({"split", "partition", "strip", "lstrip", "rstrip", "removeprefix", "replace"})

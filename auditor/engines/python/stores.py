@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Final
 
+from skillkeep.auditor.compiled import compiled
 from skillkeep.auditor.engines.leaving import client_in
 from skillkeep.auditor.engines.network import Host, host_of
 from skillkeep.auditor.engines.python.callers import arguments_for
@@ -23,7 +24,7 @@ from skillkeep.auditor.engines.tables import table
 
 __all__ = ["Stores", "puts", "store_of"]
 
-_HOST_OF_STORE: Final = re.compile(r"(?:^|[\s;])host(?:addr)?=([^\s;]+)")
+_HOST_OF_STORE: Final = compiled(r"(?:^|[\s;])host(?:addr)?=([^\s;]+)")
 _DEEPEST: Final = 8
 _MOST: Final = 8
 _SHORTEST_LOGIN: Final = 6
@@ -51,7 +52,7 @@ def _known() -> _Known:
         frozenset(sinks["puts"]),
         frozenset(sinks["login_keys"]),
         frozenset(modules),
-        re.compile(sinks["placeholder_login"]),
+        compiled(sinks["placeholder_login"]),
     )
 
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterable, Sequence
 from typing import Final
 
+from skillkeep.auditor.compiled import compiled
 from skillkeep.auditor.engines.python.callers import Given, all_arguments_for
 from skillkeep.auditor.engines.python.scopes import Binding, Scope
 from skillkeep.auditor.engines.python.site import Site
@@ -27,9 +27,9 @@ __all__ = ["plain_texts", "run_by_shell", "text_of_shell", "told_texts"]
 
 _DEEPEST: Final = 3  # functions that hand a text on
 _MOST: Final = 8  # times that one sets its parameter
-_SHELLS: Final = re.compile(r"(?:.*/)?(?:(?:ba|z|da|k|a)?sh|cmd(?:\.exe)?)")
-_OPTION: Final = re.compile(r"-{1,2}[\w-]+|/[a-zA-Z]")
-_RUNS_NEXT: Final = re.compile(r"-\w*c|/[cCkK]")
+_SHELLS: Final = compiled(r"(?:.*/)?(?:(?:ba|z|da|k|a)?sh|cmd(?:\.exe)?)")
+_OPTION: Final = compiled(r"-{1,2}[\w-]+|/[a-zA-Z]")
+_RUNS_NEXT: Final = compiled(r"-\w*c|/[cCkK]")
 
 
 def run_by_shell(site: Site, node: ast.expr | None, scope: Scope) -> tuple[Value, tuple[str, ...]]:

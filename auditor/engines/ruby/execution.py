@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 import shlex
 from typing import TYPE_CHECKING, Final
 
+from skillkeep.auditor.compiled import compiled
 from skillkeep.auditor.engines.interface import Context
 from skillkeep.auditor.engines.tree_site import TreeSite
 from skillkeep.auditor.engines.values import HOLE, NOTHING, Value
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Execution"]
 
-_WORDS: Final = re.compile(r"[\s;|&()\"'`<>]+")
+_WORDS: Final = compiled(r"[\s;|&()\"'`<>]+")
 
 
 class Execution:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, Final
 
+from skillkeep.auditor.compiled import compiled
 from skillkeep.auditor.engines.interface import Context
 from skillkeep.auditor.engines.ruby.execution import Execution
 from skillkeep.auditor.engines.ruby.folding import Folder, TooDeepError
@@ -38,7 +39,7 @@ _TYPED: Final = "an interpreter's input"
 _TYPING: Final = frozenset({"write", "puts", "print", "<<", "syswrite"})
 _CALLING: Final = frozenset({"call", "()", "[]", "==="})
 
-_DATABASE: Final = re.compile(r"(?:::)?(?:PG|SQLite3|Mysql2?|TinyTds|OCI8)(?:::|\b)")
+_DATABASE: Final = compiled(r"(?:::)?(?:PG|SQLite3|Mysql2?|TinyTds|OCI8)(?:::|\b)")
 
 
 class Judge:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any, Final
 
+from skillkeep.auditor.compiled import compiled
 from skillkeep.auditor.engines.shell.braces import braced
 from skillkeep.auditor.engines.tables import secrets, subject_of
 from skillkeep.auditor.engines.tree_site import TreeSite
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["Reach"]
 
 _SYSTEM: Final = ("/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty")
-_WRITE_MODE: Final = re.compile(r"[wa][b+t]{0,2}")
+_WRITE_MODE: Final = compiled(r"[wa][b+t]{0,2}")
 
 
 class Reach:
@@ -29,7 +29,7 @@ class Reach:
         self._writing: dict[str, list[str]] = table["writing"]
         self._deleting: dict[str, list[str]] = table["deleting"]
         self._network = frozenset(table["network"])
-        self._wiped = re.compile(table["wiped"])
+        self._wiped = compiled(table["wiped"])
 
     def judge(self, node: Node, owner: str, name: str, given: list[Value]) -> frozenset[str]:
         """Judge ``owner.name(given)``; the labels of what it answers."""

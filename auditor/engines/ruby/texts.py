@@ -7,13 +7,14 @@ import binascii
 import re
 from typing import Final
 
+from skillkeep.auditor.compiled import compiled
 from skillkeep.auditor.engines.inflate import INFLATERS
 from skillkeep.auditor.engines.shell.printing import filtered
 from skillkeep.auditor.engines.values import HOLE, NOTHING, Value, joined, listed
 
 __all__ = ["DECODING", "decoded", "inflated", "method_of_text", "unescaped"]
 
-_ESCAPE: Final = re.compile(
+_ESCAPE: Final = compiled(
     r"\\(?:x([0-9a-fA-F]{1,2})|u\{([0-9a-fA-F]{1,6})\}|u([0-9a-fA-F]{4})|([0-7]{1,3})|(.))", re.DOTALL
 )
 _SIMPLE: Final = {"n": "\n", "t": "\t", "r": "\r", "s": " ", "a": "\a", "e": "\x1b", "0": "\0", "\n": ""}

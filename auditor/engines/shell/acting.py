@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
+from skillkeep.auditor.compiled import compiled
 from skillkeep.auditor.engines.shell.lookup import WRITING, lookup
 from skillkeep.auditor.engines.shell.model import Command, Script, Substitution, Variable, Word
 
@@ -14,7 +14,7 @@ _TESTING = frozenset({"[", "[[", "test", "stat"})
 _SEARCHING = frozenset({"grep", "egrep", "fgrep"})
 _PASSING = frozenset({"tee", "head", "tail", "wc", "sort", "uniq"})
 _MOVING = frozenset({"cd", "pushd"})
-_FROM_FILE = re.compile(r"-[A-Za-z]*[ef]|--(?:file|regexp)")
+_FROM_FILE = compiled(r"-[A-Za-z]*[ef]|--(?:file|regexp)")
 _LOOKING = frozenset({"true", "false", ":", "continue", "break", "du", "wc", "exit", "return"})
 
 

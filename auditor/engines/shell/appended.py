@@ -5,15 +5,15 @@
 
 from __future__ import annotations
 
-import re
 from typing import Final
 
+from skillkeep.auditor.compiled import compiled
 from skillkeep.auditor.engines.shell.site import Call
 
 __all__ = ["appended"]
 
-_SEPARATOR: Final = re.compile(r"[;|&`\n]+[ \t]*|\$\(")
-_ACTING: Final = re.compile(
+_SEPARATOR: Final = compiled(r"[;|&`\n]+[ \t]*|\$\(")
+_ACTING: Final = compiled(
     r"\b(?:curl|wget|(?:ba|z|da|k)?sh|python\d?|node|perl|ruby|eval|source|base64|nc|ncat|socat|rm|powershell|pwsh|iwr|chmod"
     r"|crontab|osascript|ssh|scp)\b|<\("
 )
@@ -23,7 +23,7 @@ _TEXTUAL: Final = frozenset(  # their arguments are texts, patterns or programs 
     | {"export", "alias"}
 )
 
-_ALTERNATIVES: Final = re.compile(
+_ALTERNATIVES: Final = compiled(
     r"\((?:[\w.-]+(?:[ ]\\+[+.]\w+)?\|){3,}[\w.-]+\)"
 )  # a pattern of names: none has an address
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from typing import Final
 
+from skillkeep.auditor.compiled import compiled
 from skillkeep.auditor.engines.shell.connecting import first_url
 from skillkeep.auditor.engines.shell.site import Call, ShellSite
 
@@ -13,7 +13,7 @@ __all__ = ["UNPACKING", "unpack"]
 UNPACKING: Final = frozenset({"tar", "gtar", "bsdtar", "unzip", "7z", "7za", "ditto"})
 _INTO: Final = {"unzip": ("-d",), "7z": ("-o",), "7za": ("-o",)}
 _HIDING: Final = frozenset({"base64", "base32", "basenc", "xxd", "openssl", "uudecode", "gpg", "gpg2", "rev", "perl"})
-_OWN: Final = re.compile(r"\$(?:\{?BASH_SOURCE\b|\{?0(?![\w%#/]))")  # what ``tail -n +9 "$0"`` reads, readers do not
+_OWN: Final = compiled(r"\$(?:\{?BASH_SOURCE\b|\{?0(?![\w%#/]))")  # what ``tail -n +9 "$0"`` reads, readers do not
 _FOLDER: Final = ("-C", "--directory")
 
 

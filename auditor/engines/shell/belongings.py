@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from typing import Any, Final
 
+from skillkeep.auditor.compiled import compiled
 from skillkeep.auditor.engines.network import Host
 from skillkeep.auditor.engines.shell.evaluate import HOLE
 from skillkeep.auditor.engines.shell.lookup import lookup
@@ -17,18 +17,18 @@ __all__ = ["WHOLE", "Belongings", "stranger_among"]
 WHOLE: Final = "whole:"  # how such a label begins; what follows says what was taken
 
 _NOTHING: Final[frozenset[str]] = frozenset()
-_HOME: Final = re.compile(
+_HOME: Final = compiled(
     r"(?:~|/root|/(?:home|Users)(?:/[^/\s]{1,40})?)"
     r"(?:/(?:(?:My )?Documents|Desktop|Downloads|Pictures|Photos|Videos|Movies|Music|Library|OneDrive|Dropbox))?"
     r"(?:/{1,2}(?:\*|\.)?)?"
 )
 _REMOTE: Final = frozenset({"scp", "rsync", "sftp", "rcp"})  # the last operand is where it goes
-_THERE: Final = re.compile(r"(?:[\w.+-]+@)?[\w.\[\]-]+:|[a-z]+://")
+_THERE: Final = compiled(r"(?:[\w.+-]+@)?[\w.\[\]-]+:|[a-z]+://")
 _COPYING: Final = frozenset({"cp", "ditto"})  # so is that of these
 _FINDING: Final = frozenset({"find", "gfind", "fd"})
 _TARS: Final = frozenset({"tar", "gtar", "bsdtar"})
-_MAKES: Final = re.compile(r"-?\w*c\w*|--create")
-_SENT_EACH: Final = re.compile(r".*[@<]\{\}|-T|--upload-file")
+_MAKES: Final = compiled(r"-?\w*c\w*|--create")
+_SENT_EACH: Final = compiled(r".*[@<]\{\}|-T|--upload-file")
 
 
 class Belongings:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from typing import Final
+
+from skillkeep.auditor.compiled import compiled
 
 __all__ = ["braced"]
 
-_GROUP: Final = re.compile(r"(?<!\$)\{([^{}\s]*,[^{}\s]*)\}")
+_GROUP: Final = compiled(r"(?<!\$)\{([^{}\s]*,[^{}\s]*)\}")
 _MOST: Final = 32
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any, Final
 
+from skillkeep.auditor.compiled import compiled
 from skillkeep.auditor.engines.installers import is_installer, is_watched
 from skillkeep.auditor.engines.network import host_of, is_near
 from skillkeep.auditor.engines.shell.calls import begins_behind
@@ -20,11 +21,11 @@ from skillkeep.auditor.interface import Severity
 __all__ = ["build"]
 
 _RULE: Final = "shell-download-execution"
-_HERE: Final = re.compile(r"^(?:\$\{?PWD\}?|\$\(pwd\)|`pwd`|\.)/")
-_MOUNT: Final = re.compile(r"(?P<host>[^:,=]{1,200}):(?P<inside>/[^:,]{0,200})(?::\w+)?")
-_BETWEEN: Final = re.compile(r"[\s;|&()\"'`]+")
-_ADDRESS: Final = re.compile(r"https?://[\w.-]+\.[\w-]+[:/]")
-_REPOSITORY: Final = re.compile(
+_HERE: Final = compiled(r"^(?:\$\{?PWD\}?|\$\(pwd\)|`pwd`|\.)/")
+_MOUNT: Final = compiled(r"(?P<host>[^:,=]{1,200}):(?P<inside>/[^:,]{0,200})(?::\w+)?")
+_BETWEEN: Final = compiled(r"[\s;|&()\"'`]+")
+_ADDRESS: Final = compiled(r"https?://[\w.-]+\.[\w-]+[:/]")
+_REPOSITORY: Final = compiled(
     r"(?:(?:https?|ssh|git|svn)://(?:[^/@]{1,80}@)?|[\w.+-]{1,40}@)(?P<host>[\w.-]+\.[\w-]+)(?::\d+)?[:/]"
 )
 _CLONING: Final = {"git": ("clone",), "hg": ("clone",), "svn": ("export", "checkout", "co"), "bzr": ("branch",)}

@@ -7,12 +7,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
 
+from skillkeep.auditor.compiled import compiled
 from skillkeep.auditor.engines.shell.model import Command
 from skillkeep.auditor.engines.shell.site import Call, ShellSite
 
 __all__ = ["Callers"]
 
-_NAMED: Final = re.compile(r"\$\{?!?([A-Za-z_]\w*)")
+_NAMED: Final = compiled(r"\$\{?!?([A-Za-z_]\w*)")
 
 _Changed = tuple[tuple[str, str | None], ...]
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 import shlex
 from collections.abc import Callable, Iterator, Sequence
 from fnmatch import fnmatchcase
 from typing import Any
 
+from skillkeep.auditor.compiled import compiled
 from skillkeep.auditor.engines.shell.braces import braced
 from skillkeep.auditor.engines.shell.evaluate import HOLE, Scope
 from skillkeep.auditor.engines.shell.lookup import lookup
@@ -16,14 +16,14 @@ from skillkeep.auditor.engines.shell.site import Call
 
 __all__ = ["begins_behind", "calls_of", "carried", "given_to", "program_name"]
 
-_COMPOUND = re.compile(r"[|;&<>$`(\"']")
+_COMPOUND = compiled(r"[|;&<>$`(\"']")
 _DIRECTIVES = frozenset({"RUN", "CMD", "ENTRYPOINT", "SHELL"})
 _FINDERS = frozenset({"find", "fd", "gfind"})
 _EXECUTING = frozenset({"-exec", "-execdir", "-ok", "-okdir", "-x", "-X", "--exec", "--exec-batch"})
 _MOST_PREFIXES = 64
-_LOOKS_UP = re.compile(r"-p?[vV]")  # ``command -v bash`` prints a path and runs nothing
+_LOOKS_UP = compiled(r"-p?[vV]")  # ``command -v bash`` prints a path and runs nothing
 _MOST_EXECUTED = 64
-_DATA = re.compile(
+_DATA = compiled(
     r"(?i)\.(?:json|csv|tsv|xml|html?|md|txt|png|jpe?g|gif|svg|pdf|ya?ml|toml|log|sql|db|zip|gz|tgz|tar|mp[34]|wav)$"
 )
 

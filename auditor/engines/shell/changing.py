@@ -8,6 +8,7 @@ from itertools import pairwise, takewhile
 from posixpath import normpath
 from typing import Any, Final
 
+from skillkeep.auditor.compiled import compiled
 from skillkeep.auditor.engines.git_settings import copied_to, hands_on, redirected
 from skillkeep.auditor.engines.interface import HOOKS, Context
 from skillkeep.auditor.engines.shell.calls import program_name
@@ -21,34 +22,34 @@ from skillkeep.auditor.interface import Severity
 
 __all__ = ["Changing"]
 
-_WIPED: Final = re.compile(
+_WIPED: Final = compiled(
     r"^(?!/var/tmp/?\*?$)(?:/|~|/\*|~/|~/\*|/(?:home|Users|etc|usr|var|bin|lib|boot)(?:/[^/]*)?/?\*?|/root(?:/[^/.][^/]*)?/?\*?)$"
 )
-_DEVICE: Final = re.compile(r"^/dev/(?:sd|nvme|hd|vd|xvd|mmcblk|disk|mapper/)")
+_DEVICE: Final = compiled(r"^/dev/(?:sd|nvme|hd|vd|xvd|mmcblk|disk|mapper/)")
 _SYSTEM_TARGETS: Final = ("/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty", "/dev/fd/")
-_INSTEAD: Final = re.compile(r"url\.(?P<base>.+)\.(?:push)?insteadof$", re.IGNORECASE)
-_PUSHED: Final = re.compile(r"remote\..+\.pushurl$", re.IGNORECASE)
-_HELPER: Final = re.compile(r"credential\.(?:.+\.)?helper$", re.IGNORECASE)
+_INSTEAD: Final = compiled(r"url\.(?P<base>.+)\.(?:push)?insteadof$", re.IGNORECASE)
+_PUSHED: Final = compiled(r"remote\..+\.pushurl$", re.IGNORECASE)
+_HELPER: Final = compiled(r"credential\.(?:.+\.)?helper$", re.IGNORECASE)
 _GIT_RUNS: Final = ("hookspath", "fsmonitor", "sshcommand", "core.editor", "core.pager", "credential.helper", "alias.")
-_NO_KEY: Final = re.compile(
+_NO_KEY: Final = compiled(
     r"(?:ssh-\w{3,8} )?(?:AAAA[\w+/]{0,8}(?:\.\.\.|…)|<[\w .-]{1,40}>|your[\w-]{1,30}key)(?: [\w.@-]{1,40})?"
 )
 _MOST_FOLDERS: Final = 50
-_STARTED: Final = re.compile(r"^Exec\w{2,20}=[-@:+!]{0,3}", re.MULTILINE)  # before a command in a unit of systemd
-_PASSING: Final = re.compile(r"\*\.(?:tmp|temp|pyc|swp)|\*~|\.DS_Store|__pycache__")  # what programs make again
-_ROTATED: Final = re.compile(
+_STARTED: Final = compiled(r"^Exec\w{2,20}=[-@:+!]{0,3}", re.MULTILINE)  # before a command in a unit of systemd
+_PASSING: Final = compiled(r"\*\.(?:tmp|temp|pyc|swp)|\*~|\.DS_Store|__pycache__")  # what programs make again
+_ROTATED: Final = compiled(
     r"\*(?:\.log\.\*|(?:\.log)?\.(?:gz|xz|bz2|zst|old|\d|\[0-9\](?:\.gz)?))"
 )  # a log that has ended
 _VALUED: Final = {
-    "-name": re.compile(r"[\w.*~\[\]-]+"), "-iname": re.compile(r"[\w.*~\[\]-]+"), "-type": re.compile(r"[fd]"),
-    "-mtime": re.compile(r"\+[1-9]\d{0,3}"), "-atime": re.compile(r"\+\d{1,4}"), "-mmin": re.compile(r"\+\d{1,6}"),
-    "-maxdepth": re.compile(r"\d"), "-mindepth": re.compile(r"\d"), "-size": re.compile(r"\+?\d+[ckMG]?"),
+    "-name": compiled(r"[\w.*~\[\]-]+"), "-iname": compiled(r"[\w.*~\[\]-]+"), "-type": compiled(r"[fd]"),
+    "-mtime": compiled(r"\+[1-9]\d{0,3}"), "-atime": compiled(r"\+\d{1,4}"), "-mmin": compiled(r"\+\d{1,6}"),
+    "-maxdepth": compiled(r"\d"), "-mindepth": compiled(r"\d"), "-size": compiled(r"\+?\d+[ckMG]?"),
 }  # fmt: skip
 _CONDITIONS: Final = frozenset({*_VALUED, "-xdev", "-mount", "-empty", "-depth"})
 _COPYING: Final = frozenset({"cp", "mv", "ln", "install", "rsync"})
 
 
-_FORMATS: Final = re.compile(r"mkfs(?:\.[^\\|)]+)?")
+_FORMATS: Final = compiled(r"mkfs(?:\.[^\\|)]+)?")
 
 
 class Changing:

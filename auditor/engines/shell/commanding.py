@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Any, Final
 
+from skillkeep.auditor.compiled import compiled
 from skillkeep.auditor.engines.shell.evaluate import HOLE, Scope
 from skillkeep.auditor.engines.shell.outputs import is_own
 from skillkeep.auditor.engines.shell.site import Call
@@ -16,9 +17,9 @@ from skillkeep.auditor.engines.tables import table
 __all__ = ["commands_in", "is_printing"]
 
 _LONGEST: Final = 1 << 16
-_NAME_PARTS: Final = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
-_MARKS: Final = re.compile(r"[|(`]")
-_OF_LETTERS: Final = re.compile(r"-[A-Za-z]{1,6}")
+_NAME_PARTS: Final = compiled(r"[A-Z]?[a-z]+|[A-Z]+")
+_MARKS: Final = compiled(r"[|(`]")
+_OF_LETTERS: Final = compiled(r"-[A-Za-z]{1,6}")
 
 
 @dataclass(frozen=True)
@@ -44,11 +45,11 @@ def _lookup() -> _Lookup:
     programs = {
         name: _How(
             frozenset(entry.get("after", ())), bool(entry.get("quoted")), bool(entry.get("joined")),
-            frozenset(entry.get("words", ())), tuple(map(re.compile, entry.get("patterns", ()))),
+            frozenset(entry.get("words", ())), tuple(map(compiled, entry.get("patterns", ()))),
         )
         for entry in data["commanding"] for name in entry["programs"]
     }  # fmt: skip
-    piped = tuple(map(re.compile, data["piped"]))
+    piped = tuple(map(compiled, data["piped"]))
     return _Lookup(programs, frozenset(data["printing"]), frozenset(data["printing_words"]), piped)
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from itertools import pairwise
 from typing import Any, Final
 
+from skillkeep.auditor.compiled import compiled
 from skillkeep.auditor.engines.network import Host, host_of, is_hidden
 from skillkeep.auditor.engines.shell.belongings import WHOLE, stranger_among
 from skillkeep.auditor.engines.shell.evaluate import HOLE, Known
@@ -18,25 +18,25 @@ __all__ = ["Connecting"]
 
 _NOTHING: Final[frozenset[str]] = frozenset()
 _METADATA: Final = "the cloud's metadata service"  # of rules/tables/secrets.yaml
-_REMOTE_PATH: Final = re.compile(r"^(?:[\w.-]+@)?((?:[\w-]+\.)+[\w-]+):")
+_REMOTE_PATH: Final = compiled(r"^(?:[\w.-]+@)?((?:[\w-]+\.)+[\w-]+):")
 _MISLEADING: Final = ("-x", "-K", "-k", "--proxy", "--config", "--insecure", "--resolve", "--connect-to", "--url", "-e")
 _MISLEADING_WGET: Final = (*_MISLEADING[2:], "-i", "--input-file", "-B", "--base")
-_PLAIN: Final = re.compile(
+_PLAIN: Final = compiled(
     r"-[fsSLqkvgnNc46]+|--(?:silent|fail|location|show-error|quiet|compressed|insecure|no-verbose)|-qO-|-O-"
 )
-_NAME: Final = re.compile(r"[\w.]{0,40}|[|&;<>].*")  # no address; what the grammar took for one
+_NAME: Final = compiled(r"[\w.]{0,40}|[|&;<>].*")  # no address; what the grammar took for one
 _ASKING_VERSION: Final = frozenset({("--version",), ("-V",), ("--help",), ("-h",)})
-_OBJECT: Final = re.compile(r"\s*[\[{][\s\[{]*\"")  # JSON to be sent; no program takes an address that begins so
+_OBJECT: Final = compiled(r"\s*[\[{][\s\[{]*\"")  # JSON to be sent; no program takes an address that begins so
 _QUIET: Final = frozenset({"-s", "-S", "-sS", "-f", "-L", "-fsSL", "-sL", "-i", "-v"})
 _DOTS: Final = ("...", "\u2026")
 _VALUED: Final = frozenset({"-H", "--header", "-X", "--request"})
 _FIELDS: Final = frozenset({"-d", "--data", "--data-raw", "--data-urlencode", "-F", "--form"})
-_FIELD: Final = re.compile(r"[a-z_]{2,30}=")  # ``text=… https://…``: an address in it is not connected to
+_FIELD: Final = compiled(r"[a-z_]{2,30}=")  # ``text=… https://…``: an address in it is not connected to
 _HEADERS: Final = frozenset({"-H", "--header", "-u", "--user"})
 _JOINING: Final = ("-e", "-c", "--exec", "--sh-exec", "-lvpe", "-ce", "-lve", "-nve", "-ne")
-_REMOTE_NAME: Final = re.compile(r"-[a-zA-Z]*O|--remote-name(?:-all)?")
+_REMOTE_NAME: Final = compiled(r"-[a-zA-Z]*O|--remote-name(?:-all)?")
 _SHELLS: Final = frozenset({"sh", "bash", "zsh", "dash", "ksh", "ash"})
-_ESCAPED: Final = re.compile(r"\$'[^'\n]{0,400}(?:\\x[2-7][0-9a-fA-F]|\\[01][0-7]{2}){4}")
+_ESCAPED: Final = compiled(r"\$'[^'\n]{0,400}(?:\\x[2-7][0-9a-fA-F]|\\[01][0-7]{2}){4}")
 _ENDS: Final = frozenset({"nc", "ncat", "netcat", "socat", "telnet"})
 
 
@@ -45,7 +45,7 @@ def first_url(call: Call) -> str:
     return next((item for item in call.arguments if "://" in item), "")
 
 
-_CLUSTERS: Final = {"curl": re.compile(r"-[a-zA-Z]+o"), "wget": re.compile(r"-[a-zA-Z]+O")}
+_CLUSTERS: Final = {"curl": compiled(r"-[a-zA-Z]+o"), "wget": compiled(r"-[a-zA-Z]+O")}
 
 
 class Connecting:

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import Final
 
+from skillkeep.auditor.compiled import compiled
 from skillkeep.auditor.engines.tables import secrets
 
 __all__ = ["prints_dotenv"]
 
-_FILE: Final = re.compile(r"(?:\./)?\.env(?:\.[a-z][\w-]{0,30}){0,3}")  # beside the command: no other folder's
-_OWN: Final = re.compile(r"~/\.(?:config/)?[a-z][\w-]{2,40}/(?:config|settings|\.?env)")  # as `source` itself reads in
-_NAMED: Final = re.compile(r"\^(?:export )?[A-Z][A-Z0-9]+_(?:[A-Z0-9_]+|\([A-Z0-9_]+(?:\|[A-Z0-9_]+)+\))=")
-_LEFT_OUT: Final = re.compile(
+_FILE: Final = compiled(r"(?:\./)?\.env(?:\.[a-z][\w-]{0,30}){0,3}")  # beside the command: no other folder's
+_OWN: Final = compiled(r"~/\.(?:config/)?[a-z][\w-]{2,40}/(?:config|settings|\.?env)")  # as `source` itself reads in
+_NAMED: Final = compiled(r"\^(?:export )?[A-Z][A-Z0-9]+_(?:[A-Z0-9_]+|\([A-Z0-9_]+(?:\|[A-Z0-9_]+)+\))=")
+_LEFT_OUT: Final = compiled(
     r"\^?\\?(?:\[\[:space:\]\]\*|\\s\*)?#|\^\$|\^(?:\\s|\[\[:space:\]\])\*(?:#|\$)|\^#\\\|\^\$|\^#\|\^\$"
 )
-_EDIT: Final = re.compile(r"s([/|#,])\^\1export \1g?|/\^#/d|/\^\$/d|/\^\\s\*#/d")
+_EDIT: Final = compiled(r"s([/|#,])\^\1export \1g?|/\^#/d|/\^\$/d|/\^\\s\*#/d")
 _OPTIONS: Final = frozenset({"-v", "-E", "-e", "-Ev", "-vE", "-ve"})
 
 

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Final
 
+from skillkeep.auditor.compiled import compiled
 from skillkeep.auditor.engines.shell.expansions import expanded
 from skillkeep.auditor.engines.shell.model import Command, Pipeline, Script, Substitution, Variable, Word
 from skillkeep.auditor.engines.shell.parameters import ALL_PARAMETERS, Given, Parameters
@@ -30,7 +31,7 @@ _READING: Final = frozenset(
     {"awk", "cat", "compgen", "cut", "declare", "grep", "head", "jq", "sed", "shuf", "tail", "tr"}
 )
 _MOST_PLACES: Final = 12  # that set one variable
-_ESCAPED: Final = re.compile(r"(?:\\x[2-7][0-9a-fA-F]|\\0?[01][0-7]{2}){4}")  # of letters, which need none
+_ESCAPED: Final = compiled(r"(?:\\x[2-7][0-9a-fA-F]|\\0?[01][0-7]{2}){4}")  # of letters, which need none
 _SET: Final = {"IFS": " ", "SHELL": "/bin/sh", "BASH": "/bin/bash"}
 _SILENT: Final = frozenset({"exit", "return", "true", "false", ":"})
 _HOMES: Final = frozenset({"HOME", "USERPROFILE"})

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from typing import Any, Final
 
+from skillkeep.auditor.compiled import compiled
 from skillkeep.auditor.engines.interface import Context
 from skillkeep.auditor.engines.shell.appended import appended
 from skillkeep.auditor.engines.shell.archives import UNPACKING, unpack
@@ -15,6 +15,7 @@ from skillkeep.auditor.engines.shell.evaluate import HOLE, Known
 from skillkeep.auditor.engines.shell.interpreters import LEADING, code_option, interpreter_of, is_fed, scripts_of
 from skillkeep.auditor.engines.shell.lists import holds_download, is_run_by_xargs, listed_in
 from skillkeep.auditor.engines.shell.lookup import lookup
+from skillkeep.auditor.engines.shell.made import BLANK
 from skillkeep.auditor.engines.shell.model import Script, Substitution, Variable, Word
 from skillkeep.auditor.engines.shell.outputs import data_files, is_in_prose, is_own_public_key, is_setting, is_sum
 from skillkeep.auditor.engines.shell.running import Running
@@ -24,8 +25,8 @@ from skillkeep.auditor.interface import Severity
 
 __all__ = ["Execution"]
 
-_PLACEHOLDERS: Final = re.compile(r"`(?:[\w./-]*<[A-Za-z][\w .-]{0,60}>)+[\w./-]*`")
-_COMMAND_LIKE: Final = re.compile(  # and no name or remark between backticks, as prose has them
+_PLACEHOLDERS: Final = compiled(r"`(?:[\w./-]*<[A-Za-z][\w .-]{0,60}>)+[\w./-]*`")
+_COMMAND_LIKE: Final = compiled(  # and no name or remark between backticks, as prose has them
     r"`[ \t]*(?:cat|echo|printf|base\d\d|xxd|curl|wget|tr|rev|sed|awk|head|tail|strings|dd|openssl|gunzip|zcat"
     r"|python\d?|perl|ruby|node|php|\.{0,2}/|~/)|\||://|[ \t]--?\w|\$[\w{(]|[<>]"
 )
@@ -42,18 +43,17 @@ _WRITTEN_DOWN: Final = frozenset({Context.PYTHON, Context.JAVASCRIPT})  # its ow
 _BY_NAME: Final = frozenset({Context.SHELL, Context.POWERSHELL})  # a file's name starts it
 _KEYWORDS: Final = frozenset({"case", "do", "done", "elif", "else", "esac", "fi", "for", "if", "then", "while"})
 _STANDARD_INPUT: Final = frozenset({"-", "/dev/stdin", "/proc/self/fd/0", "/dev/fd/0"})
-_BLANK: Final = HOLE + " \t\n\"'"
 _ORIGINS: Final = frozenset({"download", "decoded"})
 _INSTALLING: Final = frozenset({"dpkg", "rpm", "installer", "msiexec", "apt", "apt-get", "dnf", "yum"})
 _UNKNOWN: Final = "NOT_KNOWN"  # stands for what is not known in a text handed back
-_PROGRAM: Final = re.compile(r"[^\W_][\w.+-]*|[\w+-][\w.+-]*[^\W_][\w.+-]*")
+_PROGRAM: Final = compiled(r"[^\W_][\w.+-]*|[\w+-][\w.+-]*[^\W_][\w.+-]*")
 _LONGEST_NAME: Final = 255  # of a file; the pattern is quadratic
-_COMMANDS: Final = re.compile(r"^[^\w\n]*\w[^\n]*[|;&]|\$\(|`", re.MULTILINE)
-_SEPARATORS: Final = re.compile(r"[\s;|&()\"'`]+")
-_LEFT_OUT: Final = re.compile(r"\$\(cat[ \t]*<<-?[ \t]*(['\"]?)(\w{1,20})\1[ \t\n]*(?:\.\.\.|…)[ \t\n]*\2[ \t\n]*\)")
-_SHOWN_FILE: Final = re.compile(r"\$\(cat (?:file|[\w-]{1,40}\.(?:json|ya?ml|toml|md|csv))\)")
+_COMMANDS: Final = compiled(r"(?m)^[^\w\n]*\w[^\n]*[|;&]|\$\(|`")
+_SEPARATORS: Final = compiled(r"[\s;|&()\"'`]+")
+_LEFT_OUT: Final = compiled(r"\$\(cat[ \t]*<<-?[ \t]*(['\"]?)(\w{1,20})\1[ \t\n]*(?:\.\.\.|…)[ \t\n]*\2[ \t\n]*\)")
+_SHOWN_FILE: Final = compiled(r"\$\(cat (?:file|[\w-]{1,40}\.(?:json|ya?ml|toml|md|csv))\)")
 _RESPELLING: Final = frozenset({"echo", "printf", "tr", "cut", "wc", "basename", "dirname", "date"})
-_NO_FILE: Final = re.compile(r"\$\(cat (?:\.\.\.|…|<[\w -]{1,30}>)\)")  # stands for the name of one
+_NO_FILE: Final = compiled(r"\$\(cat (?:\.\.\.|…|<[\w -]{1,30}>)\)")  # stands for the name of one
 
 
 class Execution:
@@ -99,7 +99,7 @@ class Execution:
 
     def _commands(self, call: Call, labels: frozenset[str]) -> None:
         for text in commands_in(call, self._site.scope):
-            if text.strip(_BLANK):
+            if text.strip(BLANK):
                 self._site.derive(text, Context.SHELL, call.command, "an argument")
                 self._names(text)
             else:
@@ -285,7 +285,7 @@ class Execution:
         if word is not None and word.literal == "":  # ``python -c ""`` shows where the code goes
             return
         decoded = word is not None and self._site.scope.was_decoded(word)
-        if not text.strip(_BLANK):
+        if not text.strip(BLANK):
             said = f"{call.name} runs text that is made at run time"
             self._running.unknown(call, labels, "shell-dynamic-command", said)
             return
@@ -391,7 +391,7 @@ class Execution:
             return
         if any(self._site.scope.was_decoded(word) for word in call.words):
             self._site.report("shell-decoded-execution", call.command, "eval runs a text that was hidden")
-        if text.strip(HOLE + " \"'"):
+        if text.strip(BLANK):
             self._hand_on(text, Context.SHELL, call, "eval")
         if HOLE in text:
             known = self._settings.is_printed(call, labels) or self._settings.is_weak(call, text)

@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from skillkeep.auditor.compiled import compiled
+
 __all__ = ["expanded"]
 
 _LONGEST: Final = 1024  # a pattern with one star costs its square
 _MOST_STARS: Final = 1
-_NUMBER: Final = re.compile(r"\s*-?\d{1,6}\s*")
+_NUMBER: Final = compiled(r"\s*-?\d{1,6}\s*")
 
 
 def expanded(value: str, operator: str, operands: list[str]) -> str | None:

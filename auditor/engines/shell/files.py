@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Container, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
+from skillkeep.auditor.compiled import compiled
 from skillkeep.auditor.engines.values import HOLE
 
 __all__ = ["Files"]
 
 _NOTHING: frozenset[str] = frozenset()
 _ORIGINS = frozenset({"download", "decoded"})
-_SCRIPT = re.compile(r"/|\.(?:sh|bash|py|js|mjs|pl|rb|php|lua|ps1|exe|bin|run)$")  # and no program's bare name
+_SCRIPT = compiled(r"/|\.(?:sh|bash|py|js|mjs|pl|rb|php|lua|ps1|exe|bin|run)$")  # and no program's bare name
 _SHARED = frozenset({"/", "/usr", "/usr/local"})  # hold more than one archive's programs
-_RELATIVE = re.compile(r"(?!\.\.)[\w.@-][\w./@-]{0,250}")  # and no data behind a script's end
-_BELOW_HERE = re.compile(r"\.?[\w-][\w.-]*/|\./")
+_RELATIVE = compiled(r"(?!\.\.)[\w.@-][\w./@-]{0,250}")  # and no data behind a script's end
+_BELOW_HERE = compiled(r"\.?[\w-][\w.-]*/|\./")
 
 
 @dataclass

@@ -6,14 +6,15 @@ import re
 from collections.abc import Iterator
 from typing import Any, Final
 
+from skillkeep.auditor.compiled import compiled
 from skillkeep.auditor.engines.shell.model import Word
 from skillkeep.auditor.engines.shell.site import Call, ShellSite
 
 __all__ = ["LEADING", "code_option", "interpreter_of", "is_fed", "scripts_of"]
 
-_COMMAND: Final = re.compile(r"-c(?:o(?:m(?:m(?:a(?:nd?)?)?)?)?)?", re.IGNORECASE)  # PowerShell takes any beginning
+_COMMAND: Final = compiled(r"-c(?:o(?:m(?:m(?:a(?:nd?)?)?)?)?)?", re.IGNORECASE)  # PowerShell takes any beginning
 _POWERSHELLS: Final = frozenset({"powershell", "pwsh"})
-_VALUED: Final = re.compile(
+_VALUED: Final = compiled(
     r"-(?!f)\w+", re.IGNORECASE
 )  # an option, but ``-File``, after which a script is given its own
 _BEFORE_A_WORD: Final = frozenset({"-O", "+O", "-o", "+o", "--rcfile", "--init-file"})  # what follows is no script
@@ -21,8 +22,8 @@ LEADING: Final = frozenset({"run", "exec", "x", "test", "watch", "tsx"})
 """Words before a script's name: ``deno run script``."""
 
 _ONE_LINERS: Final = frozenset({"perl", "ruby", "lua", "luajit", "raku"})
-_FLAGS: Final = re.compile(r"-(?![MmIrW])[A-Za-z0-9]{2,8}")  # ``-lane``, and no ``-Mmodule``
-_SCRIPT: Final = re.compile(r"(?![-+])[\w./~-]*\w\.(?:pl|py|rb|js|mjs|cjs|ts|sh|bash|lua|php)")
+_FLAGS: Final = compiled(r"-(?![MmIrW])[A-Za-z0-9]{2,8}")  # ``-lane``, and no ``-Mmodule``
+_SCRIPT: Final = compiled(r"(?![-+])[\w./~-]*\w\.(?:pl|py|rb|js|mjs|cjs|ts|sh|bash|lua|php)")
 _SWITCHING: Final = frozenset({"su", "runuser", "script"})  # a user or file may stand before the code
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Final
 
+from skillkeep.auditor.compiled import compiled
 from skillkeep.auditor.engines.interface import Context
 from skillkeep.auditor.engines.shell.acting import Acting, only_looks
 from skillkeep.auditor.engines.shell.braces import braced
@@ -42,9 +42,9 @@ _MOST_SHIFTED: Final = 9
 _RUNNING: Final = frozenset(
     {"shell-eval", "shell-dynamic-command", "shell-decoded-execution", "shell-download-execution"}
 )
-_NO_PATH: Final = re.compile(r"[\w:+,%-]{0,60}")
+_NO_PATH: Final = compiled(r"[\w:+,%-]{0,60}")
 _PRINTING: Final = frozenset({"echo", "printf", "test", "[", "exit", "return", "break", "continue"})
-_TELLING: Final = re.compile(r"[/|$;`~]|[A-Za-z0-9+=]{12}")  # a path, an address, a command or a payload
+_TELLING: Final = compiled(r"[/|$;`~]|[A-Za-z0-9+=]{12}")  # a path, an address, a command or a payload
 
 
 class Judge:

@@ -5,16 +5,17 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from skillkeep.auditor.compiled import compiled
 from skillkeep.auditor.engines.shell.evaluate import HOLE
 from skillkeep.auditor.engines.shell.model import Variable, Word
 from skillkeep.auditor.engines.shell.site import Call, ShellSite
 
 __all__ = ["holds_download", "is_run_by_xargs", "listed_in"]
 
-_ALONE: Final = re.compile(rf"^[ \t]*{HOLE}[ \t]*;?[ \t]*$", re.MULTILINE)
+_ALONE: Final = compiled(rf"^[ \t]*{HOLE}[ \t]*;?[ \t]*$", re.MULTILINE)
 _CODE: Final = frozenset({"-c", "-e", "-lc", "-xc", "-ec"})
 _PLACES: Final = frozenset({"{}", "%", "@", "_", "$0", "$1", "$@", "$*"})
-_LIST: Final = re.compile(r"(?:--arg-file=|-a)(.+)")
+_LIST: Final = compiled(r"(?:--arg-file=|-a)(.+)")
 
 
 def holds_download(site: ShellSite, word: Word, text: str) -> bool:

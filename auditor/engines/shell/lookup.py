@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, Final
 
+from skillkeep.auditor.compiled import compiled
 from skillkeep.auditor.engines.tables import table
 
 __all__ = ["CHANGING", "WRITING", "Lookup", "lookup"]
@@ -77,7 +78,7 @@ def lookup() -> Lookup:
         dumps=frozenset(data["environment_dumps"]),
         preloads=frozenset(data["preloads"]),
         passing=tuple(data["passing_folders"]),
-        collected=re.compile("|".join(data["collected"])),
-        searched=re.compile("|".join(data["searched"]), re.IGNORECASE),
-        keepers=re.compile(rf"(?:^|\.)(?:{'|'.join(map(re.escape, data['keepers']))})$"),
+        collected=compiled("|".join(data["collected"])),
+        searched=compiled("|".join(data["searched"]), re.IGNORECASE),
+        keepers=compiled(rf"(?:^|\.)(?:{'|'.join(map(re.escape, data['keepers']))})$"),
     )

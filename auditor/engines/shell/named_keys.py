@@ -2,31 +2,31 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import Final
 
+from skillkeep.auditor.compiled import compiled
 from skillkeep.auditor.engines.shell.site import Call
 from skillkeep.auditor.engines.tables import secrets
 
 __all__ = ["is_start_up_line", "leaves_rest", "named_key"]
 
-_LINES: Final = re.compile(r"\^(?:export )?(?P<name>[A-Z][A-Z0-9]{2,}(?:_[A-Z0-9]*)*_?)=?(?:\.[*+]|\.)?\$?")
-_EXPORT: Final = re.compile(r"\^?export [A-Z][A-Z0-9]{2,}(?:_[A-Z0-9]+)*=?")
+_LINES: Final = compiled(r"\^(?:export )?(?P<name>[A-Z][A-Z0-9]{2,}(?:_[A-Z0-9]*)*_?)=?(?:\.[*+]|\.)?\$?")
+_EXPORT: Final = compiled(r"\^?export [A-Z][A-Z0-9]{2,}(?:_[A-Z0-9]+)*=?")
 _NAMED: Final = r"(?:export )?(?P<name>[A-Z][A-Z0-9]{2,}(?:_[A-Z0-9]+)+)="
 _PRINTED: Final = {  # the option, and the program of sed or awk, that print one line or what is set there
-    ("sed", "-n"): re.compile(rf"(?:s([/|#])\^{_NAMED}\1\1|/\^{_NAMED.replace('name', 'line')}/)p"),
-    ("awk", "-F="): re.compile(rf"/\^{_NAMED}/ ?\{{ ?print \$2;? ?(?:exit ?)?\}}"),
+    ("sed", "-n"): compiled(rf"(?:s([/|#])\^{_NAMED}\1\1|/\^{_NAMED.replace('name', 'line')}/)p"),
+    ("awk", "-F="): compiled(rf"/\^{_NAMED}/ ?\{{ ?print \$2;? ?(?:exit ?)?\}}"),
 }
-_FIELD: Final = re.compile(
+_FIELD: Final = compiled(
     r"""\.(?P<name>[a-z][a-z0-9]{2,}(?:[_-][a-z0-9]+)*)(?:\.[A-Za-z]\w*|\["[\w-]+"\]){0,3}(?: // (?:empty|null|""))?"""
 )
-_FILTER: Final = re.compile(r"-(?:[EePrhsoqm]|m1|Eo|oE|oP|hs|sh)|--raw-output|--max-count=1|-1|1")
+_FILTER: Final = compiled(r"-(?:[EePrhsoqm]|m1|Eo|oE|oP|hs|sh)|--raw-output|--max-count=1|-1|1")
 _START_UP: Final = "a shell start-up file"  # of rules/tables/secrets.yaml
 _SEARCHING: Final = frozenset({"grep", "egrep"})
 _ONE_LINE: Final = r"\^(?:export )?[A-Z][A-Z0-9]{2,}(?:_[A-Z0-9]+)*="
-_DROPPED: Final = {"sed": re.compile(rf"/{_ONE_LINE}(?:\.\*)?\$?/d"), "grep": re.compile(_ONE_LINE)}
-_DROPPING: Final = {"sed": re.compile(r"-[Eerins]|-i\.bak|--in-place"), "grep": re.compile(r"-[Eihs]{0,3}v[Eihs]{0,3}")}
+_DROPPED: Final = {"sed": compiled(rf"/{_ONE_LINE}(?:\.\*)?\$?/d"), "grep": compiled(_ONE_LINE)}
+_DROPPING: Final = {"sed": compiled(r"-[Eerins]|-i\.bak|--in-place"), "grep": compiled(r"-[Eihs]{0,3}v[Eihs]{0,3}")}
 
 
 def named_key(call: Call, path: str) -> str:

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import Final
 
+from skillkeep.auditor.compiled import compiled
 from skillkeep.auditor.engines.shell.model import Command, Word
 from skillkeep.auditor.engines.shell.site import Call
 from skillkeep.auditor.engines.tables import secrets
 
 __all__ = ["asks_for_one", "narrows", "takes_jobs_out"]
 
-_FIRST: Final = re.compile(r"tr|strings|cat|sort")
-_NAMES: Final = re.compile(r"\^?\(?\^?[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+(?:\\?\|\^?[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)*\)?=?")
-_NAME: Final = re.compile(r"[A-Z][A-Z0-9_]+")
-_ASKED: Final = re.compile(r"\^?(?P<name>[A-Z][A-Z0-9_]*)=[^|]*")
-_QUIETLY: Final = re.compile(r"-[aEFswz]*q[aEFswz]*|--quiet")
-_LEFT_OUT: Final = re.compile(r"-[EFiwx]*v[EFiwx]*|--invert-match")
-_CLEARED: Final = re.compile(r"/[^/\n]+/I?d")
+_FIRST: Final = compiled(r"tr|strings|cat|sort")
+_NAMES: Final = compiled(r"\^?\(?\^?[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+(?:\\?\|\^?[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)*\)?=?")
+_NAME: Final = compiled(r"[A-Z][A-Z0-9_]+")
+_ASKED: Final = compiled(r"\^?(?P<name>[A-Z][A-Z0-9_]*)=[^|]*")
+_QUIETLY: Final = compiled(r"-[aEFswz]*q[aEFswz]*|--quiet")
+_LEFT_OUT: Final = compiled(r"-[EFiwx]*v[EFiwx]*|--invert-match")
+_CLEARED: Final = compiled(r"/[^/\n]+/I?d")
 _OPTIONS: Final = frozenset({"-E", "-e", "-a", "-i", "-w", "-aE", "-Ea", "--text"})
 
 

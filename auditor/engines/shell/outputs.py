@@ -6,10 +6,10 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
+from skillkeep.auditor.compiled import compiled
 from skillkeep.auditor.engines.shell.evaluate import HOLE
 from skillkeep.auditor.engines.shell.printing import PLAIN_NAME
 from skillkeep.auditor.engines.shell.site import Call
-from skillkeep.auditor.lazily import lazily
 
 __all__ = [
     "cut_from",
@@ -24,7 +24,7 @@ __all__ = [
 
 _READERS: Final = frozenset({"cat", "head", "tail", "tac", "sed", "awk", "tr", "rev", "base64", "xxd", "strings", "dd"})
 _RUNNERS: Final = frozenset({"bash", "sh", "python", "python3", "node", "ruby"})
-_BESIDE: Final = re.compile(rf"(?:\./|{HOLE}/)?(?:[\w-]+/){{0,6}}[\w-]+\.(?:sh|bash|py|js|mjs|rb)")
+_BESIDE: Final = compiled(rf"(?:\./|{HOLE}/)?(?:[\w-]+/){{0,6}}[\w-]+\.(?:sh|bash|py|js|mjs|rb)")
 _SETTING_WORDS: Final = frozenset(
     {
         "--env",
@@ -52,19 +52,19 @@ _NUMBERS: Final = frozenset(  # ``X=1``, ``Y=2`` …
         ("xdotool", "getwindowgeometry", "--shell"),
     }
 )
-_COMPLETION: Final = re.compile(r"(?:bash|zsh|fish)_source|source_(?:bash|zsh|fish)|source")
+_COMPLETION: Final = compiled(r"(?:bash|zsh|fish)_source|source_(?:bash|zsh|fish)|source")
 _CUTTERS: Final = _READERS | {"grep", "egrep", "cut", "perl", "zcat", "gunzip"}
-_DATA_FILE: Final = lazily(  # all but what a program, or the pattern of one, is called
+_DATA_FILE: Final = compiled(  # all but what a program, or the pattern of one, is called
     r"(?i)^(?!.{0,210}\.(?:(?:ba|z|k|da|fi|c|tc)?sh|command|py[wc]?|rb|pl|pm|[cm]?[jt]sx?|ps[dm]?1|bat|cmd|php\d?"
     r"|lua|awk|sed|tcl|r|jl|env|envrc|conf|cfg|config|\w{0,10}rc|profile|inc|lib|defaults?|exe|com|app|run|out"
     r"|gz|tgz|xz|bz2|zst|zip|tar)(?:\.(?:tmpl|tpl|j2|in|orig|bak|old|new|tmp))?$"
     r"|.{0,210}\.(?:example|sample|template|dist)$)[\w~./-]{0,200}[\w~-]\.[a-z][a-z0-9]{0,7}$"
 )
-_PROSE_BRACKET: Final = re.compile(r"[a-z]{2,} [a-z]{2,}[a-z, ]{0,40} \($")
-_PUBLIC_KEY: Final = re.compile(r"(?:~|/home/[\w.-]+|/root|/Users/[\w.-]+)/\.ssh/[\w*.-]+\.pub")
-_REQUEST: Final = re.compile(r"`(?:GET|POST|PUT|PATCH|DELETE) (?:https?:/)?/[\w./:{}<>?=&-]{1,200}`[ \t]*(?:\n|\Z)")
-_HEADING: Final = re.compile(r"^\*\*[A-Z][\w ]{2,40}:?\*\*:?[ \t]*$", re.MULTILINE)
-_SUM: Final = re.compile(r"[\s\d+*/%-]+\)\)")
+_PROSE_BRACKET: Final = compiled(r"[a-z]{2,} [a-z]{2,}[a-z, ]{0,40} \($")
+_PUBLIC_KEY: Final = compiled(r"(?:~|/home/[\w.-]+|/root|/Users/[\w.-]+)/\.ssh/[\w*.-]+\.pub")
+_REQUEST: Final = compiled(r"`(?:GET|POST|PUT|PATCH|DELETE) (?:https?:/)?/[\w./:{}<>?=&-]{1,200}`[ \t]*(?:\n|\Z)")
+_HEADING: Final = compiled(r"^\*\*[A-Z][\w ]{2,40}:?\*\*:?[ \t]*$", re.MULTILINE)
+_SUM: Final = compiled(r"[\s\d+*/%-]+\)\)")
 
 
 def data_files(call: Call) -> list[str]:

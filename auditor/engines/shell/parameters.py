@@ -5,11 +5,11 @@ Reference: POSIX.1-2024, Shell Command Language, 2.5.1.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from skillkeep.auditor.compiled import compiled
 from skillkeep.auditor.engines.values import HOLE
 
 __all__ = ["ALL_PARAMETERS", "Given", "Parameters"]
@@ -21,7 +21,7 @@ ALL_PARAMETERS: Final = frozenset({"@", "*"})
 _NOTHING: Final[frozenset[str]] = frozenset()
 _FIRST_NINE: Final = "123456789"
 _MOST: Final = 64
-_NUMBER: Final = re.compile(r"-?\d{1,4}")
+_NUMBER: Final = compiled(r"-?\d{1,4}")
 
 
 @dataclass

@@ -7,6 +7,7 @@ import binascii
 import re
 from typing import Final
 
+from skillkeep.auditor.compiled import compiled
 from skillkeep.auditor.engines.inflate import INFLATERS
 from skillkeep.auditor.engines.shell.ansi import unescape_ansi
 
@@ -30,12 +31,12 @@ DECODING: Final = frozenset(
         "awk",
     }
 )
-PLAIN_NAME: Final = re.compile(r"[A-Za-z][\w.+-]*")
+PLAIN_NAME: Final = compiled(r"[A-Za-z][\w.+-]*")
 """A program's name without a folder or an expansion."""
-_SPECIFIER: Final = re.compile(r"%(?:%|[-+ #0]*\d*(?:\.\d+)?([sbdxXcoiu]))")
-_RANGE: Final = re.compile(r"(.)-(.)", re.DOTALL)
-_SUBSTITUTE: Final = re.compile(r"s([/|,#:@!])((?:(?!\1).){1,80})\1((?:(?!\1).){0,80})\1(g?)")
-_LOOK_UP: Final = re.compile(r"command -p?v|(?:/usr)?(?:/bin/)?which|type -[pP]")
+_SPECIFIER: Final = compiled(r"%(?:%|[-+ #0]*\d*(?:\.\d+)?([sbdxXcoiu]))")
+_RANGE: Final = compiled(r"(.)-(.)", re.DOTALL)
+_SUBSTITUTE: Final = compiled(r"s([/|,#:@!])((?:(?!\1).){1,80})\1((?:(?!\1).){0,80})\1(g?)")
+_LOOK_UP: Final = compiled(r"command -p?v|(?:/usr)?(?:/bin/)?which|type -[pP]")
 _MOST_WORDS: Final = 512
 _LONGEST: Final = 1 << 18
 _CLASSES: Final = {"[:lower:]": "a-z", "[:upper:]": "A-Z", "[:digit:]": "0-9", "[:alpha:]": "A-Za-z"}

@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from skillkeep.auditor.compiled import compiled
 from skillkeep.auditor.engines.shell.model import Command
 
 __all__ = ["only_probes"]
 
-_OPENED: Final = re.compile(r"(?:^|\s)(?P<number>[3-9]|[1-9]\d)<>?[ \t]*[\"']?/dev/tcp/")
+_OPENED: Final = compiled(r"(?:^|\s)(?P<number>[3-9]|[1-9]\d)<>?[ \t]*[\"']?/dev/tcp/")
 _SAYING: Final = frozenset({":", "true", "echo", "printf"})
 _LONGEST: Final = 12
 

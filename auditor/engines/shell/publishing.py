@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from skillkeep.auditor.compiled import compiled
 from skillkeep.auditor.engines.publishing import MESSENGERS, publisher
 from skillkeep.auditor.engines.shell.site import Call, ShellSite
 
@@ -18,8 +19,8 @@ _COPYING: Final = frozenset({"cp", "mv", "ln", "install", "rsync", "ditto", "gcp
 _TARS: Final = frozenset({"tar", "gtar", "bsdtar"})
 _PACKING: Final = frozenset({"zip", "7z", "7za", "7zz", "rar", "ar"})
 _ALL: Final = frozenset({".", "./", "*", "-A", "--all", "-u", "--update", ":/"})
-_EVERYWHERE: Final = re.compile(r"[/~$]|[a-zA-Z]+:")  # no name below the working folder
-_SETTINGS: Final = re.compile(r"(?:.*/)?\.env(?:\.[\w-]+)*")  # no repository and no package takes them along
+_EVERYWHERE: Final = compiled(r"[/~$]|[a-zA-Z]+:")  # no name below the working folder
+_SETTINGS: Final = compiled(r"(?:.*/)?\.env(?:\.[\w-]+)*")  # no repository and no package takes them along
 _ADDED: Final = ".git"  # the repository, among the files of the script
 
 

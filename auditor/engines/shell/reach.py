@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import Any, Final
 
+from skillkeep.auditor.compiled import compiled
 from skillkeep.auditor.engines.interface import Context
 from skillkeep.auditor.engines.network import Host
 from skillkeep.auditor.engines.shell.belongings import WHOLE, Belongings
@@ -20,16 +20,15 @@ from skillkeep.auditor.engines.shell.site import Call, ShellSite
 from skillkeep.auditor.engines.shell.taking import Taking
 from skillkeep.auditor.engines.shell.touching import Touching, is_network_device
 from skillkeep.auditor.engines.tables import secrets, subject_of
-from skillkeep.auditor.lazily import lazily
 
 __all__ = ["Reach"]
 
 _NOTHING: Final[frozenset[str]] = frozenset()
 _ORIGINS: Final = frozenset({"download", "decoded"})
-_DECODING: Final = re.compile(r"\bdecode_base64\b|\bunpack\b")
-_FILES: Final = re.compile(r"[\s:=,]+|(?:^|(?<=\s))-r")  # ``-r./tool.js``, ``-javaagent:tool.jar``
+_DECODING: Final = compiled(r"\bdecode_base64\b|\bunpack\b")
+_FILES: Final = compiled(r"[\s:=,]+|(?:^|(?<=\s))-r")  # ``-r./tool.js``, ``-javaagent:tool.jar``
 _OUT: Final = ("-out", "-o", "--output")
-_EXPORTED: Final = lazily(
+_EXPORTED: Final = compiled(
     r"\b(?:export|declare|typeset|readonly|local)\b(?:\\\n|[^\n]){0,200}\bENV\b|\bset\b[^\n]{0,40}(?:-\w*a|allexport)"
 )
 _DUMPING: Final = frozenset({"-p", "-x", "-xp", "-px", "-e", "-v", "-0", "--null"})

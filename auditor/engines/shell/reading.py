@@ -7,33 +7,33 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
+from skillkeep.auditor.compiled import compiled
 from skillkeep.auditor.engines.interface import Context
 from skillkeep.auditor.engines.shell.model import Script
 from skillkeep.auditor.engines.shell.statements import Statements
 from skillkeep.auditor.engines.shell.words import TooDeepError
-from skillkeep.auditor.lazily import lazily
 from skillkeep.auditor.syntax import Syntax, UnparsedError, parse
 
 __all__ = ["Reading", "TooDeepError", "UnparsedError", "read_shell"]
 
 _DEPTH: Final = 12
 _MOST_LINES: Final = 5000
-_PLACEHOLDER: Final = re.compile(r"<([A-Za-z][\w .:/|-]{0,60})>")
-_OWN_FOLDER: Final = lazily(r"<(?:[A-Z]+[ _-])*(?:DIR|DIRECTORY|FOLDER|PATH|ROOT|HOME)>(?=/)")
-_FISH_COMMAND: Final = re.compile(r"(?<=[\s\"])\(([^()`\n]*)\)")
-_ZSH_FILE: Final = re.compile(r"(?<=\s)=\((?=[^()\n]*\))")
-_BRACES: Final = re.compile(r"\{([^\s{},;]+,[^\s{};]*)\}")
-_CONTINUED: Final = re.compile(r"\\\n([^\s\\]+)")
-_FOREIGN: Final = re.compile(r"[^\0-\x7f]")
-_BOTH_WAYS: Final = re.compile(r"(?<=[\s\d}])<>(?=[ \t]*[\"']?[\w/$])")
-_BASE: Final = re.compile(r"(?<![\w$#])\d{1,2}#(?=[\w$])")
-_OFFSET: Final = re.compile(r"(\$\{\w+(?:\[[@*]\])?:)\$(?=\w+[:}])")
-_AMPERSAND: Final = lazily(r"(\$\{\w+:[+=-][^{}\n]{0,60}\$\{\w+\})&(?=\})")  # ends a command for the grammar
-_REFUSAL: Final = lazily(r"(?<=:\?)(?:\\.|[^{}$`\"\\\n]){1,200}(?=\})")  # what ``${1:?usage: a <b>}`` says
-_BRACKETS: Final = lazily(r"(\$\{\w+:[+=-](?:[\w -]*\w| ))\((\$\w+|[\w -]+)\)(?=\})")
-_ENDED: Final = lazily(r"\b(fi|done|esac) (?=\}[ \t]*$)", re.MULTILINE)  # no semicolon is needed there
-_HERE_STRING: Final = lazily(r"(?<=\s)\d(?=<<<)")
-_MAKE_DOLLAR: Final = re.compile(r"\$\$(?=[\w({])")
+_PLACEHOLDER: Final = compiled(r"<([A-Za-z][\w .:/|-]{0,60})>")
+_OWN_FOLDER: Final = compiled(r"<(?:[A-Z]+[ _-])*(?:DIR|DIRECTORY|FOLDER|PATH|ROOT|HOME)>(?=/)")
+_FISH_COMMAND: Final = compiled(r"(?<=[\s\"])\(([^()`\n]*)\)")
+_ZSH_FILE: Final = compiled(r"(?<=\s)=\((?=[^()\n]*\))")
+_BRACES: Final = compiled(r"\{([^\s{},;]+,[^\s{};]*)\}")
+_CONTINUED: Final = compiled(r"\\\n([^\s\\]+)")
+_FOREIGN: Final = compiled(r"[^\0-\x7f]")
+_BOTH_WAYS: Final = compiled(r"(?<=[\s\d}])<>(?=[ \t]*[\"']?[\w/$])")
+_BASE: Final = compiled(r"(?<![\w$#])\d{1,2}#(?=[\w$])")
+_OFFSET: Final = compiled(r"(\$\{\w+(?:\[[@*]\])?:)\$(?=\w+[:}])")
+_AMPERSAND: Final = compiled(r"(\$\{\w+:[+=-][^{}\n]{0,60}\$\{\w+\})&(?=\})")  # ends a command for the grammar
+_REFUSAL: Final = compiled(r"(?<=:\?)(?:\\.|[^{}$`\"\\\n]){1,200}(?=\})")  # what ``${1:?usage: a <b>}`` says
+_BRACKETS: Final = compiled(r"(\$\{\w+:[+=-](?:[\w -]*\w| ))\((\$\w+|[\w -]+)\)(?=\})")
+_ENDED: Final = compiled(r"\b(fi|done|esac) (?=\}[ \t]*$)", re.MULTILINE)  # no semicolon is needed there
+_HERE_STRING: Final = compiled(r"(?<=\s)\d(?=<<<)")
+_MAKE_DOLLAR: Final = compiled(r"\$\$(?=[\w({])")
 
 
 @dataclass(frozen=True)

@@ -10,45 +10,45 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Final
 
+from skillkeep.auditor.compiled import compiled
 from skillkeep.auditor.engines.interface import Context, Segment, SourceFile
-from skillkeep.auditor.lazily import lazily
 
 __all__ = ["given_names", "held_secrets", "recipes"]
 
-_FILES: Final = re.compile(
+_FILES: Final = compiled(
     r"(?i)(?:^|/)(?:\.github/workflows/[^/]+|action|\.gitlab-ci|\.circleci/config|azure-pipelines|bitbucket-pipelines"
     r"|\.travis|cloudbuild|taskfile|\.drone|\.pre-commit-config|(?:docker-)?compose[^/]*)\.ya?ml$"
 )
-_WORKFLOW: Final = re.compile(r"^[ ]+runs-on:[ ]", re.MULTILINE)  # wherever it lies, such as a template of one
-_KEY: Final = re.compile(
+_WORKFLOW: Final = compiled(r"^[ ]+runs-on:[ ]", re.MULTILINE)  # wherever it lies, such as a template of one
+_KEY: Final = compiled(
     r"^([ ]*)((?:-[ ]+)?)(?:run|script|before_script|after_script|install|before_install|command|cmd|cmds|bash|entry"
     r"|post-create|inlineScript)[ ]*:[ ]*(.*)$"
 )
-_BLOCK: Final = re.compile(r"[|>][+-]?\d?[+-]?[ ]*(?:#.*)?")
-_ITEM: Final = re.compile(r"^([ ]*)-[ ]+(.*)$")
-_EXPRESSION: Final = re.compile(r"\$\{\{[^\n]{0,400}?\}\}")
-_NAME: Final = re.compile(r"(?m)^[ ]*(?:-[ ]+)?([A-Za-z_]\w*)[ ]*[:=]")
-_SECRET: Final = re.compile(r"\$\{\{[ ]{0,9}secrets\.(\w{1,80})[ ]{0,9}\}\}")
-_HELD: Final = re.compile(r"(?m)^[ ]*(?:-[ ]+)?([A-Za-z_]\w*)[ ]*:[ ]*[\"']?" + _SECRET.pattern)
-_PROCFILE: Final = re.compile(r"(?i)(?:^|/)procfile(?:[.-][\w.-]+)?$")
-_PROCESS: Final = re.compile(r"^([\w-]{1,60}:[ \t]*)(\S.*)$")
-_LISTS: Final = re.compile(r"(?i)(?:^|/)(?:package|deno|composer)\.jsonc?$")
-_LIST: Final = re.compile(r"\"(?:scripts|tasks)\"\s{0,9}:\s{0,9}\{([^{}]{0,20000})\}")
-_LISTED: Final = re.compile(r"\"[\w.:@/-]{1,80}\"\s{0,9}:\s{0,9}\"((?:[^\"\\\n]|\\.){3,4000})\"")
-_TABLES: Final = re.compile(r"(?i)(?:^|/)(?:mise|\.mise|pyproject|pixi|makefile|cargo-make|bunfig|hatch)\.toml$")
-_TABLE: Final = re.compile(r"^\[+[^\]\n]*\b(?:tasks?|scripts?|hooks?|commands?|aliase?s?|cmd)\b")
-_ENTRY: Final = re.compile(
+_BLOCK: Final = compiled(r"[|>][+-]?\d?[+-]?[ ]*(?:#.*)?")
+_ITEM: Final = compiled(r"^([ ]*)-[ ]+(.*)$")
+_EXPRESSION: Final = compiled(r"\$\{\{[^\n]{0,400}?\}\}")
+_NAME: Final = compiled(r"(?m)^[ ]*(?:-[ ]+)?([A-Za-z_]\w*)[ ]*[:=]")
+_SECRET: Final = compiled(r"\$\{\{[ ]{0,9}secrets\.(\w{1,80})[ ]{0,9}\}\}")
+_HELD: Final = compiled(r"(?m)^[ ]*(?:-[ ]+)?([A-Za-z_]\w*)[ ]*:[ ]*[\"']?" + _SECRET.pattern)
+_PROCFILE: Final = compiled(r"(?i)(?:^|/)procfile(?:[.-][\w.-]+)?$")
+_PROCESS: Final = compiled(r"^([\w-]{1,60}:[ \t]*)(\S.*)$")
+_LISTS: Final = compiled(r"(?i)(?:^|/)(?:package|deno|composer)\.jsonc?$")
+_LIST: Final = compiled(r"\"(?:scripts|tasks)\"\s{0,9}:\s{0,9}\{([^{}]{0,20000})\}")
+_LISTED: Final = compiled(r"\"[\w.:@/-]{1,80}\"\s{0,9}:\s{0,9}\"((?:[^\"\\\n]|\\.){3,4000})\"")
+_TABLES: Final = compiled(r"(?i)(?:^|/)(?:mise|\.mise|pyproject|pixi|makefile|cargo-make|bunfig|hatch)\.toml$")
+_TABLE: Final = compiled(r"^\[+[^\]\n]*\b(?:tasks?|scripts?|hooks?|commands?|aliase?s?|cmd)\b")
+_ENTRY: Final = compiled(
     r"^\s{0,40}[\"']?[\w.:-]{1,80}[\"']?\s{0,9}=\s{0,9}(?P<quote>[\"'])(?P<body>.{3,4000})(?P=quote)\s{0,9}$"
 )
-_BOUND: Final = re.compile(r"\b(?:\w{1,20}V|v)ariable[ \t]*:[ \t]*[\"']([A-Za-z_]\w{0,60})[\"']")
-_UNQUOTED: Final = re.compile(r"\\([\"'\\])")
-_PIPELINE: Final = re.compile(r"(?i)(?:^|/)jenkinsfile(?:\.[\w-]+)?$")
-_STEP: Final = lazily(
+_BOUND: Final = compiled(r"\b(?:\w{1,20}V|v)ariable[ \t]*:[ \t]*[\"']([A-Za-z_]\w{0,60})[\"']")
+_UNQUOTED: Final = compiled(r"\\([\"'\\])")
+_PIPELINE: Final = compiled(r"(?i)(?:^|/)jenkinsfile(?:\.[\w-]+)?$")
+_STEP: Final = compiled(
     r"(?<![\w.$])sh[ \t]{0,9}\(?\s{0,9}(?:script[ \t]{0,9}:[ \t]{0,9})?"
     r"(?:\"\"\"(?P<long>(?:[^\"\\]|\\.|\"(?!\"\")){1,8000})\"\"\"|'''(?P<raw>(?:[^'\\]|\\.|'(?!'')){1,8000})'''"
     r"|\"(?P<short>(?:[^\"\\\n]|\\.){3,4000})\"|'(?P<plain>(?:[^'\\\n]|\\.){3,4000})')"
 )
-_COMMANDS: Final = re.compile(r"(?m)^(?:commands|commands_pre|commands_post)[ \t]*=[ \t]*(.*(?:\n[ \t]+\S.*)*)")
+_COMMANDS: Final = compiled(r"(?m)^(?:commands|commands_pre|commands_post)[ \t]*=[ \t]*(.*(?:\n[ \t]+\S.*)*)")
 _MOST: Final = 400
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import Final
 
+from skillkeep.auditor.compiled import compiled
 from skillkeep.auditor.engines.interface import Context
 from skillkeep.auditor.engines.shell.evaluate import HOLE, Scope
 from skillkeep.auditor.engines.shell.model import Command, Pipeline, Word
@@ -15,7 +15,7 @@ from skillkeep.auditor.engines.shell.site import Call, ShellSite
 __all__ = ["remember"]
 
 _NOTHING: Final[frozenset[str]] = frozenset()
-_NAMED_OPTION: Final = re.compile(r"[-+][a-zA-Z]{0,20}o")  # ``-euo pipefail``
+_NAMED_OPTION: Final = compiled(r"[-+][a-zA-Z]{0,20}o")  # ``-euo pipefail``
 _SETTING: Final = frozenset({"read", "mapfile", "readarray", "printf", "ARG", "local"})
 
 

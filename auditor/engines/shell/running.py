@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Any, Final
 
+from skillkeep.auditor.compiled import compiled
 from skillkeep.auditor.engines.installers import is_installer
 from skillkeep.auditor.engines.interface import Context
 from skillkeep.auditor.engines.network import host_of
@@ -17,30 +17,29 @@ from skillkeep.auditor.engines.shell.model import Command, Word
 from skillkeep.auditor.engines.shell.site import Call, ShellSite
 from skillkeep.auditor.engines.tables import secrets
 from skillkeep.auditor.interface import Severity
-from skillkeep.auditor.lazily import lazily
 
 __all__ = ["Running"]
 
-_ADDRESS: Final = re.compile(r"https?://[^\s]{4}")
-_ELSEWHERE: Final = re.compile(  # ``curl … | REPO=other/zsh sh``: the installer takes what it installs from there
+_ADDRESS: Final = compiled(r"https?://[^\s]{4}")
+_ELSEWHERE: Final = compiled(  # ``curl … | REPO=other/zsh sh``: the installer takes what it installs from there
     r"\b[A-Z][A-Z0-9_]{0,60}(?<=INDEX|_REPO|EMOTE|IRROR|ISTRY|T_URL|D_URL)=[\"']?[\w.-]*[:/]|\bREPO=[\"']?[\w.-]*/"
 )
 _ELLIPSES: Final = frozenset({"…", "..."})  # prose about `curl … | sh` fetches nothing
-_MODULE: Final = re.compile(r"-[A-Za-z]*m")
-_OPENED: Final = re.compile(r"\.(?:app|dmg|pkg|mpkg|command|terminal|scpt|jar|exe|msi|desktop|appimage|wasm|vsix)/?$")
-_READ_IN: Final = re.compile(  # and run, by code that is given to Python
+_MODULE: Final = compiled(r"-[A-Za-z]*m")
+_OPENED: Final = compiled(r"\.(?:app|dmg|pkg|mpkg|command|terminal|scpt|jar|exe|msi|desktop|appimage|wasm|vsix)/?$")
+_READ_IN: Final = compiled(  # and run, by code that is given to Python
     r"\bexec\(\s*(?:compile\(\s*)?open\(\s*(?P<mark>['\"])(?P<name>(?:[\w.~-]*/)*[\w-]+\.py)(?P=mark)\s*(?:,[^()]*)?\)"
 )
-_IMPORTED: Final = re.compile(r"(?:^|[;\n])[ \t]*(?:import|from)[ \t]+(?P<name>\w[\w.]*)")
+_IMPORTED: Final = compiled(r"(?:^|[;\n])[ \t]*(?:import|from)[ \t]+(?P<name>\w[\w.]*)")
 _LOADING: Final = {  # options that name what an interpreter takes in, and what such files end with
     "lua": {"-l": ".lua"}, "luajit": {"-l": ".lua"}, "perl": {"-M": ".pm", "-m": ".pm"},
     "php": {"auto_prepend_file=": "", "auto_append_file=": ""}, "ruby": {"-r": ".rb"},
 }  # fmt: skip
-_STARTING: Final = lazily(  # settings that name commands, and what an editor takes in
+_STARTING: Final = compiled(  # settings that name commands, and what an editor takes in
     r"\.claude/(?:settings[\w.]*\.json|hooks/)|\.(?:vscode|cursor)/(?:tasks|settings|launch|mcp)\.json|(?:^|/)\.mcp\.json$"
     r"|\.git/config$|\.gitconfig$|\.(?:config/nvim|vim)/[^\n]{1,80}\.(?:lua|vim)$|\.(?:vimrc|emacs|tmux\.conf)$"
 )
-_RUNS_LINES: Final = lazily(  # programs of awk and sed that do so
+_RUNS_LINES: Final = compiled(  # programs of awk and sed that do so
     r"^\s{0,9}s(?P<mark>[/|#,@!:])(?:(?!(?P=mark)).){0,200}(?P=mark)(?:(?!(?P=mark)).){0,200}(?P=mark)\w*e\w*\s{0,9}$|"
     r"\bsystem\s{0,20}\(\s{0,20}[$a-z]|"
     r"\$\w+\s{0,20}\|&?\s{0,20}(?:getline|\"\s{0,20}(?:/\w+)*/?(?:ba|da|z|k)?sh\b)"
@@ -48,9 +47,7 @@ _RUNS_LINES: Final = lazily(  # programs of awk and sed that do so
 _REWRITING: Final = frozenset(  # what they print is no longer what the vendor wrote
     {"sed", "gsed", "awk", "gawk", "mawk", "nawk", "perl", "python", "python3", "ruby", "node", "envsubst"}
 )
-_SYSTEM: Final = re.compile(
-    r"(?:/usr)?(?:/local)?/s?bin/?|/opt/homebrew/bin/?"
-)  # hold more than one archive's programs
+_SYSTEM: Final = compiled(r"(?:/usr)?(?:/local)?/s?bin/?|/opt/homebrew/bin/?")  # hold more than one archive's programs
 _MOST_FOLDERS: Final = 20  # of the search path
 _MOST_REQUESTS: Final = 200  # the newest, among which a pipeline's own are
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from skillkeep.auditor.compiled import compiled
 from skillkeep.auditor.engines.shell.model import Script
 from skillkeep.auditor.engines.tables import secrets
-from skillkeep.auditor.lazily import lazily
 
 __all__ = ["set_first"]
 
-_NAME: Final = re.compile(r"[\w.:-]+")
+_NAME: Final = compiled(r"[\w.:-]+")
 _ELSEWHERE: Final = frozenset({"eval", "source", ".", "exec"})  # may call a function without its name in this text
-_HELD: Final = lazily(
+_HELD: Final = compiled(
     r"(?:^|[;&|({`!]|\b(?:then|do|else|if|while|until|elif|command|exec))[ \t]*\"?\$[\w{(]", re.MULTILINE
 )
 _MOST_FUNCTIONS: Final = 400

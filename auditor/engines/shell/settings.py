@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from skillkeep.auditor.compiled import compiled
 from skillkeep.auditor.engines.quoted import is_argument, is_own_command, is_weakness
 from skillkeep.auditor.engines.shell.dotenv import prints_dotenv
 from skillkeep.auditor.engines.shell.evaluate import HOLE
@@ -12,11 +13,10 @@ from skillkeep.auditor.engines.shell.named_keys import is_start_up_line
 from skillkeep.auditor.engines.shell.outputs import is_completion, is_own, is_setting
 from skillkeep.auditor.engines.shell.site import Call, ShellSite
 from skillkeep.auditor.engines.shell.taking import prints_of_anybody
-from skillkeep.auditor.lazily import lazily
 
 __all__ = ["Settings"]
 
-_ASSIGNS: Final = lazily(  # ``eval "$name=\"$value\""`` puts a value into a variable
+_ASSIGNS: Final = compiled(  # ``eval "$name=\"$value\""`` puts a value into a variable
     rf"(?:[A-Za-z_]\w*|{HOLE})=(?:\"[^\"`()]*\"|'[^'()`]*'|[\w.:/-]*)"
 )
 

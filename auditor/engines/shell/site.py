@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 
+from skillkeep.auditor.compiled import compiled
 from skillkeep.auditor.engines.interface import Context, Emitter, Segment
 from skillkeep.auditor.engines.shell.evaluate import HOLE, Scope
 from skillkeep.auditor.engines.shell.files import Files
@@ -19,10 +19,10 @@ __all__ = ["FED_PUBLIC_KEY", "Call", "ShellSite"]
 FED_PUBLIC_KEY = "ssh, given the user's public key"  # how a text was reached that reads such a key from its input
 
 _LONGEST_EXCERPT = 300
-_FOLDER_OF = re.compile(r"\$\(dirname[ \t]{1,4}([^\s()]{1,200})/[^\s()/]{1,80}\)")
+_FOLDER_OF = compiled(r"\$\(dirname[ \t]{1,4}([^\s()]{1,200})/[^\s()/]{1,80}\)")
 _LONGEST_NAME = 1000
-_VARIABLE = re.compile(r"\$(\w+)")
-_QUOTING = re.compile(r"[\"'{}]")
+_VARIABLE = compiled(r"\$(\w+)")
+_QUOTING = compiled(r"[\"'{}]")
 
 
 @dataclass(frozen=True)

@@ -5,10 +5,10 @@ Lists, blocks and loops are read with a stack of their own, so that a long scrip
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final
 
+from skillkeep.auditor.compiled import compiled
 from skillkeep.auditor.engines.shell.model import Command, Loop, Pipeline, Script, Word
 from skillkeep.auditor.engines.shell.words import Words, glued, keyed
 
@@ -34,7 +34,7 @@ _COMPOUND: Final = frozenset(
     }
 )
 _OPERATORS: Final = frozenset({"|", "|&"})
-_LINE_END: Final = re.compile(r"(?<!\\)\n")
+_LINE_END: Final = compiled(r"(?<!\\)\n")
 
 
 class Statements:

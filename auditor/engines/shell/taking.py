@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Any, Final
 
+from skillkeep.auditor.compiled import compiled
 from skillkeep.auditor.engines.network import host_of
 from skillkeep.auditor.engines.shell.evaluate import HOLE
 from skillkeep.auditor.engines.shell.site import Call, ShellSite
@@ -14,13 +15,13 @@ from skillkeep.auditor.engines.tables import table
 
 __all__ = ["Taking", "prints_of_anybody"]
 
-_AT_HOST: Final = re.compile(r"(?:[\w.+-]+@)?(\[[0-9a-fA-F:.]+\]|(?:[\w-]+\.)+[\w-]+)::?(?!//).+")
-_SHARE: Final = re.compile(r"[/\\]{2}((?:[\w-]+\.)+[\w-]+)[/\\]")
-_GETTING: Final = re.compile(r"\b(?:m?get|reget|more)[ \t]+(?P<file>[^\s;]+)(?:[ \t]+(?P<to>[^\s;]+))?", re.IGNORECASE)
-_OPENING: Final = re.compile(r"\bopen[ \t]+([^\s;]+)")
-_SETTING: Final = re.compile(r"\b(?:host|HostName)=([^\s'\";]+)", re.IGNORECASE)  # of a connection, or of ssh's -o
-_WHOLE: Final = re.compile(r"(?:^| )-\w*[raR]")  # folders with what is in them
-_VALUED: Final = re.compile(r"-[bcDEeFIiJLlmOopQRSWw]")  # options of ssh that take the next word
+_AT_HOST: Final = compiled(r"(?:[\w.+-]+@)?(\[[0-9a-fA-F:.]+\]|(?:[\w-]+\.)+[\w-]+)::?(?!//).+")
+_SHARE: Final = compiled(r"[/\\]{2}((?:[\w-]+\.)+[\w-]+)[/\\]")
+_GETTING: Final = compiled(r"\b(?:m?get|reget|more)[ \t]+(?P<file>[^\s;]+)(?:[ \t]+(?P<to>[^\s;]+))?", re.IGNORECASE)
+_OPENING: Final = compiled(r"\bopen[ \t]+([^\s;]+)")
+_SETTING: Final = compiled(r"\b(?:host|HostName)=([^\s'\";]+)", re.IGNORECASE)  # of a connection, or of ssh's -o
+_WHOLE: Final = compiled(r"(?:^| )-\w*[raR]")  # folders with what is in them
+_VALUED: Final = compiled(r"-[bcDEeFIiJLlmOopQRSWw]")  # options of ssh that take the next word
 
 
 class Taking:

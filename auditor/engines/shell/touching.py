@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from fnmatch import fnmatchcase
 from typing import Any, Final
 
+from skillkeep.auditor.compiled import compiled
 from skillkeep.auditor.engines.shell.evaluate import HOLE
 from skillkeep.auditor.engines.shell.lookup import lookup
 from skillkeep.auditor.engines.shell.model import Word
@@ -13,23 +13,22 @@ from skillkeep.auditor.engines.shell.named_keys import leaves_rest, named_key
 from skillkeep.auditor.engines.shell.narrowing import asks_for_one
 from skillkeep.auditor.engines.shell.site import Call, ShellSite
 from skillkeep.auditor.engines.tables import KEPT_BY_AGENTS, LOGIN_OF, secrets, subject_of
-from skillkeep.auditor.lazily import lazily
 
 __all__ = ["Touching", "is_network_device"]
 
 _NOTHING: Final[frozenset[str]] = frozenset()
 _NOTHING_AT: Final[frozenset[int]] = frozenset()
-_NETWORK_DEVICE: Final = re.compile(r"/(?:dev|inet)/(?:tcp|udp)/")
-_NO_PATH: Final = re.compile(r"-{0,2}[A-Za-z0-9]{0,24}")
+_NETWORK_DEVICE: Final = compiled(r"/(?:dev|inet)/(?:tcp|udp)/")
+_NO_PATH: Final = compiled(r"-{0,2}[A-Za-z0-9]{0,24}")
 _SOURCING: Final = frozenset({"source", "."})
 _SEARCHING: Final = frozenset({"grep", "rg", "sed", "awk"})
 _KEEPING: Final = frozenset({"grep", "rg", "git", "sh", "bash"})  # they are given the text of a device's name
-_EXPORTED: Final = lazily(
+_EXPORTED: Final = compiled(
     r"\bexport[ \t]+[\"']?\$\((?:cat[ \t]+[^\s|()]+|e?grep[ \t]+-[vE]{1,2}[ \t]+(?:'[^'\n]*'|\"[^\"\n]*\"|\S+)"
     r"[ \t]+[^\s|()]+)[ \t]*(?:\|[ \t]*(?:e?grep|sed)[ \t]+[^|()\n$`;&]+)*"
     r"\|[ \t]*xargs(?:[ \t]+-\w+(?:[ \t]+'\\\\n')?)?[ \t]*\)"
 )
-_RECURSIVE: Final = re.compile(r"-[A-Za-z]*[rR]")
+_RECURSIVE: Final = compiled(r"-[A-Za-z]*[rR]")
 
 
 def is_network_device(text: str) -> bool:

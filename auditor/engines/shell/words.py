@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final
 
+from skillkeep.auditor.compiled import compiled
 from skillkeep.auditor.engines.shell.ansi import unescape_ansi
 from skillkeep.auditor.engines.shell.model import Script, Substitution, Variable, Word
 
@@ -19,16 +20,16 @@ if TYPE_CHECKING:
 __all__ = ["TooDeepError", "Words", "glued", "keyed"]
 
 _DEPTH: Final = 60
-_KEYED: Final = re.compile(r"\[[\"']?([\w.-]{1,60})[\"']?\]=")
-_PLAIN_WORD: Final = re.compile(r"[\w./:@%+,=~\[\]-]+")
+_KEYED: Final = compiled(r"\[[\"']?([\w.-]{1,60})[\"']?\]=")
+_PLAIN_WORD: Final = compiled(r"[\w./:@%+,=~\[\]-]+")
 _GLUED: Final = frozenset({"command_name", "number", "word"})
 _BEHIND_DOLLAR: Final = frozenset({"concatenation", "string"})
 _ONLY_LITERAL: Final = 3  # quote, content, quote
-_ESCAPED: Final = re.compile(r"\\(.)", re.DOTALL)
-_ESCAPED_IN_QUOTES: Final = re.compile(r'\\([$`"\\\n])')
-_ESCAPED_IN_DOCUMENT: Final = re.compile(r"\\([$`\\\n])")
-_BACKTICKS: Final = re.compile(r"`((?:[^`\\]|\\.)*)`", re.DOTALL)
-_BACKTICK_ESCAPE: Final = re.compile(r"\\([`\\$])")
+_ESCAPED: Final = compiled(r"\\(.)", re.DOTALL)
+_ESCAPED_IN_QUOTES: Final = compiled(r'\\([$`"\\\n])')
+_ESCAPED_IN_DOCUMENT: Final = compiled(r"\\([$`\\\n])")
+_BACKTICKS: Final = compiled(r"`((?:[^`\\]|\\.)*)`", re.DOTALL)
+_BACKTICK_ESCAPE: Final = compiled(r"\\([`\\$])")
 _DEFAULTS: Final = frozenset({":-", "-", ":=", "="})
 _CHECKS: Final = frozenset({":?", "?"})
 _NAMES: Final = frozenset({"variable_name", "special_variable_name", "subscript"})
